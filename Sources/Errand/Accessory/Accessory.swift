@@ -1,0 +1,55 @@
+/// Observes sends: loading indicators, logs, metrics.
+///
+/// Called synchronously in the background, never on the caller's actor, and never under a lock of the library. Every
+/// send tells exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
+public protocol Accessory: Sendable {
+    func request(_ context: RequestContext, did event: AccessoryEvent)
+}
+
+/// What happens to a send.
+public enum AccessoryEvent: Sendable {
+    /// First, before anything else.
+    case willStart
+    /// Bytes went out or came in.
+    case didProgress(TransferProgress)
+    /// An attempt failed and another one follows after a pause.
+    case willRetry(after: Duration, because: any Error)
+    /// A redirect is followed.
+    case didRedirect(statusCode: Int)
+    /// The send waited for its turn.
+    case didWait(Duration)
+    /// The outcome is known; delivery follows.
+    case willStop(Outcome)
+    /// Last: for callbacks after the completion, for async callers right before the return.
+    case didStop(Outcome)
+}
+
+/// How a send ended.
+public enum Outcome: Sendable {
+    case success(statusCode: Int, source: Source, metrics: Metrics)
+    case failure(any Error)
+    case cancelled
+}
+
+/// How far a transfer is.
+public struct TransferProgress: Sendable, Hashable {
+    public enum Direction: Sendable, Hashable { case upload, download }
+
+    public var direction: Direction
+    /// Bytes so far.
+    public var completed: Int64
+    /// Bytes in all, or `nil` when nobody knows.
+    public var total: Int64?
+
+    public init(direction: Direction, completed: Int64, total: Int64? = nil) {
+        self.direction = direction
+        self.completed = completed
+        self.total = total
+    }
+
+    /// From 0 to 1; 0 while the total is not known.
+    public var fractionCompleted: Double {
+        guard let total, total > 0 else { return 0 }
+        return min(1, Double(completed) / Double(total))
+    }
+}

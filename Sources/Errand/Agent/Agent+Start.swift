@@ -1,0 +1,121 @@
+public import Dispatch
+
+// Sends with a callback. The completion is called exactly once, on the queue asked for or the main actor, but never
+// after the scope or the owner is gone.
+
+extension Agent {
+    /// Sends a request and calls back on a queue.
+    ///
+    /// - Parameters:
+    ///   - scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
+    ///   - queue: Where the completion is called.
+    /// - Returns: A handle to cancel it by; it need not be kept.
+    @discardableResult
+    public func start<R: Request & Sendable>(
+        _ request: R,
+        in scope: RequestScope? = nil,
+        on queue: DispatchQueue,
+        completion: @escaping @Sendable (Result<R.Model, any Error>) -> Void
+    ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
+        launch(request, in: scope) { handle, result in
+            await withCheckedContinuation { continuation in
+                queue.async {
+                    if handle.mayDeliver { completion(result) }
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    /// Sends a request and calls back on the main actor.
+    ///
+    /// - Parameter scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
+    /// - Returns: A handle to cancel it by; it need not be kept.
+    @discardableResult
+    public func start<R: Request & Sendable>(
+        _ request: R,
+        in scope: RequestScope? = nil,
+        completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
+    ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
+        launch(request, in: scope) { handle, result in
+            await MainActor.run { if handle.mayDeliver { completion(result) } }
+        }
+    }
+
+    /// Sends a request, formats its payload and calls back on the main actor.
+    ///
+    /// - Parameter scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
+    /// - Returns: A handle to cancel it by; it need not be kept.
+    @MainActor
+    @discardableResult
+    public func start<R: Request>(
+        _ request: R,
+        in scope: RequestScope? = nil,
+        completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
+    ) -> RequestHandle {
+        launchOnMain(request, in: scope) { handle, result in if handle.mayDeliver { completion(result) } }
+    }
+
+    /// Sends a request for an owner that is held weakly: once it is gone, the send is cancelled in silence.
+    ///
+    /// - Returns: A handle to cancel it by; it need not be kept.
+    @MainActor
+    @discardableResult
+    public func start<R: Request, Owner: AnyObject>(
+        _ request: R,
+        owner: Owner,
+        completion: @escaping @MainActor (Owner, Result<R.Model, any Error>) -> Void
+    ) -> RequestHandle {
+        launchOnMain(request, in: nil, watching: { [weak owner] in owner != nil }) { [weak owner] handle, result in
+            if let owner, handle.mayDeliver { completion(owner, result) }
+        }
+    }
+
+    private func launch<R: Request & Sendable>(
+        _ request: R,
+        in scope: RequestScope?,
+        deliver: @escaping @Sendable (RequestHandle, Result<R.Model, any Error>) async -> Void
+    ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
+        let handle = RequestHandle()
+        let task = Task { [weak scope] in
+            // The result went through `deliver`.
+            _ = try? await self.runInBackground(request) { await deliver(handle, $0) }
+            handle.finish()
+            scope?.remove(handle)
+        }
+        handle.own(task)
+        scope?.add(handle)
+        return handle
+    }
+
+    @MainActor
+    private func launchOnMain<R: Request>(
+        _ request: R,
+        in scope: RequestScope?,
+        watching isWanted: (@MainActor () -> Bool)? = nil,
+        deliver: @escaping @MainActor (RequestHandle, Result<R.Model, any Error>) -> Void
+    ) -> RequestHandle {
+        let handle = RequestHandle()
+        let task = Task { @MainActor [weak scope] in
+            // The result went through `deliver`.
+            _ = try? await self.run(request, formatting: .callerByNeed) { deliver(handle, $0) }
+            handle.finish()
+            scope?.remove(handle)
+        }
+        handle.own(task, watch: isWanted.map { watch(handle, while: $0) })
+        scope?.add(handle)
+        return handle
+    }
+
+    /// Looks after an owner: nothing tells when an object goes away, so it is asked for, ten times a second.
+    @MainActor
+    private func watch(_ handle: RequestHandle, while isWanted: @escaping @MainActor () -> Bool) -> Task<Void, Never> {
+        Task { @MainActor [weak handle] in
+            while !Task.isCancelled, let current = handle, !current.isFinished {
+                guard isWanted() else { return current.abandon() }
+                // A cancelled sleep ends the loop above.
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+internal import Foundation
+
+// The centralized style: calls without a request type. Each verb exists for models that are Sendable, for models that
+// stay on their caller, and for none. The last parameters of each: `as` names the model where the context does not,
+// `at` is the way from the payload to it.
+
+/// Formats what a verb expects: at a path JSON, without one by the type's own rule.
+public struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable {
+    let path: JSONPath
+
+    public var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }
+
+    public func format(_ payload: Payload) throws -> Output {
+        path == .payload ? try DefaultFormatter().format(payload) : try JSONFormatter(at: path).format(payload)
+    }
+}
+
+extension Agent {
+    private func request<T>(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ parameters: Parameters,
+        _ headers: HTTPHeaders,
+        _ keyPath: JSONPath
+    ) -> GeneralRequest<VerbFormatter<T>> {
+        GeneralRequest(path, formatter: VerbFormatter(path: keyPath))
+            .method(method).parameters(parameters).headers(headers)
+    }
+
+    private func request(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ parameters: Parameters,
+        _ headers: HTTPHeaders
+    ) -> GeneralRequest<VoidFormatter> {
+        GeneralRequest(path, formatter: VoidFormatter()).method(method).parameters(parameters).headers(headers)
+    }
+
+    /// Sends a HEAD request; the headers of the response are what it is for.
+    public func head(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:]
+    ) async throws -> Response<Void> {
+        try await response(for: request(.head, path, parameters, headers))
+    }
+}
+
+extension Agent {
+    /// Sends a GET request with its parameters in the query, and formats the answer in the background.
+    public func get<T: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.get, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a GET request with its parameters in the query, and formats the answer on its caller.
+    public func get<T: Decodable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.get, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a GET request with its parameters in the query; the answer only has to be accepted.
+    public func get(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
+        try await send(request(.get, path, parameters, headers))
+    }
+}
+
+extension Agent {
+    /// Sends a POST request with its parameters as a JSON body, and formats the answer in the background.
+    public func post<T: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.post, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a POST request with its parameters as a JSON body, and formats the answer on its caller.
+    public func post<T: Decodable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.post, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a POST request with its parameters as a JSON body; the answer only has to be accepted.
+    public func post(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
+        try await send(request(.post, path, parameters, headers))
+    }
+}
+
+extension Agent {
+    /// Sends a PUT request with its parameters as a JSON body, and formats the answer in the background.
+    public func put<T: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.put, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a PUT request with its parameters as a JSON body, and formats the answer on its caller.
+    public func put<T: Decodable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.put, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a PUT request with its parameters as a JSON body; the answer only has to be accepted.
+    public func put(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
+        try await send(request(.put, path, parameters, headers))
+    }
+}
+
+extension Agent {
+    /// Sends a PATCH request with its parameters as a JSON body, and formats the answer in the background.
+    public func patch<T: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.patch, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a PATCH request with its parameters as a JSON body, and formats the answer on its caller.
+    public func patch<T: Decodable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.patch, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a PATCH request with its parameters as a JSON body; the answer only has to be accepted.
+    public func patch(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
+        try await send(request(.patch, path, parameters, headers))
+    }
+}
+
+extension Agent {
+    /// Sends a DELETE request with its parameters in the query, and formats the answer in the background.
+    public func delete<T: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.delete, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a DELETE request with its parameters in the query, and formats the answer on its caller.
+    public func delete<T: Decodable>(
+        _ path: String,
+        parameters: Parameters = [:],
+        headers: HTTPHeaders = [:],
+        as type: T.Type = T.self,
+        at keyPath: JSONPath = .payload
+    ) async throws -> T {
+        let request: GeneralRequest<VerbFormatter<T>> = request(.delete, path, parameters, headers, keyPath)
+        return try await send(request)
+    }
+
+    /// Sends a DELETE request with its parameters in the query; the answer only has to be accepted.
+    public func delete(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
+        try await send(request(.delete, path, parameters, headers))
+    }
+}

@@ -1,0 +1,125 @@
+internal import Synchronization
+
+#if canImport(FoundationNetworking)
+public import FoundationNetworking
+#else
+public import Foundation
+#endif
+
+/// Runs requests: every API is a value, and one agent sends it through the stages of `Pipeline.swift`.
+///
+/// Every function that takes a request exists twice under one name. Requests that are `Sendable` together with their
+/// `Model` and `Formatter` are prepared and formatted in the background, unless they say ``FormattingContext/caller``;
+/// every other on the actor that calls. The compiler chooses. A send that is cancelled throws `CancellationError`;
+/// what your own code throws arrives unchanged; everything else is a ``NetworkError``.
+public final class Agent: Sendable {
+    private let currentConfig: Lock<NetworkConfig>
+    private let lastID = Atomic<Int>(0)
+    let transport: any Transport
+    let sends = Sends()
+    let admission = Admission()
+    let cache = ResponseCacheStage()
+    let retries = RetryLoop()
+
+    /// An agent for programs that want only one. Nothing in the library depends on it.
+    public static let shared = Agent(config: NetworkConfig())
+
+    /// - Parameters:
+    ///   - config: What holds for all requests.
+    ///   - transport: Where bytes leave the process; one session of URLSession unless you say otherwise.
+    public init(config: NetworkConfig, transport: any Transport = URLSessionTransport()) {
+        currentConfig = Lock(config)
+        self.transport = transport
+    }
+
+    /// What holds for sends that start from now on; those under way keep what they started with.
+    public var config: NetworkConfig {
+        get { currentConfig.withLock { $0 } }
+        set { currentConfig.withLock { $0 = newValue } }
+    }
+
+    /// Cancels every send under way whose context fits; each ends once with `CancellationError`.
+    public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) { sends.cancelAll(where: isMeant) }
+
+    func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+extension Agent {
+    /// Sends a request and returns its model.
+    public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
+    where R.Model: Sendable, R.Formatter: Sendable {
+        try await response(for: request).model
+    }
+
+    /// Sends a request and returns its model, which is made on the caller's actor.
+    public func send<R: Request>(_ request: R) async throws -> R.Model {
+        try await response(for: request).model
+    }
+
+    /// Sends a request and returns its model with the answer that it came from.
+    public func response<R: Request & Sendable>(for request: R) async throws -> Response<R.Model>
+    where R.Model: Sendable, R.Formatter: Sendable {
+        if request.formattingContext == .caller { return try await run(request, formatting: .callerByChoice) }
+        return try await runInBackground(request)
+    }
+
+    /// Sends a request and returns its model, which is made on the caller's actor, with the answer that it came from.
+    public func response<R: Request>(for request: R) async throws -> Response<R.Model> {
+        try await run(request, formatting: .callerByNeed)
+    }
+
+    @concurrent
+    func runInBackground<R: Request & Sendable>(
+        _ request: R,
+        delivering deliver: (@Sendable (Result<R.Model, any Error>) async -> Void)? = nil
+    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+        try await run(request, formatting: .background, delivering: deliver)
+    }
+}
+
+extension Agent {
+    /// The request as it would be sent, adapters included; nothing is sent.
+    ///
+    /// - Throws: What the send would throw before its first attempt.
+    public func urlRequest<R: Request>(for request: R) async throws -> URLRequest {
+        try await preview(request).final.urlRequest()
+    }
+
+    /// What the send would do, and who said so; nothing is sent.
+    ///
+    /// - Throws: What the send would throw before its first attempt.
+    public func plan<R: Request & Sendable>(for request: R) async throws -> RequestPlan
+    where R.Model: Sendable, R.Formatter: Sendable {
+        try await plan(request, formatting: request.formattingContext == .caller ? .callerByChoice : .background)
+    }
+
+    /// What the send would do, and who said so; nothing is sent.
+    ///
+    /// - Throws: What the send would throw before its first attempt.
+    public func plan<R: Request>(for request: R) async throws -> RequestPlan {
+        try await plan(request, formatting: .callerByNeed)
+    }
+
+    private func plan<R: Request>(_ request: R, formatting: Metrics.Formatting) async throws -> RequestPlan {
+        let (send, prepared, final) = try await preview(request)
+        return try RequestPlan(
+            request,
+            prepared: prepared,
+            final: final,
+            config: send.config,
+            formatting: formatting
+        )
+    }
+
+    private func preview<R: Request>(
+        _ request: R
+    ) async throws -> (send: Send, prepared: PreparedRequest, final: OutgoingRequest) {
+        let send = Send(request, id: makeID(), config: config)
+        do {
+            let prepared = try send.prepare(request)
+            return (send, prepared, try await adapt(prepared, attempt: 1))
+        } catch {
+            throw send.placing(error)
+        }
+    }
+}

@@ -1,0 +1,11 @@
+/// What the background part of the pipeline hands to the caller: an accepted answer with its payload found.
+struct Answer: Sendable {
+    var response: RawResponse
+    var payload: Payload
+    var source: Source = .network
+    var metrics: Metrics
+
+    func response<Model>(with model: Model, metrics: Metrics) -> Response<Model> {
+        Response(model: model, raw: response, payload: payload, source: source, metrics: metrics)
+    }
+}

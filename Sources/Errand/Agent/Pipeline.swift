@@ -1,0 +1,45 @@
+internal import Foundation
+
+// The twelve stages of a send, in order. Each has a file of its own, and none calls back into an earlier one.
+// `run` holds what touches the request and its model, and stays on its caller; `exchange` what runs in the background.
+
+extension Agent {
+    func run<R: Request>(
+        _ request: R,
+        formatting: Metrics.Formatting,
+        delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
+    ) async throws -> Response<R.Model> {
+        let send = Send(request, id: makeID(), config: config)
+        await send.tell(.willStart)  // 1
+        let result: Result<Response<R.Model>, any Error>
+        do {
+            let prepared = try send.prepare(request)  // 2
+            let answer = try await sends.run(prepared.context) { try await self.exchange(prepared) }
+            let (model, metrics) = try send.format(answer, of: request, formatting)  // 10
+            try request.didProduce(model, from: answer.response)  // 11
+            result = .success(answer.response(with: model, metrics: metrics))
+        } catch {
+            result = .failure(send.placing(error))
+        }
+        let outcome = Outcome(result)
+        await send.tell(.willStop(outcome))  // 12
+        await deliver?(result.map(\.model))
+        await send.tell(.didStop(outcome))
+        return try result.get()
+    }
+
+    @concurrent
+    private func exchange(_ prepared: PreparedRequest) async throws -> Answer {
+        let identity = { RequestIdentity(prepared) }  // 3
+        return try await admission.admit(prepared, identity) {  // 4
+            try await cache.answer(to: prepared, identity) {  // 5, 9
+                try await retries.run(prepared) { attempt in
+                    let outgoing = try await adapt(prepared, attempt: attempt)  // 6
+                    let received = try await transmit(outgoing, of: prepared)  // 6
+                    let judged = try accept(received, of: prepared)  // 7
+                    return try unwrap(judged, of: prepared, attempt: attempt)  // 8
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/// Owns sends that belong together, such as those of one screen: when it goes away they end in silence.
+public final class RequestScope: Sendable {
+    private let handles = Lock<[ObjectIdentifier: RequestHandle]>([:])
+
+    public init() {}
+
+    deinit { for handle in handles.withLock({ Array($0.values) }) { handle.abandon() } }
+
+    /// Ends every send of the scope; each callback is called once with `CancellationError`.
+    public func cancelAll() { for handle in handles.withLock({ Array($0.values) }) { handle.cancel() } }
+
+    /// How many sends of the scope are under way.
+    public var count: Int { handles.withLock { $0.count } }
+
+    func add(_ handle: RequestHandle) {
+        handles.withLock { $0[ObjectIdentifier(handle)] = handle }
+        // A send that ended before it was added would stay for good.
+        if handle.isFinished { remove(handle) }
+    }
+
+    func remove(_ handle: RequestHandle) { handles.withLock { $0[ObjectIdentifier(handle)] = nil } }
+}

@@ -1,0 +1,94 @@
+internal import Foundation
+
+/// One send, on its caller: who it is, who is told of it, and when it began.
+struct Send: Sendable {
+    let config: NetworkConfig
+    let started = ContinuousClock.now
+    private var context: RequestContext
+    private let accessories: AccessoryChain
+
+    init<R: Request>(_ request: R, id: Int, config: NetworkConfig) {
+        self.config = config
+        let service = request.service
+        context = RequestContext(
+            id: id,
+            typeName: String(describing: R.self),
+            method: request.method,
+            serviceID: service.id,
+            tag: request.tag,
+            attempt: 0,
+            attributes: request.attributes
+        )
+        accessories = AccessoryChain(config.accessories + service.accessories + request.accessories)
+    }
+
+    /// Stage 2.
+    func prepare(_ request: some Request) throws -> PreparedRequest {
+        try RequestBuilder(config: config).prepare(request, for: context, accessories: accessories)
+    }
+
+    /// Stage 10: the payload becomes the model, here and now.
+    func format<R: Request>(
+        _ answer: Answer,
+        of request: R,
+        _ formatting: Metrics.Formatting
+    ) throws -> (model: R.Model, metrics: Metrics) {
+        try Task.checkCancellation()
+        var metrics = answer.metrics
+        let began = ContinuousClock.now
+        let model: R.Model
+        do {
+            model = try request.formatter.format(answer.payload)
+        } catch let error as NetworkError {
+            throw error.answered(by: answer.response)
+        }
+        let ended = ContinuousClock.now
+        metrics.format = ended - began
+        metrics.total = ended - started
+        metrics.formatting = formatting
+        return (model, metrics)
+    }
+
+    /// Stages 1 and 12: tells the accessories, in the background.
+    func tell(_ event: AccessoryEvent) async {
+        if !accessories.isEmpty { await accessories.tell(event, of: context) }
+    }
+
+    /// The error as the caller gets it: the library's own with the place where it happened, any other as it is.
+    func placing(_ error: any Error) -> any Error {
+        guard var error = error as? NetworkError else { return error }
+        error.method = error.method ?? context.method
+        return error
+    }
+}
+
+extension NetworkError {
+    /// This error with the answer that it is about, unless it has one.
+    func answered(by response: RawResponse) -> NetworkError {
+        guard self.response == nil else { return self }
+        var copy = self
+        copy.response = response.bounded(to: Self.maximumBodyByteCount)
+        return copy
+    }
+
+    /// This error with the place where it happened, unless it has one.
+    func placed(at url: URL, method: HTTPMethod) -> NetworkError {
+        guard host == nil else { return self }
+        var copy = self
+        copy.method = method
+        copy.host = (url.host() ?? "") + (url.port.map { ":\($0)" } ?? "")
+        copy.path = url.path()
+        return copy
+    }
+}
+
+extension Outcome {
+    init<Model>(_ result: Result<Response<Model>, any Error>) {
+        switch result {
+        case .success(let response):
+            self = .success(statusCode: response.statusCode, source: response.source, metrics: response.metrics)
+        case .failure(is CancellationError): self = .cancelled
+        case .failure(let error): self = .failure(error)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+public import Foundation
+
+/// Where paths start: a scheme, a host and perhaps a path of its own.
+///
+/// Made of a literal or a `URL`. What is wrong with it is told when a request is built, as a ``NetworkError``.
+public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    let parts: Result<URLParts, NetworkError.Reason.Boxed>
+
+    /// Takes a literal; text from elsewhere goes through `URL`.
+    public init(stringLiteral value: StaticString) { self.init(text: value.description) }
+
+    public init(_ url: URL) { self.init(text: url.absoluteString) }
+
+    init(text: String) {
+        do throws(NetworkError) {
+            guard let parts = try URLParts(absolute: text) else {
+                throw NetworkError(
+                    .invalidBaseURL("the base URL '\(text.prefix { $0 != "?" && $0 != "@" })' has no scheme and host")
+                )
+            }
+            self.parts = .success(parts)
+        } catch {
+            parts = .failure(NetworkError.Reason.Boxed(error.reason))
+        }
+    }
+
+    public var description: String {
+        switch parts {
+        case .success(let parts): parts.text
+        case .failure(let boxed): "(\(boxed.reason.sentence))"
+        }
+    }
+}
+
+extension NetworkError.Reason {
+    /// A reason on its own, where an error is not made yet.
+    struct Boxed: Error, Hashable {
+        let reason: NetworkError.Reason
+        init(_ reason: NetworkError.Reason) { self.reason = reason }
+    }
+}

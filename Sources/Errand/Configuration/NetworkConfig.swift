@@ -1,0 +1,52 @@
+public import Foundation
+
+/// What holds for all requests of an ``Agent``, under what their service and they themselves say.
+///
+/// A value: `agent.config` may be replaced at any time, and a send uses the config of the moment when it started.
+public struct NetworkConfig: Sendable {
+    /// Where relative paths start; `nil` leaves that to the services.
+    public var baseURL: BaseURL?
+
+    /// Where relative paths of requests start that say `usesCDN`.
+    public var cdnURL: BaseURL?
+
+    /// Fields of all requests; a request opts out with `usesBaseHeaders`.
+    public var headers: HTTPHeaders = [:]
+
+    /// Parameters of all requests; a request opts out with `usesBaseParameters`.
+    public var parameters: Parameters = [:]
+
+    public var authorization: Authorization = .inherited
+
+    /// Opens the envelope of answers; `nil` takes the whole body.
+    public var filter: (any ResponseFilter)?
+
+    /// Makes values of JSON where a request's formatter names no decoder.
+    public var decoder: any DataDecoder = JSONDecoder()
+
+    /// Change the URL of every request, in order.
+    public var urlFilters: [any URLFilter] = []
+
+    /// Change every attempt, in order.
+    public var adapters: [any RequestAdapter] = []
+
+    /// Told of every send, outermost.
+    public var accessories: [any Accessory] = []
+
+    public var limits = Limits()
+    public var retryPolicy: RetryPolicy = .inherited
+    public var redirectPolicy: RedirectPolicy = .inherited
+    public var cachePolicy: CachePolicy = .inherited
+
+    /// The process's environment, in which services look up their ``Service/baseURLVariable``.
+    public var environment: [String: String] = ProcessInfo.processInfo.environment
+
+    /// A config without a base URL, for requests with absolute paths and services with bases of their own.
+    public init() {}
+
+    /// - Parameter baseURL: A literal such as `"https://api.example/v1"`, or `BaseURL(url)`.
+    public init(baseURL: BaseURL) { self.baseURL = baseURL }
+
+    /// - Parameter baseURL: A URL that is only known at run time.
+    public init(baseURL: URL) { self.baseURL = BaseURL(baseURL) }
+}

@@ -1,0 +1,20 @@
+/// Changes the final request of each attempt: signs it, encrypts its body, adds a token.
+///
+/// The config's adapters run in their order, then the service's. What they make is checked again before it is sent.
+public protocol RequestAdapter: Sendable {
+    /// - Parameters:
+    ///   - request: What is about to be sent; change it in place.
+    ///   - context: Which send it belongs to, and which attempt this is.
+    /// - Throws: What reaches the caller unchanged; nothing is sent.
+    func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws
+
+    /// Whose credentials this adapter adds, such as a user id; `nil` when it adds none.
+    ///
+    /// Only its digest is kept. It becomes part of the identity of a request, so that no answer is ever shared between
+    /// two users.
+    func credentialScope(for context: RequestContext) -> String?
+}
+
+extension RequestAdapter {
+    public func credentialScope(for context: RequestContext) -> String? { nil }
+}

@@ -1,0 +1,83 @@
+public import Foundation
+
+/// A host, or several, that share headers, parameters and conventions; each request names the one it belongs to.
+///
+/// What a service does not say is taken from the ``NetworkConfig``.
+public struct Service: Sendable, Identifiable {
+    public let id: String
+
+    /// Where the paths of its requests start; `nil` is the config's.
+    public var baseURL: BaseURL?
+
+    /// Where the paths of requests start that say `usesCDN`; `nil` is the config's, unless the service has a base of
+    /// its own.
+    public var cdnURL: BaseURL?
+
+    /// The name of an environment variable that replaces ``baseURL`` when it is set and not empty; `nil` is none.
+    public var baseURLVariable: String?
+
+    /// Fields of all its requests, over the config's; a request opts out with `usesBaseHeaders`.
+    public var headers: HTTPHeaders = [:]
+
+    /// Parameters of all its requests, over the config's; a request opts out with `usesBaseParameters`.
+    public var parameters: Parameters = [:]
+
+    public var authorization: Authorization = .inherited
+
+    /// Opens the envelope that its answers come in; `nil` is the config's.
+    public var filter: (any ResponseFilter)?
+
+    /// Makes values of JSON where a request's formatter names no decoder; `nil` is the config's.
+    public var decoder: (any DataDecoder)?
+
+    /// Run after the config's, in order.
+    public var urlFilters: [any URLFilter] = []
+
+    /// Run after the config's, in order.
+    public var adapters: [any RequestAdapter] = []
+
+    /// Told after the config's and before the request's.
+    public var accessories: [any Accessory] = []
+
+    public var limits = Limits()
+    public var retryPolicy: RetryPolicy = .inherited
+    public var redirectPolicy: RedirectPolicy = .inherited
+    public var cachePolicy: CachePolicy = .inherited
+
+    /// A service that takes everything from the config; what a request belongs to that names none.
+    public static let `default` = Service(id: "default")
+
+    /// - Parameters:
+    ///   - id: Its name in contexts and logs.
+    ///   - baseURL: A literal, or `BaseURL(url)`; `nil` is the config's.
+    ///   - cdnURL: Where requests go that say `usesCDN`.
+    ///   - headers: Fields of all its requests.
+    ///   - parameters: Parameters of all its requests.
+    ///   - filter: Opens the envelope that its answers come in; `nil` is the config's.
+    public init(
+        id: String,
+        baseURL: BaseURL? = nil,
+        cdnURL: BaseURL? = nil,
+        headers: HTTPHeaders = [:],
+        parameters: Parameters = [:],
+        filter: (any ResponseFilter)? = nil
+    ) {
+        self.id = id
+        self.baseURL = baseURL
+        self.cdnURL = cdnURL
+        self.headers = headers
+        self.parameters = parameters
+        self.filter = filter
+    }
+
+    /// The same with a `URL` that is only known at run time.
+    public init(
+        id: String,
+        baseURL: URL,
+        headers: HTTPHeaders = [:],
+        parameters: Parameters = [:],
+        filter: (any ResponseFilter)? = nil
+    ) {
+        self.init(id: id, baseURL: BaseURL(baseURL), headers: headers, parameters: parameters, filter: filter)
+    }
+}

@@ -1,0 +1,53 @@
+/// A member's name, made ready for comparing with the bytes of a text.
+struct JSONName: Hashable, Sendable {
+    let text: String
+    private let utf8: [UInt8]
+    private let hasBackslash: Bool
+
+    init(_ text: String) {
+        self.text = text
+        utf8 = Array(text.utf8)
+        hasBackslash = utf8.contains(UInt8(ascii: "\\"))
+    }
+
+    /// Whether the string whose content is `range` spells this name, with whatever escapes.
+    @inline(__always)
+    func matches(_ range: Range<Int>, in scanner: JSONScanner) -> Bool {
+        // An escape is never shorter than what it stands for.
+        guard range.count >= utf8.count else { return false }
+        if range.count == utf8.count {
+            if hasBackslash { return matchesEscaped(range, in: scanner) }
+            return utf8.withUnsafeBytes { name in
+                for offset in 0..<name.count where name[offset] != scanner.bytes[range.lowerBound &+ offset] {
+                    return false
+                }
+                return true
+            }
+        }
+        return matchesEscaped(range, in: scanner)
+    }
+
+    @inline(never)
+    private func matchesEscaped(_ range: Range<Int>, in scanner: JSONScanner) -> Bool {
+        var index = range.lowerBound
+        var matched = 0
+        while index < range.upperBound {
+            guard matched < utf8.count else { return false }
+            if scanner.bytes[index] != UInt8(ascii: "\\") {
+                guard utf8[matched] == scanner.bytes[index] else { return false }
+                index += 1
+                matched += 1
+                continue
+            }
+            guard let scalar = scanner.unescapedScalar(at: &index, endingAt: range.upperBound) else { return false }
+            let encoded = Array(String(Character(scalar)).utf8)
+            guard utf8[matched...].starts(with: encoded) else { return false }
+            matched += encoded.count
+        }
+        return matched == utf8.count
+    }
+}
+
+extension JSONName: ExpressibleByStringLiteral {
+    init(stringLiteral value: String) { self.init(value) }
+}

@@ -1,0 +1,129 @@
+public import Foundation
+
+/// A number of any size and precision, kept as the text it was written with.
+///
+/// Two numbers are equal when their exact values are: `1`, `1.0` and `10e-1` are one number, and
+/// 9007199254740993 is not 9007199254740992. What does not fit a type is `nil` there, never rounded in silence;
+/// only ``double`` rounds, as binary fractions must.
+public struct JSONNumber: Sendable {
+    /// The number as it was written: digits, sign, point and exponent as RFC 8259 allows them.
+    public let text: String
+
+    /// Creates a number from its text.
+    ///
+    /// - Parameter text: A number as RFC 8259, section 6, spells it; anything else gives `nil`.
+    public init?(_ text: String) {
+        let isNumber = Array(text.utf8).withUnsafeBytes { bytes in
+            guard let first = bytes.first, JSONType(firstByte: first) == .number else { return false }
+            guard let range = try? JSONScanner.validate(bytes) else { return false }  // Why it is none does not matter.
+            return range == 0..<bytes.count
+        }
+        guard isNumber else { return nil }
+        self.text = text
+    }
+
+    /// Creates a number from an integer of any width.
+    ///
+    /// - Parameter value: The integer.
+    public init(_ value: some BinaryInteger) { text = value.description }
+
+    /// Creates a number from a binary fraction, in the shortest spelling that reads back as the same `Double`.
+    ///
+    /// - Parameter value: The number; infinite values and NaN give `nil`, since JSON has none.
+    public init?(_ value: Double) {
+        guard value.isFinite else { return nil }
+        text = Self.withoutEmptyFraction(value.description)
+    }
+
+    /// Creates a number from a binary fraction, in the shortest spelling that reads back as the same `Float`.
+    ///
+    /// - Parameter value: The number; infinite values and NaN give `nil`, since JSON has none.
+    public init?(_ value: Float) {
+        guard value.isFinite else { return nil }
+        text = Self.withoutEmptyFraction(value.description)
+    }
+
+    /// Creates a number from a decimal fraction, exactly.
+    ///
+    /// - Parameter value: The number; NaN gives `nil`.
+    public init?(_ value: Decimal) {
+        guard value.isFinite else { return nil }
+        text = value.description
+    }
+
+    /// The text of a number that has been validated.
+    init(validated text: String) { self.text = text }
+
+    /// Swift prints 1 as `1.0`; in JSON, as in Foundation's encoder, that is `1`.
+    private static func withoutEmptyFraction(_ text: String) -> String {
+        text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+}
+
+extension JSONNumber {
+    /// The exact value as an `Int`, or `nil` when it is none: `1.0` and `1e2` are, `1.5` and `1e400` are not.
+    public var int: Int? { integer() }
+
+    /// The exact value as an `Int64`, or `nil` when it is none.
+    public var int64: Int64? { integer() }
+
+    /// The exact value as a `UInt64`, or `nil` when it is none.
+    public var uint64: UInt64? { integer() }
+
+    /// The nearest `Double`, or `nil` when the number is beyond the largest finite one.
+    ///
+    /// Integers above 2^53 may be rounded, and numbers nearer to zero than the smallest `Double` become zero.
+    public var double: Double? {
+        guard let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+
+    /// The exact value as a `Decimal`, or `nil` when that type cannot hold it: more than 38 digits, or an exponent
+    /// outside -128...127.
+    public var decimal: Decimal? {
+        guard let exact = JSONDecimalDigits(text) else { return nil }
+        guard !exact.digits.isEmpty else { return 0 }
+        var digits = exact.digits
+        var exponent = exact.exponent
+        if exponent > 127 {
+            guard exponent - 127 < 38 else { return nil }
+            digits.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: exponent - 127))
+            exponent = 127
+        }
+        guard digits.count <= 38, exponent >= -128 else { return nil }
+        return Decimal(string: (exact.isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self) + "e\(exponent)")
+    }
+
+    /// The exact value as an integer type of any width, or `nil` when it is none or does not fit.
+    ///
+    /// - Parameter type: The integer type.
+    /// - Returns: The value.
+    public func integer<I: FixedWidthInteger>(as type: I.Type = I.self) -> I? {
+        // Most integers are written as plain digits.
+        if let plain = I(text) { return plain }
+        guard let exact = JSONDecimalDigits(text), exact.exponent >= 0 else { return nil }
+        // No integer of Swift has more digits than its width in bits.
+        guard exact.exponent <= I.bitWidth else { return exact.digits.isEmpty ? 0 : nil }
+        let zeros = repeatElement(UInt8(ascii: "0"), count: exact.digits.isEmpty ? 1 : exact.exponent)
+        return I((exact.isNegative ? "-" : "") + String(decoding: exact.digits + zeros, as: UTF8.self))
+    }
+}
+
+extension JSONNumber: Hashable {
+    /// Compares the exact values.
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+        if left.text == right.text { return true }
+        guard let leftDigits = JSONDecimalDigits(left.text) else { return false }
+        return leftDigits == JSONDecimalDigits(right.text)
+    }
+
+    /// Hashes the exact value.
+    public func hash(into hasher: inout Hasher) {
+        if let digits = JSONDecimalDigits(text) { hasher.combine(digits) } else { hasher.combine(text) }
+    }
+}
+
+extension JSONNumber: CustomStringConvertible {
+    /// The text of the number.
+    public var description: String { text }
+}

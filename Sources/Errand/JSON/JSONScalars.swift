@@ -1,0 +1,133 @@
+import Foundation
+
+/// A type that becomes one JSON value without an encoder.
+protocol JSONScalarEncodable {
+    /// The value, or `nil` when JSON cannot hold it.
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue?
+}
+
+/// A type that is read from one JSON value without a decoder.
+protocol JSONScalarDecodable {
+    /// The value, or `nil` when the type is right and the value does not fit.
+    ///
+    /// - Throws: `typeMismatch` when the type is wrong.
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Self?
+}
+
+typealias JSONScalar = JSONScalarEncodable & JSONScalarDecodable
+
+extension JSONValue {
+    /// Returns what `access` finds, or the error for a value of another type.
+    fileprivate func required<T>(_ expected: JSONType, _ found: T?) throws(JSONError) -> T {
+        guard let found else { throw JSONError(.typeMismatch(expected: expected.phrase, found: type.phrase)) }
+        return found
+    }
+}
+
+extension Bool: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .bool(self) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Bool? {
+        try value.required(.bool, value.bool)
+    }
+}
+
+extension String: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .string(self) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> String? {
+        try value.required(.string, value.string)
+    }
+}
+
+extension FixedWidthInteger {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .number(JSONNumber(self)) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Self? {
+        try value.required(.number, value.number).integer()
+    }
+}
+
+extension Int: JSONScalar {}
+extension Int8: JSONScalar {}
+extension Int16: JSONScalar {}
+extension Int32: JSONScalar {}
+extension Int64: JSONScalar {}
+extension Int128: JSONScalar {}
+extension UInt: JSONScalar {}
+extension UInt8: JSONScalar {}
+extension UInt16: JSONScalar {}
+extension UInt32: JSONScalar {}
+extension UInt64: JSONScalar {}
+extension UInt128: JSONScalar {}
+
+extension Double: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Double? {
+        try value.required(.number, value.number).double
+    }
+}
+
+extension Float: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Float? {
+        // From the text: going through Double would round twice.
+        Float(try value.required(.number, value.number).text).flatMap { $0.isFinite ? $0 : nil }
+    }
+}
+
+extension Decimal: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Decimal? {
+        try value.required(.number, value.number).decimal
+    }
+}
+
+extension Date: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { dates.value(for: self) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Date? {
+        dates.date(from: value)
+    }
+}
+
+extension Data: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .string(base64EncodedString()) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Data? {
+        Data(base64Encoded: try value.required(.string, value.string))
+    }
+}
+
+extension URL: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .string(absoluteString) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> URL? {
+        URL(string: try value.required(.string, value.string))
+    }
+}
+
+extension JSONValue: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { self }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONValue? { value }
+}
+
+extension JSONNumber: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .number(self) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONNumber? {
+        try value.required(.number, value.number)
+    }
+}
+
+extension JSONObject: JSONScalar {
+    func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .object(self) }
+
+    static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONObject? {
+        try value.required(.object, value.object)
+    }
+}

@@ -1,0 +1,60 @@
+/// Reading the content of strings that have been validated.
+extension JSONScanner {
+    /// The string whose content, without its quotes, is `range`.
+    func string(in range: Range<Int>) -> String {
+        let content = bytes[range]
+        guard content.contains(UInt8(ascii: "\\")) else { return String(decoding: content, as: UTF8.self) }
+        return String(decoding: unescapedBytes(in: range), as: UTF8.self)
+    }
+
+    /// The UTF-8 bytes of the string whose content, without its quotes, is `range`.
+    func unescapedBytes(in range: Range<Int>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(range.count)
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let plainEnd = bytes[index..<range.upperBound].firstIndex(of: UInt8(ascii: "\\")) ?? range.upperBound
+            result.append(contentsOf: bytes[index..<plainEnd])
+            index = plainEnd
+            guard index < range.upperBound else { break }
+            let scalar = unescapedScalar(at: &index, endingAt: range.upperBound) ?? "\u{FFFD}"
+            result.append(contentsOf: String(Character(scalar)).utf8)
+        }
+        return result
+    }
+
+    /// What the escape at `index` stands for; moves `index` behind it.
+    ///
+    /// - Returns: `nil` when it is no escape, which validated text does not hold.
+    func unescapedScalar(at index: inout Int, endingAt end: Int) -> Unicode.Scalar? {
+        let kind = index &+ 1 < end ? bytes[index &+ 1] : 0
+        index = min(index &+ 2, end)
+        switch kind {
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(kind)
+        case UInt8(ascii: "u"): break
+        default: return nil
+        }
+        guard let unit = codeUnit(at: &index, endingAt: end) else { return nil }
+        guard unit & 0xFC00 == 0xD800 else { return Unicode.Scalar(unit) }
+        index = min(index &+ 2, end)
+        guard let low = codeUnit(at: &index, endingAt: end), low & 0xFC00 == 0xDC00 else { return nil }
+        return Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + (low & 0x3FF))
+    }
+
+    /// The code unit that the four hexadecimal digits at `index` spell; moves `index` behind them.
+    private func codeUnit(at index: inout Int, endingAt end: Int) -> UInt32? {
+        guard end - index >= 4 else { return nil }
+        var unit: UInt32 = 0
+        for position in index..<index + 4 {
+            guard let digit = Self.hexadecimalValue(bytes[position]) else { return nil }
+            unit = unit << 4 | digit
+        }
+        index += 4
+        return unit
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+
+extension JSONValue: Codable {
+    /// Reads a value through any decoder.
+    ///
+    /// Foundation's decoders lose the order of members, the spelling of numbers, and what a `Decimal` cannot hold;
+    /// ``init(parsing:maximumDepth:)-(Data,_)`` loses nothing and is faster.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: What the decoder throws.
+    public init(from decoder: any Decoder) throws {
+        if let own = decoder as? JSONNodeDecoder {
+            self = own.value
+            return
+        }
+        // A decoder does not tell the type, so the types are tried. Why one does not fit is of no interest.
+        if let container = try? decoder.container(keyedBy: JSONCodingKey.self) {
+            let keys = container.allKeys.sorted { $0.stringValue < $1.stringValue }
+            let members = try keys.map { ($0.stringValue, try container.decode(JSONValue.self, forKey: $0)) }
+            self = .object(JSONObject(members))
+        } else if var container = try? decoder.unkeyedContainer() {
+            var elements: [JSONValue] = []
+            while !container.isAtEnd { elements.append(try container.decode(JSONValue.self)) }
+            self = .array(elements)
+        } else {
+            self = try Self.scalar(in: decoder.singleValueContainer())
+        }
+    }
+
+    private static func scalar(in container: any SingleValueDecodingContainer) throws -> JSONValue {
+        if container.decodeNil() { return .null }
+        if let value = try? container.decode(String.self) { return .string(value) }
+        if let value = try? container.decode(Bool.self) { return .bool(value) }
+        if let value = try? container.decode(Int64.self) { return .number(JSONNumber(value)) }
+        if let value = try? container.decode(UInt64.self) { return .number(JSONNumber(value)) }
+        if let value = try? container.decode(Decimal.self), let number = JSONNumber(value) { return .number(number) }
+        if let number = JSONNumber(try container.decode(Double.self)) { return .number(number) }
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "A number beyond every Swift type")
+    }
+
+    /// Writes the value through any encoder.
+    ///
+    /// Foundation's encoders lose the order of members and the spelling of numbers; ``data`` loses nothing.
+    ///
+    /// - Parameter encoder: The encoder.
+    /// - Throws: What the encoder throws.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .array(let elements):
+            var container = encoder.unkeyedContainer()
+            for element in elements { try container.encode(element) }
+        case .object(let members):
+            var container = encoder.container(keyedBy: JSONCodingKey.self)
+            for (name, value) in members.withoutRepetitions {
+                try container.encode(value, forKey: JSONCodingKey(stringValue: name))
+            }
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .bool(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .string(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .number(let value): try value.encodeScalar(to: encoder)
+        }
+    }
+}
+
+extension JSONNumber: Codable {
+    /// Reads a number through any decoder; see ``JSONValue/init(from:)`` for what is lost.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: What the decoder throws.
+    public init(from decoder: any Decoder) throws {
+        guard case .number(let number) = try JSONValue(from: decoder) else {
+            let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Expected a number")
+            throw DecodingError.typeMismatch(JSONNumber.self, context)
+        }
+        self = number
+    }
+
+    /// Writes the number through any encoder, as the first of `Int64`, `UInt64`, `Decimal` and `Double` that holds it.
+    ///
+    /// - Parameter encoder: The encoder.
+    /// - Throws: What the encoder throws.
+    public func encode(to encoder: any Encoder) throws { try encodeScalar(to: encoder) }
+
+    fileprivate func encodeScalar(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let int64 {
+            try container.encode(int64)
+        } else if let uint64 {
+            try container.encode(uint64)
+        } else if let decimal {
+            try container.encode(decimal)
+        } else if let double {
+            try container.encode(double)
+        } else {
+            let context = EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "Too large a number")
+            throw EncodingError.invalidValue(self, context)
+        }
+    }
+}
+
+extension JSONObject: Codable {
+    /// Reads an object through any decoder; see ``JSONValue/init(from:)`` for what is lost.
+    ///
+    /// - Parameter decoder: The decoder.
+    /// - Throws: What the decoder throws.
+    public init(from decoder: any Decoder) throws {
+        guard case .object(let object) = try JSONValue(from: decoder) else {
+            let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Expected an object")
+            throw DecodingError.typeMismatch(JSONObject.self, context)
+        }
+        self = object
+    }
+
+    /// Writes the object through any encoder; see ``JSONValue/encode(to:)`` for what is lost.
+    ///
+    /// - Parameter encoder: The encoder.
+    /// - Throws: What the encoder throws.
+    public func encode(to encoder: any Encoder) throws { try JSONValue.object(self).encode(to: encoder) }
+}

@@ -1,0 +1,116 @@
+public import Foundation
+
+extension JSONValue {
+    /// Reads a JSON text.
+    ///
+    /// - Parameters:
+    ///   - data: The text, as UTF-8 without a byte order mark.
+    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
+    /// - Throws: What is wrong with the text, and where.
+    public init(parsing data: Data, maximumDepth: Int = 128) throws(JSONError) {
+        let result = data.withUnsafeBytes { bytes in
+            Result { () throws(JSONError) in try JSONValue(parsing: bytes, maximumDepth: maximumDepth) }
+        }
+        self = try result.get()
+    }
+
+    /// Reads a JSON text from memory.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text, as UTF-8 without a byte order mark.
+    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
+    /// - Throws: What is wrong with the text, and where.
+    public init(parsing bytes: UnsafeRawBufferPointer, maximumDepth: Int = 128) throws(JSONError) {
+        let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
+        self.init(validated: range, in: bytes)
+    }
+
+    /// Reads a JSON text.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
+    /// - Throws: What is wrong with the text, and where.
+    public init(parsing text: String, maximumDepth: Int = 128) throws(JSONError) {
+        try self.init(parsing: Data(text.utf8), maximumDepth: maximumDepth)
+    }
+
+    /// Builds the value at `range` of a text that has been validated.
+    init(validated range: Range<Int>, in bytes: UnsafeRawBufferPointer) {
+        var builder = JSONTreeBuilder(JSONScanner(bytes, endingAt: range.upperBound))
+        self = builder.build(from: range.lowerBound)
+    }
+}
+
+/// Turns validated text into a tree, with a stack of its own in place of recursion.
+private struct JSONTreeBuilder {
+    /// An array or object whose end has not been reached: where its parts begin in `values` and `names`.
+    private struct OpenContainer {
+        let isObject: Bool
+        let firstValue: Int
+        let firstName: Int
+    }
+
+    private let scanner: JSONScanner
+    private var open: [OpenContainer] = []
+    private var values: [JSONValue] = []
+    private var names: [String] = []
+
+    init(_ scanner: JSONScanner) { self.scanner = scanner }
+
+    mutating func build(from start: Int) -> JSONValue {
+        var index = start
+        while index < scanner.end {
+            let byte = scanner.byte(at: index)
+            switch byte {
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                let isObject = byte == UInt8(ascii: "{")
+                open.append(OpenContainer(isObject: isObject, firstValue: values.count, firstName: names.count))
+                index += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                close()
+                index += 1
+            case UInt8(ascii: "\""):
+                let after = scanner.skipString(at: index + 1) ?? scanner.end
+                let string = scanner.string(in: index + 1..<max(after - 1, index + 1))
+                let next = scanner.skipWhitespace(from: after)
+                if scanner.byte(at: next) == UInt8(ascii: ":") {
+                    names.append(string)
+                    index = next + 1
+                } else {
+                    values.append(.string(string))
+                    index = next
+                }
+            case 0x00...0x20, UInt8(ascii: ","): index += 1
+            default:
+                let after = scanner.skipValue(at: index) ?? scanner.end
+                values.append(scalar(in: index..<after))
+                index = after
+            }
+        }
+        return values.first ?? .null
+    }
+
+    private mutating func close() {
+        guard let container = open.popLast() else { return }
+        let parts = values[container.firstValue...]
+        let value: JSONValue
+        if container.isObject {
+            value = .object(JSONObject(zip(names[container.firstName...], parts).map { ($0, $1) }))
+            names.removeSubrange(container.firstName...)
+        } else {
+            value = .array(Array(parts))
+        }
+        values.removeSubrange(container.firstValue...)
+        values.append(value)
+    }
+
+    private func scalar(in range: Range<Int>) -> JSONValue {
+        switch scanner.byte(at: range.lowerBound) {
+        case UInt8(ascii: "n"): .null
+        case UInt8(ascii: "t"): .bool(true)
+        case UInt8(ascii: "f"): .bool(false)
+        default: .number(JSONNumber(validated: String(decoding: scanner.bytes[range], as: UTF8.self)))
+        }
+    }
+}

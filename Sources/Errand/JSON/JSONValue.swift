@@ -1,0 +1,89 @@
+public import Foundation
+
+/// Any JSON value, without loss: numbers keep their text and objects their order.
+///
+/// ```swift
+/// let value: JSONValue = ["id": 7, "tags": ["a", "b"], "note": nil]
+/// value["id"]?.int             // 7
+/// value["tags"]?[0]?.string    // "a"
+/// value["note"]                // .null
+/// value["missing"]             // nil
+/// ```
+public enum JSONValue: Hashable, Sendable {
+    /// The literal `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number of any size and precision.
+    case number(JSONNumber)
+    /// A string.
+    case string(String)
+    /// An array.
+    case array([JSONValue])
+    /// An object.
+    case object(JSONObject)
+}
+
+extension JSONValue {
+    /// The member with this name, or `nil` when there is none or this is no object; a JSON null is ``null``.
+    ///
+    /// - Parameter name: The member's name; the first one wins when a text repeats it.
+    public subscript(name: String) -> JSONValue? { object?[name] }
+
+    /// The element at this index, or `nil` when there is none or this is no array.
+    ///
+    /// - Parameter index: Counted from 0.
+    public subscript(index: Int) -> JSONValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
+    }
+
+    /// Whether this is a JSON null.
+    public var isNull: Bool { self == .null }
+
+    /// The Boolean, or `nil` when this is none.
+    public var bool: Bool? {
+        if case .bool(let value) = self { value } else { nil }
+    }
+
+    /// The number, or `nil` when this is none.
+    public var number: JSONNumber? {
+        if case .number(let value) = self { value } else { nil }
+    }
+
+    /// The number as an exact `Int`, or `nil` when this is none or does not fit.
+    public var int: Int? { number?.int }
+
+    /// The nearest `Double`, or `nil` when this is no number or not finite there.
+    public var double: Double? { number?.double }
+
+    /// The number as an exact `Decimal`, or `nil` when this is none or does not fit.
+    public var decimal: Decimal? { number?.decimal }
+
+    /// The string, or `nil` when this is none; numbers are not turned into strings.
+    public var string: String? {
+        if case .string(let value) = self { value } else { nil }
+    }
+
+    /// The elements, or `nil` when this is no array.
+    public var array: [JSONValue]? {
+        if case .array(let value) = self { value } else { nil }
+    }
+
+    /// The members, or `nil` when this is no object.
+    public var object: JSONObject? {
+        if case .object(let value) = self { value } else { nil }
+    }
+
+    /// The type of the value, for messages.
+    var type: JSONType {
+        switch self {
+        case .null: .null
+        case .bool: .bool
+        case .number: .number
+        case .string: .string
+        case .array: .array
+        case .object: .object
+        }
+    }
+}

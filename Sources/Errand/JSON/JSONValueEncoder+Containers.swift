@@ -1,0 +1,132 @@
+import Foundation
+
+/// The `Encoder` of one node.
+struct JSONNodeEncoder: Encoder {
+    let node: JSONEncodingNode
+    let codingPath: [any CodingKey]
+    let options: JSONValueEncoder
+    /// Whether this is the outermost value, whose keys are filtered.
+    var isOutermost = false
+
+    var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        node.becomeObject()
+        return KeyedEncodingContainer(JSONKeyedEncoding<Key>(encoder: self))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        node.becomeArray()
+        return JSONUnkeyedEncoding(encoder: self)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer { JSONSingleValueEncoding(encoder: self) }
+
+    /// The encoder of the member with this key; one whose key is dropped writes where nobody looks.
+    func member(_ key: some CodingKey) -> JSONNodeEncoder? {
+        var name = key.stringValue
+        if isOutermost, let keyFilter = options.keyFilter {
+            guard let kept = keyFilter(key) else { return nil }
+            name = kept
+        }
+        return JSONNodeEncoder(node: node.member(name), codingPath: codingPath + [key], options: options)
+    }
+
+    func element() -> JSONNodeEncoder {
+        let key = JSONCodingKey(index: node.count)
+        return JSONNodeEncoder(node: node.element(), codingPath: codingPath + [key], options: options)
+    }
+
+    func encode(_ value: some Encodable) throws {
+        guard let scalar = value as? any JSONScalarEncodable else {
+            try value.encode(to: self)
+            if value is any JSONUnorderedMembers { node.sortMembers() }
+            return
+        }
+        guard let json = scalar.jsonValue(dates: options.dates) else {
+            let reason = "JSON has no way to write this value"
+            throw EncodingError.invalidValue(value, .init(codingPath: codingPath, debugDescription: reason))
+        }
+        guard isOutermost, options.keyFilter != nil, case .object(let members) = json else { return node.set(json) }
+        node.becomeObject()
+        for (name, value) in members { member(JSONCodingKey(stringValue: name))?.node.set(value) }
+    }
+}
+
+/// A dictionary, whose order changes from process to process.
+private protocol JSONUnorderedMembers {}
+
+extension Dictionary: JSONUnorderedMembers where Key == String, Value: Encodable {}
+
+/// A key for the places that have no key of their own.
+struct JSONCodingKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        intValue = nil
+    }
+
+    init(intValue: Int) {
+        stringValue = String(intValue)
+        self.intValue = intValue
+    }
+
+    init(index: Int) {
+        stringValue = "Index \(index)"
+        intValue = index
+    }
+
+    /// The key under which a class keeps its superclass's members, as in Foundation.
+    static let superclass = JSONCodingKey(stringValue: "super")
+}
+
+private struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: JSONNodeEncoder
+
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    private func target(_ key: some CodingKey) -> JSONNodeEncoder {
+        encoder.member(key)
+            ?? JSONNodeEncoder(node: JSONEncodingNode(), codingPath: codingPath + [key], options: encoder.options)
+    }
+
+    func encodeNil(forKey key: Key) throws { encoder.member(key)?.node.setNil(omitting: encoder.options.omitsNil) }
+    func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.member(key)?.encode(value) }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type,
+        forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> { target(key).container(keyedBy: type) }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { target(key).unkeyedContainer() }
+    func superEncoder() -> any Encoder { target(JSONCodingKey.superclass) }
+    func superEncoder(forKey key: Key) -> any Encoder { target(key) }
+}
+
+private struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
+    let encoder: JSONNodeEncoder
+
+    var codingPath: [any CodingKey] { encoder.codingPath }
+    var count: Int { encoder.node.count }
+
+    func encodeNil() throws { encoder.element().node.setNil(omitting: encoder.options.omitsNil) }
+    func encode(_ value: some Encodable) throws { try encoder.element().encode(value) }
+
+    func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+        encoder.element().container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.element().unkeyedContainer() }
+    func superEncoder() -> any Encoder { encoder.element() }
+}
+
+private struct JSONSingleValueEncoding: SingleValueEncodingContainer {
+    let encoder: JSONNodeEncoder
+
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    func encodeNil() throws { encoder.node.setNil(omitting: encoder.options.omitsNil) }
+    func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+}

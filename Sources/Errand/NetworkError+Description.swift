@@ -1,0 +1,72 @@
+public import Foundation
+
+extension NetworkError: CustomStringConvertible, LocalizedError {
+    /// One sentence: where, what, and what to do; with the status and size of an answer, never its content.
+    public var description: String {
+        var text = ""
+        if let method { text += "\(method) " }
+        if let host { text += host }
+        if let path { text += path }
+        text += text.isEmpty ? reason.sentence : ": \(reason.sentence)"
+        if let response {
+            let type = response.headers["Content-Type"].map { " of \($0.prefix { $0 != ";" })" } ?? ""
+            text += " (the answer: status \(response.statusCode), \(response.body.count) bytes\(type))"
+        }
+        if attempts > 1 { text += " after \(attempts) attempts" }
+        return text
+    }
+
+    public var errorDescription: String? { description }
+}
+
+extension NetworkError.Reason {
+    /// What happened and what to do, without a full stop.
+    var sentence: String {
+        switch self {
+        case .invalidBaseURL(let text): "\(text); give an absolute http or https URL with a host"
+        case .invalidURL(let text): "the URL cannot be formed: \(text)"
+        case .unsupportedScheme(let scheme): "the scheme '\(scheme)' is not spoken here; use http or https"
+        case .unsupportedHost(let host):
+            "the host '\(host)' cannot be used in this spelling on this platform; use a host name"
+        case .invalidMethod: "the method is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
+        case .invalidHeaderName: "a header name is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
+        case .invalidHeaderValue(let name):
+            "the value of the header '\(name)' holds a line break, NUL or another control character; remove it"
+        case .reservedHeader(let name):
+            "the header '\(name)' frames the message and is set by the transport; leave it out"
+        case .bodyNotAllowed(let method):
+            "a \(method) request has no body; use another method, or send the parameters with .query"
+        case .parametersNotAnObject(let type): "the parameters of \(type) do not encode to names and values"
+        case .unencodable(let text): text
+        case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
+        case .unsupportedModel(let text): text
+        case .hostNotFound: "the host name is not known; check its spelling and the name server"
+        case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
+        case .noConnection: "there is no connection to the network"
+        case .connectionReset: "the connection was reset by the other side"
+        case .closedWithoutResponse: "the connection was closed without an answer"
+        case .closedInBody: "the connection was closed before the body was whole"
+        case .sendFailed: "the request could not be sent whole; the connection died"
+        case .bodyUnreadable: "the request's body could not be read while it was sent"
+        case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
+        case .deadlineExceeded(let duration): "the send took longer than its deadline of \(duration)"
+        case .certificateRefused(let text): "the server's certificate is not trusted: \(text)"
+        case .malformedStatusLine: "the answer does not begin with a status line of HTTP/1.x or 2"
+        case .malformedHeader: "a header line of the answer is malformed"
+        case .headTooLarge: "the head of the answer is too large"
+        case .malformedChunk: "a chunk of the answer is malformed"
+        case .invalidContentLength: "the Content-Length of the answer is not a length"
+        case .invalidContentCoding: "the answer's content coding is unknown or its data damaged"
+        case .status(let code): "the status \(code) is not acceptable"
+        case .contentType(let type): "the content type '\(type)' is not acceptable"
+        case .bodyTooLarge(let limit):
+            "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
+        case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error)"
+        case .envelope(let text): "the envelope cannot be opened: \(text)"
+        case .path(let error): "the path leads to no value: \(error)"
+        case .model(let type, let detail): "the payload does not become \(type): \(detail)"
+        case .notCached: "there is no stored answer"
+        case .other(let text): text
+        }
+    }
+}

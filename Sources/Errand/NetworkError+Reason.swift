@@ -1,0 +1,108 @@
+extension NetworkError {
+    /// What happened, in detail. New cases may come: keep a `default` when you switch over it.
+    public enum Reason: Sendable, Hashable {
+        // Nothing was sent.
+        /// A base URL is neither absolute nor http(s), or a path needs one and there is none.
+        case invalidBaseURL(String)
+        /// The URL cannot be formed; the text says which part is wrong.
+        case invalidURL(String)
+        /// Only http and https are spoken.
+        case unsupportedScheme(String)
+        /// A host that this platform's transport cannot reach by this spelling, such as an IPv6 literal on Linux.
+        case unsupportedHost(String)
+        /// The method is not a token of RFC 9110.
+        case invalidMethod
+        /// A header name is not a token of RFC 9110.
+        case invalidHeaderName
+        /// A header value holds CR, LF, NUL or another control character.
+        case invalidHeaderValue(name: String)
+        /// The field frames the message and belongs to the transport.
+        case reservedHeader(name: String)
+        /// The method has no body, and the request has one.
+        case bodyNotAllowed(HTTPMethod)
+        /// The parameters of this type do not encode as an object with names.
+        case parametersNotAnObject(String)
+        /// A parameter or body cannot be written in the chosen format.
+        case unencodable(String)
+        /// A URLRequest of the caller's has no URL, or a stream for a body that cannot be read twice.
+        case invalidURLRequest(String)
+        /// The model's type and its formatter do not fit.
+        case unsupportedModel(String)
+
+        // No connection.
+        case hostNotFound
+        case connectionRefused
+        case noConnection
+
+        // The connection broke.
+        case connectionReset
+        /// The server closed without an answer.
+        case closedWithoutResponse
+        /// The server closed before the body was whole.
+        case closedInBody
+        /// The request could not be sent whole.
+        case sendFailed
+        /// The body could not be read from its source while it was sent.
+        case bodyUnreadable
+
+        // Time.
+        /// Nothing was sent or received for this long.
+        case idleTimeout(Duration)
+        /// The whole send took longer than this.
+        case deadlineExceeded(Duration)
+
+        // TLS.
+        case certificateRefused(String)
+
+        // Not HTTP.
+        case malformedStatusLine
+        case malformedHeader
+        case headTooLarge
+        case malformedChunk
+        case invalidContentLength
+        /// The content coding is unknown or its data damaged.
+        case invalidContentCoding
+
+        // The answer is refused.
+        case status(Int)
+        case contentType(String)
+        case bodyTooLarge(limit: Int)
+        /// The body is not JSON that may be decoded.
+        case invalidJSON(JSONError)
+        /// The envelope lacks what its filter needs.
+        case envelope(String)
+        /// A path leads nowhere in the payload, or is written wrongly.
+        case path(JSONError)
+        /// The payload does not become a model of this type.
+        case model(type: String, detail: String)
+        case notCached
+
+        /// What the system said, with secrets left out.
+        case other(String)
+    }
+}
+
+extension NetworkError.Reason {
+    /// The decision that the reason leads to.
+    public var kind: NetworkError.Kind {
+        switch self {
+        case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
+            .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
+            .invalidURLRequest, .unsupportedModel:
+            .invalidRequest
+        case .hostNotFound, .connectionRefused, .noConnection: .unreachable
+        case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost
+        case .idleTimeout, .deadlineExceeded: .timedOut
+        case .certificateRefused: .insecureConnection
+        case .malformedStatusLine, .malformedHeader, .headTooLarge, .malformedChunk, .invalidContentLength,
+            .invalidContentCoding:
+            .invalidResponse
+        case .status: .unacceptableStatus
+        case .contentType, .invalidJSON: .unacceptableContent
+        case .bodyTooLarge: .tooLarge
+        case .envelope, .path, .model: .undecodable
+        case .notCached: .cacheMiss
+        case .other: .unknown
+        }
+    }
+}

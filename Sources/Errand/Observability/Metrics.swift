@@ -1,0 +1,43 @@
+/// How long each stage of a send took. A stage that did not run has `nil` or zero.
+public struct Metrics: Sendable, Hashable {
+    /// One time on the wire.
+    public struct Attempt: Sendable, Hashable {
+        /// From the request to the final head; `nil` when none came.
+        public var firstByte: Duration?
+        /// From the final head to the last byte; `nil` when the body did not come whole.
+        public var transfer: Duration?
+        /// The whole attempt, adapters included.
+        public var total: Duration
+
+        public init(firstByte: Duration? = nil, transfer: Duration? = nil, total: Duration) {
+            self.firstByte = firstByte
+            self.transfer = transfer
+            self.total = total
+        }
+    }
+
+    /// From the start of the send until the model was made.
+    public var total: Duration = .zero
+    /// Waiting for admission.
+    public var queue: Duration = .zero
+    /// The attempts, in order; empty for a stored answer.
+    public var attempts: [Attempt] = []
+    /// Acceptance and response filter of the last attempt.
+    public var filter: Duration = .zero
+    /// Making the model.
+    public var format: Duration = .zero
+    /// Where the model was made, and why there.
+    public var formatting: Formatting = .background
+
+    /// Where a model was made.
+    public enum Formatting: String, Sendable, Hashable {
+        /// Off the caller: the request's types are Sendable and it asks for nothing else.
+        case background = "background (the request, its Model and its Formatter are Sendable)"
+        /// On the caller, as the request asks.
+        case callerByChoice = "caller (as its formattingContext says)"
+        /// On the caller, because the request's types must not leave it.
+        case callerByNeed = "caller (the request, its Model or its Formatter is not Sendable)"
+    }
+
+    public init() {}
+}

@@ -1,0 +1,128 @@
+/// A list of header fields: names compare without case, order is kept, a name may stand more than once.
+///
+/// Names and values are checked when a request is built: a name must be an RFC 9110 token and a value must not hold
+/// CR, LF or NUL; what does not fit is an error there, never dropped in silence.
+public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
+    /// One field line.
+    public struct Field: Sendable, Hashable {
+        /// The name as it was given; two names that differ only in ASCII case mean the same field.
+        public var name: String
+        /// The value without surrounding white space.
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+
+        public static func == (one: Field, other: Field) -> Bool {
+            one.value == other.value && one.name.isSameFieldName(as: other.name)
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(name.lowercased())
+            hasher.combine(value)
+        }
+    }
+
+    private var fields: [Field]
+
+    /// An empty list.
+    public init() { fields = [] }
+
+    /// Takes pairs of name and value in their order; a name given twice is kept twice.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { Field(name: $0.0, value: $0.1) }
+    }
+
+    /// Takes fields in their order.
+    public init(_ fields: some Sequence<Field>) { self.fields = Array(fields) }
+
+    /// Takes a dictionary, sorted by name so that the order is the same in every process.
+    public init(_ dictionary: [String: String]) {
+        fields = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
+    }
+
+    /// The value of a field, or `nil` when there is none.
+    ///
+    /// Reading joins several lines of one name by `", "` (RFC 9110, section 5.3). Writing replaces all lines of that
+    /// name by one, in the place of the first; writing `nil` removes them.
+    public subscript(name: String) -> String? {
+        get {
+            var found: String?
+            for field in fields where field.name.isSameFieldName(as: name) {
+                found = found.map { "\($0), \(field.value)" } ?? field.value
+            }
+            return found
+        }
+        set {
+            guard let newValue else {
+                fields.removeAll { $0.name.isSameFieldName(as: name) }
+                return
+            }
+            guard let place = fields.firstIndex(where: { $0.name.isSameFieldName(as: name) }) else {
+                fields.append(Field(name: name, value: newValue))
+                return
+            }
+            fields[place] = Field(name: name, value: newValue)
+            var later = place + 1
+            while later < fields.count {
+                if fields[later].name.isSameFieldName(as: name) { fields.remove(at: later) } else { later += 1 }
+            }
+        }
+    }
+
+    /// The values of all lines of a name, in order; empty when there is none.
+    public func values(for name: String) -> [String] {
+        fields.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
+    }
+
+    /// Whether at least one line has the name.
+    public func contains(_ name: String) -> Bool { fields.contains { $0.name.isSameFieldName(as: name) } }
+
+    /// Adds a line and keeps those that are there.
+    public mutating func add(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+
+    /// Puts the fields of another list over this one: a name that stands there replaces all its lines here.
+    public mutating func merge(_ other: HTTPHeaders) {
+        guard !other.isEmpty else { return }
+        guard !fields.isEmpty else {
+            fields = other.fields
+            return
+        }
+        fields.removeAll { other.contains($0.name) }
+        fields.append(contentsOf: other.fields)
+    }
+
+    /// Returns this list with another put over it.
+    public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
+        var merged = self
+        merged.merge(other)
+        return merged
+    }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { fields.count }
+    public subscript(position: Int) -> Field { fields[position] }
+}
+
+extension HTTPHeaders: Hashable {}
+
+extension HTTPHeaders: CustomStringConvertible {
+    /// The names only: a value may be a secret.
+    public var description: String { "[\(fields.map(\.name).joined(separator: ", "))]" }
+}
+
+extension String {
+    /// Whether two field names mean the same field: equal but for ASCII case.
+    func isSameFieldName(as other: String) -> Bool {
+        let one = utf8
+        let two = other.utf8
+        guard one.count == two.count else { return false }
+        return zip(one, two).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && ($0 | 0x20).isASCIILowercase) }
+    }
+}
+
+extension UInt8 {
+    var isASCIILowercase: Bool { self >= 0x61 && self <= 0x7A }
+}

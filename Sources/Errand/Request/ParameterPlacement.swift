@@ -1,0 +1,82 @@
+internal import Foundation
+
+/// Puts parameters where they belong: into the query, or into a body in one of the formats.
+struct ParameterPlacement {
+    let body: RequestBody
+    let method: HTTPMethod
+    let encoding: ParameterEncoding
+
+    /// - Parameters:
+    ///   - values: The parameters, base ones included.
+    ///   - parts: The URL, whose query grows when they go there.
+    /// - Returns: The body, and its `Content-Type` when it has one.
+    func place(
+        _ values: [(name: String, value: JSONValue)],
+        in parts: inout URLParts
+    ) throws -> (body: OutgoingBody, type: String?) {
+        switch body.content {
+        case .automatic:
+            break
+        case .empty:
+            parts.append(encodedQuery: encoding.encodedPairs(values))
+            return (.empty, nil)
+        case .data(let result, let type):
+            parts.append(encodedQuery: encoding.encodedPairs(values))
+            return (.data(try data(result)), type)
+        case .form(let parameters, let formEncoding):
+            parts.append(encodedQuery: encoding.encodedPairs(values))
+            let pairs = formEncoding.encodedPairs(try parameters.values(dates: formEncoding.dates))
+            return (.data(Data(pairs.utf8)), Self.formType)
+        }
+        guard !values.isEmpty else { return (.empty, nil) }
+        switch encoding.format {
+        case .automatic where method.putsParametersInQuery, .query:
+            parts.append(encodedQuery: encoding.encodedPairs(values))
+            return (.empty, nil)
+        case .automatic, .json:
+            return (.data(JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).data), "application/json")
+        case .form:
+            return (.data(Data(encoding.encodedPairs(values).utf8)), Self.formType)
+        case .propertyList:
+            return (.data(try propertyList(values)), "application/x-plist")
+        }
+    }
+
+    private static let formType = "application/x-www-form-urlencoded"
+
+    private func data(_ result: Result<Data, any Error>) throws -> Data {
+        do {
+            return try result.get()
+        } catch let error as EncodingError {
+            throw NetworkError(.unencodable(error.place), underlying: error)
+        }
+    }
+
+    private func propertyList(_ values: [(name: String, value: JSONValue)]) throws -> Data {
+        var object: [String: Any] = [:]
+        for (name, value) in values { object[name] = try value.propertyList(at: name) }
+        return try PropertyListSerialization.data(fromPropertyList: object, format: .xml, options: 0)
+    }
+}
+
+extension JSONValue {
+    /// The value as property-list objects; a property list has no null.
+    fileprivate func propertyList(at path: String) throws -> Any {
+        switch self {
+        case .null: throw NetworkError(.unencodable("a property list has no null, at \(path)"))
+        case .bool(let flag): return flag
+        case .string(let text): return text
+        case .number(let number):
+            if let integer = number.int { return integer }
+            guard let double = number.double else {
+                throw NetworkError(.unencodable("a property list cannot hold the number at \(path)"))
+            }
+            return double
+        case .array(let elements): return try elements.map { try $0.propertyList(at: path) }
+        case .object(let members):
+            var object: [String: Any] = [:]
+            for member in members { object[member.name] = try member.value.propertyList(at: "\(path).\(member.name)") }
+            return object
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+
+extension Parameters {
+    /// The stored properties of an `Encodable` request, by the rules that ``Request/parameters`` states.
+    init(propertiesOf request: some Request & Encodable, dates: ParameterEncoding.Dates) throws {
+        var labels: [String: Any] = [:]
+        var mirror = Mirror(reflecting: request) as Mirror?
+        while let current = mirror {
+            for child in current.children { child.label.map { labels[$0] = child.value } }
+            mirror = current.superclassMirror
+        }
+        self.init()
+        areOwnProperties = true
+        let encoder = JSONValueEncoder(dates: dates, keyFilter: { Self.name(for: $0, labels: labels) }, omitsNil: true)
+        let value = try Self.encoding(request, with: encoder)
+        guard case .object(let members)? = value else {
+            throw NetworkError(.parametersNotAnObject(String(describing: type(of: request))))
+        }
+        entries = members.map { ($0.name, .json($0.value)) }
+    }
+
+    /// The name under which a property is sent, or `nil` when it is not.
+    private static func name(for key: any CodingKey, labels: [String: Any]) -> String? {
+        let name = key.stringValue
+        guard let value = labels[name] else { return name }
+        // Keys that the compiler made have no raw type; keys that the author lists are meant.
+        let isListed = key is any RawRepresentable
+        if !isListed, let type = protocolMembers[name], type == Swift.type(of: value) { return nil }
+        return name.count > 1 && name.first == "_" ? String(name.dropFirst()) : name
+    }
+
+    /// The members of `Request` that a property can be and still be encoded.
+    private static let protocolMembers: [String: Any.Type] = [
+        "path": String.self, "tag": String.self, "usesCDN": Bool.self, "usesBaseHeaders": Bool.self,
+        "usesBaseParameters": Bool.self, "allowsCellularAccess": Bool.self, "query": Parameters.self,
+        "parameters": Parameters.self,
+    ]
+
+    static func encoding(_ value: some Encodable, with encoder: JSONValueEncoder) throws -> JSONValue? {
+        do {
+            return try encoder.encodeUnlessNil(value)
+        } catch let error as EncodingError {
+            throw NetworkError(.unencodable(error.place), underlying: error)
+        }
+    }
+}
+
+extension JSONValue {
+    /// A parameter as JSON, `nil` left out at every depth; `nil` when the value itself is.
+    init?(parameter value: some Encodable, dates: ParameterEncoding.Dates) throws {
+        let encoder = JSONValueEncoder(dates: dates, keyFilter: nil, omitsNil: true)
+        guard let value = try Parameters.encoding(value, with: encoder) else { return nil }
+        self = value
+    }
+}
+
+extension EncodingError {
+    /// Where and what, without the value.
+    var place: String {
+        guard case .invalidValue(let value, let context) = self else { return "a value cannot be encoded" }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return "a \(type(of: value)) cannot be encoded" + (path.isEmpty ? "" : ", at \(path)")
+    }
+}

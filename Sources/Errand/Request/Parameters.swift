@@ -1,0 +1,125 @@
+internal import Foundation
+
+/// Names and values that a request carries, in order; a ``ParameterEncoding`` puts them into a query or a body.
+///
+/// A literal takes any `Encodable & Sendable` value and Optionals: `["page": page, "q": optional, "tags": ["a", "b"]]`.
+/// `nil` is not sent, at any depth; a JSON null is `JSONValue.null`. A dictionary inside is sorted by name.
+public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
+    enum Content: Sendable {
+        /// A value of the caller's, made into JSON when the encoding, and so the style of its dates, is known.
+        case plain(any Encodable & Sendable)
+        /// A stored property, already made into JSON.
+        case json(JSONValue)
+    }
+
+    var entries: [(name: String, value: Content)]
+
+    /// Whether these are the stored properties of the request, which go only where the request itself does not say
+    /// what its body is.
+    var areOwnProperties = false
+
+    /// No parameters.
+    public init() { entries = [] }
+
+    /// Takes pairs in their order; `nil` is left out, the last of several equal names wins.
+    public init(dictionaryLiteral elements: (String, (any Encodable & Sendable)?)...) {
+        self.init()
+        for (name, value) in elements { self[name] = value }
+    }
+
+    /// Takes a dictionary, sorted by name.
+    public init(_ dictionary: [String: any Encodable & Sendable]) {
+        self.init()
+        for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) { entries.append((name, .plain(value))) }
+    }
+
+    /// Takes the members that a value encodes itself to, in their order.
+    ///
+    /// - Parameter dates: How a `Date` inside is written.
+    /// - Throws: What the value's `encode(to:)` throws, or ``NetworkError`` when it is not an object.
+    public init(encoding value: some Encodable, dates: ParameterEncoding.Dates = .iso8601) throws {
+        self.init()
+        guard case .object(let members) = try JSONValue(parameter: value, dates: dates) else {
+            throw NetworkError(.parametersNotAnObject(String(describing: type(of: value))))
+        }
+        entries = members.map { ($0.name, .json($0.value)) }
+    }
+
+    /// The value of a name; setting `nil` removes it, setting a name that is there keeps its place.
+    public subscript(name: String) -> (any Encodable & Sendable)? {
+        get {
+            switch entries.first(where: { $0.name == name })?.value {
+            case .plain(let value): value
+            case .json(let value): value
+            case nil: nil
+            }
+        }
+        set {
+            let place = entries.firstIndex { $0.name == name }
+            guard let newValue, !isNil(newValue) else {
+                if let place { entries.remove(at: place) }
+                return
+            }
+            if let place { entries[place].value = .plain(newValue) } else { entries.append((name, .plain(newValue))) }
+        }
+    }
+
+    /// Whether there is nothing to send.
+    public var isEmpty: Bool { entries.isEmpty }
+
+    /// The names, in order.
+    public var names: [String] { entries.map(\.name) }
+
+    /// Returns these parameters over others: a name that stands here wins, and keeps its place there.
+    func over(_ base: Parameters) -> Parameters {
+        guard !base.isEmpty else { return self }
+        var merged = base
+        merged.areOwnProperties = areOwnProperties
+        for (name, value) in entries {
+            if let place = merged.entries.firstIndex(where: { $0.name == name }) {
+                merged.entries[place].value = value
+            } else {
+                merged.entries.append((name, value))
+            }
+        }
+        return merged
+    }
+
+    /// The values as JSON, `nil` left out at every depth.
+    func values(dates: ParameterEncoding.Dates) throws -> [(name: String, value: JSONValue)] {
+        try entries.compactMap { entry in
+            switch entry.value {
+            case .json(let value): return (entry.name, value)
+            case .plain(let value): return try JSONValue(parameter: value, dates: dates).map { (entry.name, $0) }
+            }
+        }
+    }
+}
+
+/// Whether a value that was put into an existential is an empty Optional.
+private func isNil(_ value: any Encodable) -> Bool {
+    (value as? any NilTelling)?.isNil ?? false
+}
+
+private protocol NilTelling { var isNil: Bool { get } }
+extension Optional: NilTelling { fileprivate var isNil: Bool { if case nil = self { true } else { false } } }
+
+extension Parameters: Encodable {
+    /// Writes the parameters as an object, so that parameters can stand inside parameters.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Name.self)
+        for (name, value) in entries {
+            switch value {
+            case .plain(let value): try container.encode(value, forKey: Name(stringValue: name))
+            case .json(let value): try container.encode(value, forKey: Name(stringValue: name))
+            }
+        }
+    }
+
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}

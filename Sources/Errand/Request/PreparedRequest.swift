@@ -1,0 +1,29 @@
+/// The `Sendable` snapshot of a request, on which the pipeline runs: nothing in it refers to the request's own types.
+struct PreparedRequest: Sendable {
+    var context: RequestContext
+    /// What is sent, before adapters.
+    var outgoing: OutgoingRequest
+    let choices: Choices
+    let acceptance: Acceptance
+    let adapters: [any RequestAdapter]
+    let accessories: AccessoryChain
+    let decoder: any DataDecoder
+    let priority: Priority
+    let allowsCellularAccess: Bool
+    let cacheIdentity: CacheIdentity
+    let duplicatePolicy: DuplicatePolicy
+    /// Whether the body must pass the JSON guard at stage 7, because what follows decodes it and does not guard itself.
+    let needsJSONGuard: Bool
+
+    /// The filter that opens the answer.
+    var filter: any ResponseFilter { choices.filter.value }
+
+    /// The limits of one exchange.
+    var transportOptions: TransportOptions {
+        TransportOptions(
+            idleTimeout: choices.timeout.value ?? .seconds(60),
+            readAhead: .max,
+            maximumBodySize: choices.maximumBodySize.value ?? 64 << 20
+        )
+    }
+}

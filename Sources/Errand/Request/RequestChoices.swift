@@ -1,0 +1,54 @@
+/// The urgency of a request among those that wait for a slot. It changes the order of waiting, nothing on the wire.
+public enum Priority: Int, Sendable, Hashable, Comparable {
+    case low, normal, high
+
+    public static func < (one: Priority, other: Priority) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// Where a request whose types are `Sendable` is prepared and its payload becomes a model.
+///
+/// Spelling in a request: `var formattingContext: FormattingContext { .caller }`. A request that is not `Sendable`, or
+/// whose `Model` or `Formatter` is not, is always prepared and formatted on its caller.
+public enum FormattingContext: Sendable, Hashable {
+    /// Off the caller's actor, on the concurrent pool.
+    case background
+    /// On the actor that sends the request.
+    case caller
+}
+
+/// What happens to a send whose equal is in flight already.
+public enum DuplicatePolicy: Sendable, Hashable {
+    /// Both run.
+    case allow
+    /// The new one joins and receives the same answer.
+    case share
+    /// The new one runs, the old one ends with `CancellationError`.
+    case cancelPrevious
+    /// The new one fails with ``NetworkError/Kind/rejected``.
+    case rejectNew
+}
+
+/// The value of the `Idempotency-Key` field, by which a server knows a repeated POST or PATCH.
+///
+/// Spelling in a request: `var idempotencyKey: IdempotencyKey { .automatic }`, or a string literal.
+public struct IdempotencyKey: Sendable, Hashable, ExpressibleByStringLiteral {
+    enum Source: Sendable, Hashable {
+        case absent
+        case automatic
+        case value(String)
+    }
+
+    let source: Source
+
+    /// No field is sent.
+    public static let absent = IdempotencyKey(source: .absent)
+
+    /// A random UUID for each send, the same for all its attempts.
+    public static let automatic = IdempotencyKey(source: .automatic)
+
+    /// A key of your own.
+    public init(_ value: String) { source = .value(value) }
+    public init(stringLiteral value: String) { source = .value(value) }
+
+    private init(source: Source) { self.source = source }
+}

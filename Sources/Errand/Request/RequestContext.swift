@@ -1,0 +1,41 @@
+public import Foundation
+
+/// Which send something belongs to: the same value for accessories, filters, adapters and errors.
+public struct RequestContext: Sendable, Identifiable {
+    /// The number of the send, unique in this process.
+    public let id: Int
+    /// The name of the request's type, such as `GetUser`.
+    public let typeName: String
+    public let method: HTTPMethod
+    /// The URL by now; `nil` until it is formed.
+    public internal(set) var url: URL?
+    /// The id of the request's ``Service``.
+    public let serviceID: String
+    /// The request's own mark; empty when it has none.
+    public let tag: String
+    /// The number of the attempt, from 1; 0 before the first.
+    public internal(set) var attempt: Int
+    /// What the request, or a stage before, left for later stages.
+    public var attributes: [String: any Sendable]
+
+    /// A context made by hand, for tests of filters and adapters.
+    public init(
+        id: Int = 0,
+        typeName: String = "Request",
+        method: HTTPMethod = .get,
+        url: URL? = nil,
+        serviceID: String = "default",
+        tag: String = "",
+        attempt: Int = 1,
+        attributes: [String: any Sendable] = [:]
+    ) {
+        self.id = id
+        self.typeName = typeName
+        self.method = method
+        self.url = url
+        self.serviceID = serviceID
+        self.tag = tag
+        self.attempt = attempt
+        self.attributes = attributes
+    }
+}

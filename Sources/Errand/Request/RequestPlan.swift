@@ -1,0 +1,124 @@
+internal import Foundation
+
+/// What a send would do, told without sending: the final request, and each effective value with who said it.
+public struct RequestPlan: Sendable, CustomStringConvertible {
+    /// An effective value.
+    public struct Entry: Sendable, Hashable {
+        /// The member of ``Request`` that it belongs to, such as `limits.timeout`.
+        public let name: String
+        /// The value, in words; never a secret.
+        public let value: String
+        /// Who said it.
+        public let origin: Origin
+    }
+
+    /// Which send it would be; its ``RequestContext/url`` is final but for adapters.
+    public let context: RequestContext
+
+    /// What would be sent, adapters included.
+    public let request: OutgoingRequest
+
+    /// The effective values, in the order of the members of ``Request``.
+    public let entries: [Entry]
+
+    /// The types of the accessories, in the order in which they are told of a start.
+    public let accessories: [String]
+
+    /// Where the model would be made, and why there.
+    public let formatting: Metrics.Formatting
+
+    /// The entry of a name, such as `retryPolicy`, or `nil` when there is none.
+    public subscript(name: String) -> Entry? { entries.first { $0.name == name } }
+
+    public var description: String {
+        var lines = ["\(context.typeName): \(request.method) \(request.url.host() ?? "")\(request.url.path())"]
+        let width = entries.map(\.name.count).max() ?? 0
+        for entry in entries {
+            let name = entry.name.padding(toLength: width, withPad: " ", startingAt: 0)
+            lines.append("  \(name)  \(entry.value)  (\(entry.origin.rawValue))")
+        }
+        lines.append("  headers: \(request.headers.map(\.name).joined(separator: ", "))")
+        lines.append("  accessories: \(accessories.isEmpty ? "none" : accessories.joined(separator: ", "))")
+        lines.append("  formatted: \(formatting.rawValue)")
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension RequestPlan {
+    init(
+        _ request: some Request,
+        prepared: PreparedRequest,
+        final: OutgoingRequest,
+        config: NetworkConfig,
+        formatting: Metrics.Formatting
+    ) throws {
+        context = prepared.context
+        self.request = final
+        self.formatting = formatting
+        accessories = prepared.accessories.names
+        let service = request.service
+        var entries: [Entry] = []
+        func add(_ name: String, _ value: String, _ origin: Origin) {
+            entries.append(Entry(name: name, value: value, origin: origin))
+        }
+        func own<Value: Equatable>(_ name: String, _ value: Value, default standard: Value) {
+            add(name, "\(value)", value == standard ? .library : .request)
+        }
+        func choice<Value>(_ name: String, _ choice: Choice<Value?>) {
+            add(name, choice.value.map { "\($0)" } ?? "no limit", choice.origin)
+        }
+        add("path", String(request.path.prefix { $0 != "?" && $0 != "@" }), .request)
+        add("service", service.id, service.id == Service.default.id ? .library : .request)
+        own("usesCDN", request.usesCDN, default: false)
+        own("method", request.method, default: .get)
+        let (query, parameters) = (try request.query, try request.parameters)
+        add("query", query.names.joined(separator: ", "), query.isEmpty ? .library : .request)
+        add("parameters", parameters.names.joined(separator: ", "), parameters.isEmpty ? .library : .request)
+        own("parameterEncoding", request.parameterEncoding, default: .automatic)
+        add("body", Self.words(for: final.body), try request.body.isAutomatic ? .library : .request)
+        own("headers", request.headers, default: [:])
+        add("authorization", "\(prepared.choices.authorization.value)", prepared.choices.authorization.origin)
+        own("idempotencyKey", request.idempotencyKey == .absent ? "absent" : "sent", default: "absent")
+        own("usesBaseHeaders", request.usesBaseHeaders, default: true)
+        own("usesBaseParameters", request.usesBaseParameters, default: true)
+        choice("limits.timeout", prepared.choices.timeout)
+        choice("limits.deadline", prepared.choices.deadline)
+        choice("limits.maximumBodySize", prepared.choices.maximumBodySize)
+        choice("limits.minimumInterval", prepared.choices.minimumInterval)
+        own("priority", request.priority, default: .normal)
+        own("allowsCellularAccess", request.allowsCellularAccess, default: true)
+        add("retryPolicy", "\(prepared.choices.retryPolicy.value)", prepared.choices.retryPolicy.origin)
+        add("redirectPolicy", "\(prepared.choices.redirectPolicy.value)", prepared.choices.redirectPolicy.origin)
+        add("cachePolicy", "\(prepared.choices.cachePolicy.value)", prepared.choices.cachePolicy.origin)
+        own("cacheIdentity", request.cacheIdentity, default: CacheIdentity())
+        own("duplicatePolicy", request.duplicatePolicy, default: .allow)
+        own("acceptance", request.acceptance, default: Acceptance())
+        add("filter", "\(type(of: prepared.filter))", prepared.choices.filter.origin)
+        let formatter = "\(type(of: request.formatter))"
+        add("formatter", formatter, formatter.hasPrefix("DefaultFormatter<") ? .library : .request)
+        own("formattingContext", request.formattingContext, default: .background)
+        add("accessories", accessories.joined(separator: ", "), Self.origin(request, service, config))
+        add(
+            "customURLRequest",
+            try request.customURLRequest() == nil ? "built" : "custom",
+            try request.customURLRequest() == nil ? .library : .request
+        )
+        own("tag", request.tag, default: "")
+        add(
+            "attributes",
+            request.attributes.keys.sorted().joined(separator: ", "),
+            request.attributes.isEmpty ? .library : .request
+        )
+        self.entries = entries
+    }
+
+    private static func words(for body: OutgoingBody) -> String {
+        body.byteCount.map { $0 == 0 ? "empty" : "\($0) bytes" } ?? "streamed"
+    }
+
+    private static func origin(_ request: some Request, _ service: Service, _ config: NetworkConfig) -> Origin {
+        if !request.accessories.isEmpty { return .request }
+        if !service.accessories.isEmpty { return .service }
+        return config.accessories.isEmpty ? .library : .config
+    }
+}

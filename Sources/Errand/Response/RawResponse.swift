@@ -1,0 +1,35 @@
+public import Foundation
+
+/// A head and a body as received: what filters, errors and interceptors see.
+public struct RawResponse: Sendable {
+    public var statusCode: Int
+    public var headers: HTTPHeaders
+    public var body: Data
+    /// Where the answer came from, after redirects.
+    public var url: URL
+
+    /// Why ``Acceptance`` refuses this answer; `nil` when it accepts it. A filter that finds nothing better to say
+    /// throws it.
+    public internal(set) var failure: (any Error)?
+
+    /// Whether the JSON guard has read the body already.
+    var isGuarded = false
+
+    public init(statusCode: Int = 200, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
+        self.statusCode = statusCode
+        self.headers = headers
+        self.body = body
+        self.url = url
+    }
+
+    /// The type and parameters of the `Content-Type` field; `nil` when there is none.
+    public var mediaType: MediaType? { headers["Content-Type"].flatMap(MediaType.init) }
+
+    /// Returns this answer with at most so many bytes of its body.
+    func bounded(to limit: Int) -> RawResponse {
+        guard body.count > limit else { return self }
+        var copy = self
+        copy.body = Data(body.prefix(limit))
+        return copy
+    }
+}

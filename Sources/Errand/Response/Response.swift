@@ -1,0 +1,46 @@
+public import Foundation
+
+/// A model with the answer that it came from.
+public struct Response<Model> {
+    public let model: Model
+    /// The answer as received.
+    public let raw: RawResponse
+    /// The part of the body that became the model.
+    public let payload: Payload
+    /// Whether the answer came from the network or from the cache.
+    public let source: Source
+    /// How long each stage took.
+    public let metrics: Metrics
+
+    public var statusCode: Int { raw.statusCode }
+    public var headers: HTTPHeaders { raw.headers }
+    public var body: Data { raw.body }
+    /// Where the answer came from, after redirects.
+    public var url: URL { raw.url }
+
+    /// Decodes another part of the same payload, any number of times.
+    ///
+    /// - Parameters:
+    ///   - type: What to decode.
+    ///   - path: The way from the payload; from the whole body when it begins with `~`.
+    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
+    public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
+        try payload.decode(type, at: path)
+    }
+}
+
+extension Response: Sendable where Model: Sendable {}
+
+/// Where an answer came from.
+public enum Source: Sendable {
+    case network
+    /// A stored answer of this age.
+    case cache(age: Duration)
+    /// A stored answer that the server confirmed.
+    case revalidated
+    /// A stored answer older than wanted, because the network failed with this error.
+    case stale(age: Duration, error: any Error)
+
+    /// Whether the bytes were stored before this send.
+    public var isFromCache: Bool { if case .network = self { false } else { true } }
+}

@@ -1,0 +1,59 @@
+internal import Foundation
+
+/// Unwraps the payload of an answer, or throws what the service reported.
+///
+/// A filter sees refused answers too, as long as a body arrived: then `response.failure` says why. What it throws takes
+/// the place of that failure; a payload that it returns does so only when ``recovers(from:in:)`` says so.
+public protocol ResponseFilter: Sendable {
+    /// Finds the payload.
+    ///
+    /// - Parameters:
+    ///   - response: The answer, accepted unless its `failure` is set.
+    ///   - context: Which request it answers.
+    /// - Throws: What reaches the caller unchanged.
+    func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload
+
+    /// Whether the payload of a refused answer counts as success; `false` unless you say otherwise.
+    func recovers(from failure: any Error, in response: RawResponse) -> Bool
+}
+
+extension ResponseFilter {
+    public func recovers(from failure: any Error, in response: RawResponse) -> Bool { false }
+}
+
+/// A filter of the library's own, which runs the JSON guard itself or decodes nothing.
+protocol SelfGuardingFilter: ResponseFilter {}
+
+/// The whole body is the payload.
+///
+/// Spelling in a request that wants no envelope opened: `var filter: PassthroughFilter { .passthrough }`.
+public struct PassthroughFilter: SelfGuardingFilter {
+    public init() {}
+    public static let passthrough = PassthroughFilter()
+
+    public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+        if let failure = response.failure { throw failure }
+        return Payload(response.body, root: response.body, mediaType: response.mediaType, isGuarded: response.isGuarded)
+    }
+}
+
+/// The filter of the service, else of the config, else none: what a request has that says nothing.
+public struct InheritedFilter: ResponseFilter {
+    public init() {}
+
+    /// Passes the body on; the agent puts the inherited filter in this one's place before it is asked.
+    public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+        try PassthroughFilter().filter(response, for: context)
+    }
+}
+
+/// A filter made of a closure.
+public struct ClosureFilter: ResponseFilter {
+    private let body: @Sendable (RawResponse, RequestContext) throws -> Payload
+
+    public init(_ body: @escaping @Sendable (RawResponse, RequestContext) throws -> Payload) { self.body = body }
+
+    public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+        try body(response, context)
+    }
+}

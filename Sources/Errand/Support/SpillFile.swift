@@ -1,0 +1,53 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A temporary file without a name: written at its end, read from its start, gone when nobody holds it.
+///
+/// Not for two threads at once.
+final class SpillFile {
+    private let descriptor: Int32
+    private var readOffset: off_t = 0
+    private var writeOffset: off_t = 0
+
+    /// - Throws: `POSIXError` when the temporary directory takes no file.
+    init() throws {
+        var template = Array(FileManager.default.temporaryDirectory.appending(path: "errand-XXXXXX").path.utf8CString)
+        descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        unlink(template)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    deinit { close(descriptor) }
+
+    func append(_ data: Data) throws {
+        try data.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, writeOffset)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+                done += count
+                writeOffset += off_t(count)
+            }
+        }
+    }
+
+    /// The next bytes, 64 KiB at most, or `nil` when all that was written is read.
+    func read() throws -> Data? {
+        let wanted = min(Int(writeOffset - readOffset), 64 << 10)
+        guard wanted > 0 else { return nil }
+        var data = Data(count: wanted)
+        let count = data.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress!, wanted, readOffset) }
+        guard count > 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        readOffset += off_t(count)
+        return data.prefix(count)
+    }
+}

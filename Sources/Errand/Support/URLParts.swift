@@ -1,0 +1,93 @@
+internal import Foundation
+
+/// An absolute http or https URL, taken apart as text: nothing is decoded, so valid escapes survive.
+struct URLParts: Sendable, Hashable {
+    /// Scheme, host and port: `https://api.example:8443`, without user information.
+    var origin: String
+    /// Encoded, empty or beginning with a slash.
+    var path: String
+    /// Encoded, without its question mark; `nil` when there is none.
+    var query: String?
+
+    /// Reads an absolute URL; `nil` when the text is not absolute, but a path.
+    ///
+    /// - Throws: Another scheme than http and https, or no host.
+    init?(absolute text: String) throws(NetworkError) {
+        guard let scheme = Self.scheme(of: text) else { return nil }
+        guard scheme == "http" || scheme == "https" else { throw NetworkError(.unsupportedScheme(scheme)) }
+        var rest = text.utf8.dropFirst(scheme.utf8.count + 1)[...]
+        guard rest.starts(with: "//".utf8) else {
+            throw NetworkError(.invalidURL("'\(scheme):' is not followed by '//' and a host"))
+        }
+        rest = rest.dropFirst(2)
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        rest = rest.dropFirst(authority.count)
+        let host =
+            authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] } ?? authority
+        guard let hostText = String(host), !hostText.isEmpty, hostText.first != ":" else {
+            throw NetworkError(.invalidURL("it has no host"))
+        }
+        origin = "\(scheme)://\(hostText)"
+        (path, query) = Self.pathAndQuery(String(rest) ?? "")
+        if !path.isEmpty, path.first != "/" { path = "/" + path }
+    }
+
+    /// Puts a path below this URL: exactly one slash between, and its query after this one's.
+    mutating func append(_ text: String) {
+        let (path, query) = Self.pathAndQuery(text)
+        let relative = path.drop { $0 == "/" }
+        if !relative.isEmpty {
+            while self.path.last == "/" { self.path.removeLast() }
+            self.path += "/" + relative
+        } else if path.first == "/", self.path.isEmpty {
+            self.path = "/"
+        }
+        if let query { append(encodedQuery: query) }
+    }
+
+    /// Adds already-encoded pairs to the query.
+    mutating func append(encodedQuery pairs: String) {
+        guard !pairs.isEmpty else { return }
+        query = query.map { $0.isEmpty ? pairs : "\($0)&\(pairs)" } ?? pairs
+    }
+
+    var text: String { origin + path + (query.map { "?\($0)" } ?? "") }
+
+    /// The URL that Foundation makes of the parts.
+    func url() throws(NetworkError) -> URL {
+        let host = origin.drop { $0 != "/" }.dropFirst(2)
+        #if canImport(FoundationNetworking)
+        // URLSession there fails on IPv6 literals with a bare "bad URL".
+        if host.first == "[" { throw NetworkError(.unsupportedHost(String(host))) }
+        #endif
+        guard let url = URL(string: text), url.host() != nil else {
+            throw NetworkError(.invalidURL("the host or port in '\(host)' is not valid"))
+        }
+        return url
+    }
+
+    /// The path and query of an encoded text; a fragment never leaves the client and is left out (RFC 9110, 4.2.5).
+    private static func pathAndQuery(_ text: String) -> (path: String, query: String?) {
+        let text = text.prefix { $0 != "#" }
+        guard let mark = text.firstIndex(of: "?") else { return (URLText.escapingPath(text), nil) }
+        return (URLText.escapingPath(text[..<mark]), URLText.escapingQuery(text[text.index(after: mark)...]))
+    }
+
+    /// The scheme in lower case when the text begins with one, so that it cannot be meant as a path.
+    ///
+    /// `users:search` is a path; `mailto:x@y` and everything before `://` is not.
+    private static func scheme(of text: String) -> String? {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let name = text.utf8[..<colon]
+        guard let first = name.first, first.isASCIILetter,
+            name.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) }),
+            let scheme = String(name)?.lowercased()
+        else { return nil }
+        let isAbsolute = text.utf8[text.utf8.index(after: colon)...].starts(with: "//".utf8)
+        return isAbsolute || wellKnownSchemes.contains(scheme) ? scheme : nil
+    }
+
+    private static let wellKnownSchemes: Set<String> = [
+        "http", "https", "ftp", "ftps", "file", "data", "mailto", "javascript", "ws", "wss", "blob", "about", "tel",
+    ]
+}

@@ -1,0 +1,68 @@
+/// Percent-encoding on bytes, as RFC 3986 has it.
+///
+/// Our own, because one invalid escape makes Foundation encode every `%` of a string again, and its query items leave
+/// `+` as it is, which servers read as a space.
+package enum URLText {
+    /// Encodes all but the unreserved characters: for names and values in queries and forms, and for path segments.
+    package static func escapingComponent(_ text: some StringProtocol) -> String {
+        escaping(text, keeping: isUnreserved, keepsEscapes: false)
+    }
+
+    /// Encodes what must not stand in a path and keeps what is valid, escapes included.
+    static func escapingPath(_ text: some StringProtocol) -> String {
+        escaping(
+            text,
+            keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@".utf8.contains($0) },
+            keepsEscapes: true
+        )
+    }
+
+    /// Encodes what must not stand in a query and keeps what is valid, escapes included.
+    static func escapingQuery(_ text: some StringProtocol) -> String {
+        escaping(
+            text,
+            keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@?".utf8.contains($0) },
+            keepsEscapes: true
+        )
+    }
+
+    private static func escaping(
+        _ text: some StringProtocol,
+        keeping isKept: (UInt8) -> Bool,
+        keepsEscapes: Bool
+    ) -> String {
+        let bytes = Array(text.utf8)
+        if bytes.allSatisfy({ $0 != UInt8(ascii: "%") && isKept($0) }) { return String(text) }
+        let digits = Array("0123456789ABCDEF".utf8)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count &* 2)
+        for (index, byte) in bytes.enumerated() {
+            let isEscape =
+                keepsEscapes && byte == UInt8(ascii: "%") && index + 2 < bytes.count && bytes[index + 1].isHexDigit
+                && bytes[index + 2].isHexDigit
+            if isEscape || isKept(byte) && byte != UInt8(ascii: "%") {
+                result.append(byte)
+            } else {
+                result.append(UInt8(ascii: "%"))
+                result.append(digits[Int(byte >> 4)])
+                result.append(digits[Int(byte & 15)])
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte)
+    }
+
+    private static func isSubDelimiter(_ byte: UInt8) -> Bool { "!$&'()*+,;=".utf8.contains(byte) }
+}
+
+extension UInt8 {
+    var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
+    var isASCIILetter: Bool { (self | 0x20).isASCIILowercase }
+    var isHexDigit: Bool { isASCIIDigit || ((self | 0x20) >= 0x61 && (self | 0x20) <= 0x66) }
+
+    /// Whether the byte may stand in a method or field name (RFC 9110, section 5.6.2).
+    var isTokenCharacter: Bool { isASCIILetter || isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
+}

@@ -1,0 +1,51 @@
+public import Foundation
+
+/// The bytes that follow a request's head; they can be read any number of times, for retries and redirects.
+public enum OutgoingBody: Sendable {
+    /// No body.
+    case empty
+    /// Bytes in memory.
+    case data(Data)
+    /// Bytes that are made while they are sent.
+    case source(any BodySource)
+
+    /// How many bytes it has, or `nil` when only reading it tells.
+    public var byteCount: Int64? {
+        switch self {
+        case .empty: 0
+        case .data(let data): Int64(data.count)
+        case .source(let source): source.byteCount
+        }
+    }
+
+    /// The bytes, where they are in memory; `nil` for a source.
+    public var data: Data? {
+        switch self {
+        case .empty: Data()
+        case .data(let data): data
+        case .source: nil
+        }
+    }
+
+    var isEmpty: Bool { byteCount == 0 }
+}
+
+/// A body that can be read from its start again and again.
+public protocol BodySource: Sendable {
+    /// How many bytes a reader gives, or `nil` when only reading tells; then the body is sent in chunks.
+    var byteCount: Int64? { get }
+
+    /// Opens a new reader at the first byte.
+    func makeReader() throws -> any BodyReader
+}
+
+/// One pass over a body.
+///
+/// A reader is called on the queue that all transfers of the process share: it may read memory and local files, and
+/// must never wait for somebody.
+public protocol BodyReader: AnyObject {
+    /// Fills a buffer from its start.
+    ///
+    /// - Returns: How many bytes were written, 1 at least; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+}

@@ -1,0 +1,44 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+extension OutgoingRequest {
+    /// Takes over a caller's own URLRequest.
+    ///
+    /// - Throws: It has no URL, or its body is a stream, which could not be sent again.
+    init(_ request: URLRequest) throws(NetworkError) {
+        guard let url = request.url else { throw NetworkError(.invalidURLRequest("it has no URL")) }
+        guard request.httpBodyStream == nil else {
+            throw NetworkError(.invalidURLRequest("its body is a stream, which cannot be read twice; give it as data"))
+        }
+        self.init(
+            method: HTTPMethod(rawValue: request.httpMethod ?? "GET"),
+            url: url,
+            headers: HTTPHeaders(request.allHTTPHeaderFields ?? [:]),
+            body: request.httpBody.flatMap { $0.isEmpty ? nil : .data($0) } ?? .empty
+        )
+        try normalize()
+    }
+
+    /// The same as a URLRequest, with a body only where it is in memory.
+    func urlRequest() -> URLRequest {
+        var request = URLRequest(url: url)
+        request.httpMethod = method.rawValue
+        for field in headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
+        request.httpBody = body.isEmpty ? nil : body.data
+        return request
+    }
+
+    /// Lowers the scheme and strips user information, for a URL that did not come from the builder.
+    ///
+    /// - Throws: Another scheme than http and https, no host, or a host that cannot be used.
+    mutating func normalize() throws(NetworkError) {
+        guard var parts = try URLParts(absolute: url.absoluteString) else {
+            throw NetworkError(.invalidURL("it has no scheme"))
+        }
+        if parts.path.isEmpty { parts.path = "/" }
+        url = try parts.url()
+    }
+}

@@ -1,0 +1,79 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// Hands URLSession's callbacks to the exchange they belong to.
+///
+/// They come on the queue that all sessions of the process share. None may block there, nor cancel, suspend or create a
+/// task, nor answer a challenge: each of these waits for that same queue.
+final class SessionDelegate: NSObject, URLSessionDataDelegate {
+    private let exchanges = Lock<[Int: SessionExchange]>([:])
+    private let answers = DispatchQueue(label: "errand.transport.answers")
+
+    func register(_ exchange: SessionExchange, for task: URLSessionTask) {
+        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    }
+
+    private func exchange(of task: URLSessionTask) -> SessionExchange? {
+        exchanges.withLock { $0[task.taskIdentifier] }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        dataTask: URLSessionDataTask,
+        didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+        exchange(of: dataTask)?.receive(head: response)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(of: dataTask)?.receive(data)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        exchange?.complete(error: error, lastResponse: task.response)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        // URLSession would drop bodies and carry credentials to other origins; the 3xx goes up as it is.
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(FoundationNetworking)
+        let disposition = URLSession.AuthChallengeDisposition.cancelAuthenticationChallenge
+        #else
+        let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
+        guard !isTrust else { return completionHandler(.performDefaultHandling, nil) }
+        let disposition = URLSession.AuthChallengeDisposition.rejectProtectionSpace
+        #endif
+        // Unanswered, a Basic challenge never completes; the 401 is here already, and the task ends as cancelled.
+        exchange(of: task)?.wasChallenged()
+        answers.async { completionHandler(disposition, nil) }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+        // Asked for when a kept-alive connection dies under a request: nil would send an empty body.
+        completionHandler(exchange(of: task)?.bodyStream())
+    }
+}

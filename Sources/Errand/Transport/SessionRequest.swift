@@ -1,0 +1,114 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// The URLRequest of an exchange, made so that URLSession sends what was meant.
+struct SessionRequest {
+    let urlRequest: URLRequest
+
+    init(_ outgoing: OutgoingRequest, options: TransportOptions) {
+        var request = URLRequest(url: outgoing.url)
+        request.httpMethod = outgoing.method.rawValue
+        // Only the setter counts, and a fraction of a second would be cut off.
+        request.timeoutInterval = options.idleTimeout.wholeSeconds
+        for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
+        if !outgoing.body.isEmpty {
+            request.httpBodyStream = outgoing.body.stream()
+            if !outgoing.headers.contains("Content-Type") {
+                request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+            }
+            if let byteCount = outgoing.body.byteCount {
+                request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")
+                #if canImport(FoundationNetworking)
+                // A single space removes a field: without it a stream is sent with both framings.
+                request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+                #endif
+            }
+        }
+        urlRequest = request
+    }
+}
+
+extension Duration {
+    /// The next whole number of seconds, 1 at least.
+    fileprivate var wholeSeconds: Double {
+        let parts = components
+        let (sum, overflow) = parts.seconds.addingReportingOverflow(parts.attoseconds > 0 ? 1 : 0)
+        return Double(max(1, overflow ? parts.seconds : sum))
+    }
+}
+
+extension OutgoingBody {
+    /// A new stream from the first byte, or `nil` when there is no body.
+    func stream() -> InputStream? {
+        switch self {
+        case .empty: nil
+        case .data(let data): data.isEmpty ? nil : BodyStream(DataReader(data))
+        case .source(let source): BodyStream(openedBy: source)
+        }
+    }
+}
+
+/// Reads a body that is in memory.
+private final class DataReader: BodyReader {
+    private var rest: Data
+
+    init(_ data: Data) { rest = data }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count = min(buffer.count, rest.count)
+        guard count > 0 else { return 0 }
+        rest.prefix(count).withUnsafeBytes { buffer.copyMemory(from: $0) }
+        rest = rest.dropFirst(count)
+        return count
+    }
+}
+
+/// The stream that URLSession reads a body from, on the queue that all sessions share.
+private final class BodyStream: InputStream {
+    private var reader: (any BodyReader)?
+    private var status = Stream.Status.notOpen
+    private var failure: (any Error)?
+
+    convenience init(openedBy source: any BodySource) {
+        do {
+            self.init(try source.makeReader())
+        } catch {
+            self.init(nil)
+            failure = error
+        }
+    }
+
+    init(_ reader: (any BodyReader)?) {
+        self.reader = reader
+        super.init(data: Data())
+    }
+
+    override func open() { if status == .notOpen { status = .open } }
+    override func close() { (status, reader) = (.closed, nil) }
+    override var hasBytesAvailable: Bool { status != .atEnd && status != .closed }
+    override var streamStatus: Stream.Status { failure == nil ? status : .error }
+    override var streamError: (any Error)? { failure }
+    override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+    override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+
+    override func getBuffer(
+        _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>,
+        length: UnsafeMutablePointer<Int>
+    ) -> Bool { false }
+
+    /// A negative result aborts the request at once.
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
+        guard failure == nil, let reader else { return failure == nil ? 0 : -1 }
+        do {
+            let count = try reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
+            if count == 0 { status = .atEnd }
+            return count
+        } catch {
+            failure = error
+            return -1
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+
+/// Chunks on their way to a reader who may be slower than the network.
+///
+/// The writer must never wait, for it runs on the queue that all transfers share; so what the reader leaves is kept in
+/// memory up to a bound, and beyond that in a temporary file without a name, which vanishes with it.
+final class SpillingChunks: ResponseChunks {
+    private struct State {
+        var memory: [Data] = []
+        var memoryByteCount = 0
+        var file: SpillFile?
+        var end: Result<Void, any Error>?
+        var reader: CheckedContinuation<Data?, any Error>?
+    }
+
+    /// The most bytes held in memory for a slow reader.
+    static let memoryLimit = 1 << 20
+
+    private let state = Lock(State())
+    private let onCancel: @Sendable () -> Void
+
+    init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+
+    func append(_ data: Data) {
+        guard !data.isEmpty else { return }
+        var isBroken = false
+        let reader = state.withLock { state -> CheckedContinuation<Data?, any Error>? in
+            guard state.end == nil else { return nil }
+            if let reader = state.reader {
+                state.reader = nil
+                return reader
+            }
+            if state.file == nil, state.memoryByteCount + data.count <= Self.memoryLimit {
+                state.memory.append(data)
+                state.memoryByteCount += data.count
+                return nil
+            }
+            do {
+                let file = try state.file ?? SpillFile()
+                state.file = file
+                try file.append(data)
+            } catch {
+                state.end = .failure(
+                    NetworkError(.other("a slow reader's body could not be kept aside"), underlying: error)
+                )
+                isBroken = true
+            }
+            return nil
+        }
+        reader?.resume(returning: data)
+        if isBroken { onCancel() }
+    }
+
+    func finish(throwing error: (any Error)?) {
+        let reader = state.withLock { state -> CheckedContinuation<Data?, any Error>? in
+            if state.end == nil { state.end = error.map(Result.failure) ?? .success(()) }
+            defer { state.reader = nil }
+            return state.reader
+        }
+        if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
+    }
+
+    func next() async throws -> Data? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let now = state.withLock { state -> Result<Data?, any Error>? in
+                    if !state.memory.isEmpty {
+                        let data = state.memory.removeFirst()
+                        state.memoryByteCount -= data.count
+                        return .success(data)
+                    }
+                    if let file = state.file {
+                        do {
+                            if let data = try file.read() { return .success(data) }
+                        } catch {
+                            return .failure(error)
+                        }
+                        // All read: a reader that keeps up from here is served from memory again.
+                        state.file = nil
+                    }
+                    if let end = state.end { return end.map { nil } }
+                    state.reader = continuation
+                    return nil
+                }
+                if let now { continuation.resume(with: now) }
+            }
+        } onCancel: {
+            finish(throwing: CancellationError())
+            onCancel()
+        }
+    }
+
+    func cancel() {
+        finish(throwing: CancellationError())
+        state.withLock { state in (state.memory, state.memoryByteCount, state.file) = ([], 0, nil) }
+        onCancel()
+    }
+
+    deinit {
+        // Nobody can read on; an exchange that is over takes no notice.
+        onCancel()
+    }
+}

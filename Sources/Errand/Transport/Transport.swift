@@ -1,0 +1,75 @@
+public import Foundation
+
+/// The seam where bytes leave the process.
+///
+/// A transport makes one exchange at a time: it follows no redirect, retries nothing, stores nothing, and reports what
+/// went wrong as a ``NetworkError``, or `CancellationError` when its task was cancelled.
+public protocol Transport: Sendable {
+    /// Sends a request and returns its answer's final head, with a body that may still be on its way.
+    ///
+    /// - Parameters:
+    ///   - request: Already validated; a body is opened anew by each call.
+    ///   - options: The limits of this exchange.
+    /// - Throws: ``NetworkError`` or `CancellationError`.
+    func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
+}
+
+/// The limits of one exchange.
+public struct TransportOptions: Sendable, Hashable {
+    /// The longest silence, nothing sent and nothing received, before the exchange fails as timed out.
+    public var idleTimeout: Duration
+
+    /// How many bytes of the body a transport may gather before it hands up the head; a body up to this size comes
+    /// whole with its head, which spares a change of thread for each chunk. 0 hands up the head as soon as it is final.
+    public var readAhead: Int
+
+    /// The most decoded bytes of a body; one more fails the exchange with ``NetworkError/Reason/bodyTooLarge(limit:)``.
+    public var maximumBodySize: Int
+
+    public init(idleTimeout: Duration = .seconds(60), readAhead: Int = .max, maximumBodySize: Int = 64 << 20) {
+        self.idleTimeout = idleTimeout
+        self.readAhead = readAhead
+        self.maximumBodySize = maximumBodySize
+    }
+}
+
+/// The answer to one exchange.
+public struct TransportResponse: Sendable {
+    public var statusCode: Int
+    /// The fields of the final head; lines of one name may be joined by `", "`.
+    public var headers: HTTPHeaders
+    public var body: ResponseBody
+    public var timings: TransportTimings
+
+    public init(
+        statusCode: Int,
+        headers: HTTPHeaders = [:],
+        body: ResponseBody = ResponseBody(Data()),
+        timings: TransportTimings = TransportTimings()
+    ) {
+        self.statusCode = statusCode
+        self.headers = headers
+        self.body = body
+        self.timings = timings
+    }
+}
+
+/// When things happened in one exchange; each `nil` did not happen, or the transport cannot tell.
+public struct TransportTimings: Sendable, Hashable {
+    /// The request was handed to the system.
+    public var started: ContinuousClock.Instant?
+    /// The final head arrived.
+    public var headReceived: ContinuousClock.Instant?
+    /// The last byte of the body arrived.
+    public var finished: ContinuousClock.Instant?
+
+    public init(
+        started: ContinuousClock.Instant? = nil,
+        headReceived: ContinuousClock.Instant? = nil,
+        finished: ContinuousClock.Instant? = nil
+    ) {
+        self.started = started
+        self.headReceived = headReceived
+        self.finished = finished
+    }
+}

@@ -1,0 +1,68 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// A ``Transport`` over one URLSession, kept lean: no cache, no cookies, no credential storage, no redirects.
+///
+/// Tasks are made, started and cancelled on one queue of its own: URLSession does each of these synchronously on a
+/// queue that all sessions of the process share, and a caller, an actor or a cancellation handler must not wait there.
+public final class URLSessionTransport: Transport {
+    private let session: URLSession
+    private let delegate = SessionDelegate()
+    private let control = DispatchQueue(label: "errand.transport.control", qos: .userInitiated)
+
+    /// - Parameter maximumConnectionsPerHost: How many connections to one host may be open at once, 1 at least. What
+    ///   comes on top waits inside the system, its idle timeout running.
+    public init(maximumConnectionsPerHost: Int = 8) {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.urlCredentialStorage = nil
+        configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: InlineQueue())
+    }
+
+    deinit { session.finishTasksAndInvalidate() }
+
+    public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+        let exchange = SessionExchange(request: request, options: options)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                exchange.await(continuation)
+                control.async { [self] in start(exchange) }
+            }
+        } onCancel: {
+            cancel(exchange)
+        }
+    }
+
+    /// Runs on the control queue.
+    private func start(_ exchange: SessionExchange) {
+        // A cancellation that came first stands before this on the queue and has settled the exchange.
+        guard !exchange.isSettled else { return }
+        let task = session.dataTask(with: exchange.urlRequest())
+        exchange.began(task) { [weak self, weak exchange] in
+            if let self, let exchange { cancel(exchange) }
+        }
+        delegate.register(exchange, for: task)
+        task.resume()
+    }
+
+    /// Only enqueues, so it may be called from anywhere: in a cancellation handler nothing may block.
+    private func cancel(_ exchange: SessionExchange) {
+        control.async { exchange.cancel()?.cancel() }
+    }
+}
+
+/// Runs URLSession's callbacks where they arise, in order, instead of queueing them: that keeps a slow reader's body in
+/// the socket and not in memory. `addOperation` with a closure is all that URLSession calls.
+///
+/// Unchecked: it has no state.
+private final class InlineQueue: OperationQueue, @unchecked Sendable {
+    override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
+}

@@ -1,0 +1,165 @@
+/// A clock that stands still until a test moves it.
+///
+/// Everything that takes a `Clock` can be tested without waiting: start the work, wait until it sleeps by
+/// ``waitForSleepers(_:)``, then move the clock.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// async let value = retryTwice(clock: clock)
+/// await clock.waitForSleepers(1)
+/// clock.advance(by: .seconds(30))
+/// ```
+public final class ManualClock: Clock, Sendable {
+    /// A point in time of a ``ManualClock``.
+    public struct Instant: InstantProtocol, Hashable, Sendable {
+        /// The time since the clock was made.
+        public let offset: Swift.Duration
+
+        /// Makes the instant that lies `offset` after the clock was made.
+        public init(offset: Swift.Duration = .zero) { self.offset = offset }
+
+        /// Returns the instant that lies `duration` later; a negative duration gives an earlier one.
+        public func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
+
+        /// Returns the time from this instant to another; negative when the other is earlier.
+        public func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
+
+        /// Whether one instant is earlier than another.
+        public static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
+    }
+
+    private let state: Lock<State>
+
+    /// Makes a clock that stands at `now`.
+    public init(now: Instant = Instant()) { state = Lock(State(now: now)) }
+
+    /// The instant at which the clock stands.
+    public var now: Instant { state.withLock { $0.now } }
+
+    /// Zero: the clock can be moved by any duration.
+    public var minimumResolution: Swift.Duration { .zero }
+
+    /// How many tasks sleep on the clock at the moment.
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    /// The earliest instant at which a task wants to be woken; `nil` when none sleeps.
+    public var nextDeadline: Instant? { state.withLock { $0.sleepers.last?.deadline } }
+
+    /// Sleeps until the clock has been moved to `deadline` or past it; returns at once when it stands there already.
+    ///
+    /// - Parameters:
+    ///   - deadline: The instant to wait for.
+    ///   - tolerance: Not used: a sleeper is woken by the first move that reaches its deadline.
+    /// - Throws: `CancellationError` when the task is cancelled before the deadline.
+    public func sleep(until deadline: Instant, tolerance: Swift.Duration? = nil) async throws {
+        let id = state.withLock { $0.makeID() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                enter(Sleeper(deadline: deadline, id: id, continuation: continuation))
+            }
+        } onCancel: {
+            let sleeper = state.withLock { $0.remove(deadline: deadline, id: id) }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Moves the clock forward and wakes the sleepers that are due, in the order of their deadlines.
+    ///
+    /// The clock stands at its new time before the first of them is woken; those with the same deadline are woken
+    /// in the order in which they fell asleep.
+    ///
+    /// - Parameter duration: How far to move; zero or less moves nothing.
+    public func advance(by duration: Swift.Duration) { wake { $0.now.advanced(by: duration) } }
+
+    /// Moves the clock forward to an instant and wakes the sleepers that are due; an earlier instant moves nothing.
+    public func advance(to instant: Instant) { wake { _ in instant } }
+
+    /// Moves the clock to the deadline of the sleeper that is due first and wakes all that have this deadline.
+    ///
+    /// - Returns: How far the clock moved; `nil` when nobody sleeps.
+    @discardableResult
+    public func advanceToNextSleeper() -> Swift.Duration? { wake { $0.sleepers.last?.deadline } }
+
+    /// Waits until at least `count` tasks sleep on the clock; ends early when the waiting task is cancelled.
+    public func waitForSleepers(_ count: Int = 1) async {
+        await state.wait(until: count, reached: { $0.sleepers.count >= count }, \.waiters)
+    }
+
+    private func enter(_ sleeper: Sleeper) {
+        let (outcome, waiting) = state.withLock {
+            state -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) in
+            // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is
+            // seen here, or the handler finds the sleeper.
+            if Task.isCancelled { return (.failure(CancellationError()), []) }
+            if sleeper.deadline <= state.now { return (.success(()), []) }
+            state.insert(sleeper)
+            return (nil, state.waiters.removeReached(state.sleepers.count))
+        }
+        if let outcome { sleeper.continuation.resume(with: outcome) }
+        for waiter in waiting { waiter.resume() }
+    }
+
+    @discardableResult
+    private func wake(at target: (State) -> Instant?) -> Swift.Duration? {
+        let (moved, due) = state.withLock { state -> (Swift.Duration?, [Sleeper]) in
+            guard let instant = target(state) else { return (nil, []) }
+            let before = state.now
+            state.now = max(before, instant)
+            return (before.duration(to: state.now), state.removeDue())
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+        return moved
+    }
+}
+
+extension ManualClock {
+    private struct Sleeper {
+        var deadline: Instant
+        var id: Int
+        var continuation: CheckedContinuation<Void, any Error>
+
+        func isDue(after other: (deadline: Instant, id: Int)) -> Bool { (deadline, id) > (other.deadline, other.id) }
+    }
+
+    private struct State {
+        var now: Instant
+        /// The sleepers, the one that is due first at the end: waking it then moves no other.
+        var sleepers: [Sleeper] = []
+        var waiters = CountWaiters()
+        private var nextID = 0
+
+        init(now: Instant) { self.now = now }
+
+        mutating func makeID() -> Int {
+            nextID += 1
+            return nextID
+        }
+
+        mutating func insert(_ sleeper: Sleeper) {
+            sleepers.insert(sleeper, at: place(deadline: sleeper.deadline, id: sleeper.id))
+        }
+
+        mutating func remove(deadline: Instant, id: Int) -> Sleeper? {
+            let place = place(deadline: deadline, id: id)
+            guard place < sleepers.count, sleepers[place].id == id else { return nil }
+            return sleepers.remove(at: place)
+        }
+
+        mutating func removeDue() -> [Sleeper] {
+            var due: [Sleeper] = []
+            while let sleeper = sleepers.last, sleeper.deadline <= now { due.append(sleepers.removeLast()) }
+            return due
+        }
+
+        /// Where a sleeper stands or would stand: the first place whose sleeper is not due later.
+        private func place(deadline: Instant, id: Int) -> Int {
+            var low = 0
+            var high = sleepers.count
+            while low < high {
+                let middle = (low + high) / 2
+                if sleepers[middle].isDue(after: (deadline, id)) { low = middle + 1 } else { high = middle }
+            }
+            return low
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Errand
+import Foundation
+
+/// Serves one connection on its own thread: reads a request, has it answered, and goes on with the next.
+struct MockConnection {
+    let id: Int
+    let socket: Socket
+    let core: ServerCore
+
+    /// Serves until one of the two ends closes.
+    func run() {
+        let thread = ObjectIdentifier(Thread.current)
+        core.state.withLock { $0.connections[id]?.thread = thread }
+        var reader = RequestReader(socket)
+        var ending = AnswerWriter.Ending.keepOpen
+        while ending == .keepOpen {
+            do throws(ConnectionEnded) { ending = try serveOne(&reader) } catch { ending = .close }
+        }
+        if ending == .reset { socket.armReset() }
+        core.closeConnection(id, socket, resets: ending == .reset)
+    }
+
+    private func serveOne(_ reader: inout RequestReader) throws(ConnectionEnded) -> AnswerWriter.Ending {
+        do throws(RequestReader.Failure) {
+            let request = try readRequest(&reader)
+            do throws(ConnectionEnded) { return try answer(request) } catch { throw .ended }
+        } catch {
+            switch error {
+            case .ended: throw ConnectionEnded()
+            case .refused(let status, let reason):
+                let refusal = MockAnswer.text("\(reason)\n", status: status).closingConnection()
+                try socket.send(WireHead(refusal, .length(refusal.body.count), closes: true).ended() + refusal.body)
+                // What the client still sends would turn the close into a reset, and that could swallow the answer.
+                socket.finishWriting(drainingFor: .seconds(1))
+                return .close
+            }
+        }
+    }
+
+    private func readRequest(_ reader: inout RequestReader) throws(RequestReader.Failure) -> MockRequest {
+        let head = try reader.readHead()
+        var body = Data()
+        if head.isChunked || head.contentLength != nil {
+            let limit = core.state.withLock { $0.maximumBodyByteCount }
+            body = try reader.readBody(of: head, limit: limit) { () throws(ConnectionEnded) in
+                try socket.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+            }
+        }
+        return MockRequest(head: head, body: body, connection: id)
+    }
+
+    private func answer(_ request: MockRequest) throws(ConnectionEnded) -> AnswerWriter.Ending {
+        let answer: MockAnswer
+        switch core.receive(request) {
+        case .answer(let ready, let wire):
+            if let wire, request.head.keepsAlive, request.method != .head {
+                try socket.send(wire)
+                return .keepOpen
+            }
+            answer = ready
+        case .handler(let handler): answer = handler(request)
+        }
+        let writer = AnswerWriter(
+            socket: socket,
+            answer: answer,
+            isHead: request.method == .head,
+            keepsAlive: request.head.keepsAlive
+        )
+        return try writer.write()
+    }
+}

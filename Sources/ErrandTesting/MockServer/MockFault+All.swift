@@ -1,0 +1,96 @@
+extension MockFault {
+    /// One of each fault, those with a number by a number that shows the effect in well under a second.
+    ///
+    /// The order and the ``name`` of each stay the same from release to release; new ones come at the end of a group.
+    public static let all: [MockFault] = [
+        .resetBeforeHead, .closeBeforeHead, .closeInHead(after: 17), .resetInBody(after: 5), .closeInBody(after: 5),
+        .closeAfterAnswer,
+        .wrongLength(10), .wrongLength(-3), .negativeContentLength, .wordContentLength, .hugeContentLength,
+        .duplicateContentLength, .lengthAndChunks, .badChunk, .unterminatedChunks, .trailers, .bodyOn204,
+        .garbageStatusLine, .http09, .http2StatusLine, .statusBelow100, .noReason,
+        .badHeaderLine, .emptyHeaderName, .latin1Header, .nulInHeader, .foldedHeader, .bareLF,
+        .hugeHeaderLine(110_000), .manyHeaders(1_000), .endlessHeaders,
+        .endlessBody, .gzipBomb(decodedByteCount: 64 << 20), .truncatedGzip, .badGzip, .unknownContentEncoding,
+        .hang, .hangInBody(after: 5), .slowHead(byteCount: 8, every: .milliseconds(5)),
+        .earlyHints, .continueThenFinal, .switchingProtocols,
+    ]
+
+    /// The name of the case, without its numbers.
+    public var name: String {
+        switch self {
+        case .resetBeforeHead: "resetBeforeHead"
+        case .closeBeforeHead: "closeBeforeHead"
+        case .closeInHead: "closeInHead"
+        case .resetInBody: "resetInBody"
+        case .closeInBody: "closeInBody"
+        case .closeAfterAnswer: "closeAfterAnswer"
+        case .wrongLength: "wrongLength"
+        case .negativeContentLength: "negativeContentLength"
+        case .wordContentLength: "wordContentLength"
+        case .hugeContentLength: "hugeContentLength"
+        case .duplicateContentLength: "duplicateContentLength"
+        case .lengthAndChunks: "lengthAndChunks"
+        case .badChunk: "badChunk"
+        case .unterminatedChunks: "unterminatedChunks"
+        case .trailers: "trailers"
+        case .bodyOn204: "bodyOn204"
+        case .garbageStatusLine: "garbageStatusLine"
+        case .http09: "http09"
+        case .http2StatusLine: "http2StatusLine"
+        case .statusBelow100: "statusBelow100"
+        case .noReason: "noReason"
+        case .badHeaderLine: "badHeaderLine"
+        case .emptyHeaderName: "emptyHeaderName"
+        case .latin1Header: "latin1Header"
+        case .nulInHeader: "nulInHeader"
+        case .foldedHeader: "foldedHeader"
+        case .bareLF: "bareLF"
+        case .hugeHeaderLine: "hugeHeaderLine"
+        case .manyHeaders: "manyHeaders"
+        case .endlessHeaders: "endlessHeaders"
+        case .endlessBody: "endlessBody"
+        case .gzipBomb: "gzipBomb"
+        case .truncatedGzip: "truncatedGzip"
+        case .badGzip: "badGzip"
+        case .unknownContentEncoding: "unknownContentEncoding"
+        case .hang: "hang"
+        case .hangInBody: "hangInBody"
+        case .slowHead: "slowHead"
+        case .earlyHints: "earlyHints"
+        case .continueThenFinal: "continueThenFinal"
+        case .switchingProtocols: "switchingProtocols"
+        }
+    }
+
+    /// Whether the fault ends the process of a client that uses URLSession on Linux with a toolchain before 6.4.
+    ///
+    /// `fatalError` in NativeProtocol.swift (swift-corelibs-foundation, issue 5285). A test of these needs a child
+    /// process.
+    public var killsURLSessionBefore64: Bool {
+        switch self {
+        case .closeInHead, .trailers: true
+        default: false
+        }
+    }
+
+    /// Whether the fault lasts until the client closes or the server stops.
+    public var isEndless: Bool {
+        switch self {
+        case .hang, .hangInBody, .endlessHeaders, .endlessBody: true
+        default: false
+        }
+    }
+}
+
+extension MockFault: CustomStringConvertible {
+    /// The name, followed by the numbers of the fault in parentheses if it has any.
+    public var description: String {
+        switch self {
+        case .closeInHead(let count), .resetInBody(let count), .closeInBody(let count), .wrongLength(let count),
+            .hugeHeaderLine(let count), .manyHeaders(let count), .gzipBomb(let count), .hangInBody(let count):
+            "\(name)(\(count))"
+        case .slowHead(let count, let interval): "\(name)(\(count), \(interval))"
+        default: name
+        }
+    }
+}

@@ -1,0 +1,71 @@
+public import Errand
+public import Foundation
+
+/// A request as a ``MockServer`` received it.
+public struct MockRequest: Sendable {
+    /// The method, as on the wire.
+    public var method: HTTPMethod { head.method }
+    /// The request target as on the wire, percent-encoding kept: most often path and query.
+    public var target: String { head.target }
+    /// The path of the target, percent-encoding kept, without the query.
+    public let path: String
+    /// The query as on the wire, without the `?`; `nil` when the target has none.
+    public let query: String?
+    /// The body, with a chunked transfer coding undone and a content coding kept; empty when there is none.
+    public let body: Data
+    /// Which connection brought the request, counted from 1 since the server started.
+    public let connection: Int
+    /// When the last byte of the request had been read.
+    public let receivedAt: ContinuousClock.Instant
+
+    let head: RequestHead
+
+    init(head: RequestHead, body: Data, connection: Int) {
+        self.head = head
+        self.body = body
+        self.connection = connection
+        receivedAt = .now
+        (path, query) = MockRequest.split(head.target)
+    }
+
+    /// The header fields, in the order of the wire; taken from the head anew at each call.
+    public var headers: HTTPHeaders { head.headers }
+
+    /// The head exactly as it came, from the request line to the empty line.
+    public var headBytes: Data { Data(head.bytes) }
+
+    /// The body as text; bytes that are no UTF-8 become replacement characters.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The items of the query in their order, names and values percent-decoded.
+    ///
+    /// A `+` stays a `+`. An item without `=` has an empty value; what cannot be decoded stays as it came.
+    public var queryItems: [(name: String, value: String)] { MockRequest.items(query ?? "") }
+
+    /// The items of an `application/x-www-form-urlencoded` body in their order, decoded like ``queryItems``.
+    public var formItems: [(name: String, value: String)] { MockRequest.items(text) }
+
+    /// Decodes the body as JSON.
+    ///
+    /// - Throws: The error of `JSONDecoder`.
+    public func json<T: Decodable>(_ type: T.Type) throws -> T { try JSONDecoder().decode(type, from: body) }
+
+    private static func items(_ text: String) -> [(name: String, value: String)] {
+        text.split(separator: "&").map { item in
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let decoded = parts.map { $0.removingPercentEncoding ?? $0 }
+            return (decoded[0], decoded.count > 1 ? decoded[1] : "")
+        }
+    }
+
+    private static func split(_ target: String) -> (path: String, query: String?) {
+        var rest = target[...]
+        // A client that takes the server for a proxy sends a whole URL (RFC 9112, section 3.2.2).
+        if !rest.hasPrefix("/"), let scheme = rest.range(of: "://") {
+            rest = rest[scheme.upperBound...]
+            rest = rest.firstIndex { $0 == "/" || $0 == "?" }.map { rest[$0...] } ?? "/"
+        }
+        guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else { return (String(rest), nil) }
+        return (String(rest[..<mark]), String(rest[rest.utf8.index(after: mark)...]))
+    }
+}

@@ -1,0 +1,24 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A system call that failed while a ``MockServer`` was started.
+public struct MockServerError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What was tried, such as `bind to 127.0.0.1:80`.
+    public let operation: String
+    /// The value of `errno`.
+    public let code: Int32
+
+    /// Takes the present value of `errno`.
+    init(_ operation: String) {
+        code = errno
+        self.operation = operation
+    }
+
+    /// The operation, the system's text for the error and its number.
+    public var description: String { "\(operation): \(String(cString: strerror(code))) (errno \(code))" }
+}

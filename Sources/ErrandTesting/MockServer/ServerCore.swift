@@ -1,0 +1,81 @@
+import Dispatch
+import Errand
+import Foundation
+
+/// What the threads of a server share: its state, and the end of it.
+///
+/// Apart from ``MockServer`` so that the threads do not keep the server itself alive.
+final class ServerCore: Sendable {
+    typealias Handler = @Sendable (MockRequest) -> MockAnswer
+
+    let state: Lock<ServerState>
+    private let threads = DispatchGroup()
+
+    init(fallback: Handler?) { state = Lock(ServerState(fallback: fallback)) }
+
+    /// Runs a closure on a thread of its own, which ``stop(within:)`` waits for.
+    func startThread(_ body: @escaping @Sendable () -> Void) {
+        let threads = threads
+        threads.enter()
+        let thread = Thread {
+            body()
+            threads.leave()
+        }
+        thread.name = "MockServer"
+        thread.start()
+    }
+
+    /// Accepts connections until the listener is woken.
+    func acceptConnections(_ listener: Listener) {
+        while let socket = listener.accept() {
+            guard let id = state.withLock({ $0.addConnection(socket) }) else {
+                close(socket.descriptor)
+                continue
+            }
+            startThread { MockConnection(id: id, socket: socket, core: self).run() }
+        }
+        listener.closeDescriptors()
+    }
+
+    /// Takes note of a request.
+    ///
+    /// - Returns: Who answers it.
+    func receive(_ request: MockRequest) -> Responder {
+        let (responder, reached) = state.withLock { state in
+            state.record(request)
+            return (state.responder(for: request), state.requestWaiters.removeReached(state.requestCount))
+        }
+        for waiter in reached { waiter.resume() }
+        return responder
+    }
+
+    /// Closes a connection; its number is forgotten first, so that nobody shuts down a descriptor of someone else.
+    func closeConnection(_ id: Int, _ socket: Socket, resets: Bool) {
+        state.withLock { $0.connections[id] = nil }
+        // A child process may have been started between accept and FD_CLOEXEC and hold a copy: closing alone would
+        // not end the connection then.
+        if !resets { socket.shutDown() }
+        close(socket.descriptor)
+    }
+
+    /// Ends the accept loop and all connections and waits for their threads.
+    ///
+    /// - Parameter limit: How long to wait at most; not at all on a thread of the server itself.
+    func stop(within limit: DispatchTimeInterval) {
+        let thread = ObjectIdentifier(Thread.current)
+        let (wakeWriter, waiters, isOwnThread) = state.withLock { state in
+            let isOwnThread = state.connections.values.contains { $0.thread == thread }
+            return (state.stop(), state.requestWaiters.removeReached(.max), isOwnThread)
+        }
+        for waiter in waiters { waiter.resume() }
+        if let wakeWriter { Listener.wake(wakeWriter) }
+        if !isOwnThread { _ = threads.wait(timeout: .now() + limit) }
+    }
+}
+
+/// Who answers a request.
+enum Responder: Sendable {
+    /// An answer, and its bytes if they could be prepared.
+    case answer(MockAnswer, wire: [UInt8]?)
+    case handler(ServerCore.Handler)
+}

@@ -1,0 +1,118 @@
+import Errand
+import Foundation
+
+/// What a server knows: routes, script, log and open connections.
+struct ServerState: Sendable {
+    /// An open connection.
+    struct Connection: Sendable {
+        let socket: Socket
+        /// The thread that serves it; `nil` until it runs.
+        var thread: ObjectIdentifier?
+    }
+
+    private struct Route: Sendable {
+        let method: HTTPMethod
+        let path: String
+        let isPrefix: Bool
+        let responder: Responder
+
+        func fits(_ path: String) -> Bool { isPrefix ? path.hasPrefix(self.path) : path == self.path }
+    }
+
+    var keepsLog = true
+    var maximumLogCount = 10_000
+    var maximumBodyByteCount = 64 << 20
+    var connections: [Int: Connection] = [:]
+    var requestWaiters = CountWaiters()
+    /// Closing it ends the accept loop; `nil` once that has been done.
+    var wakeWriter: Int32?
+    private(set) var connectionCount = 0
+    private(set) var requestCount = 0
+    private(set) var isStopped = false
+    private var routes: [Route] = []
+    private var script: ArraySlice<MockAnswer> = []
+    private var log: [MockRequest] = []
+    private var fallback: ServerCore.Handler?
+
+    init(fallback: ServerCore.Handler?) { self.fallback = fallback }
+
+    /// The log, oldest first.
+    var requests: [MockRequest] { Array(log.suffix(maximumLogCount)) }
+
+    mutating func addRoute(_ method: HTTPMethod, _ path: String, _ responder: Responder) {
+        guard !isStopped else { return }
+        let isPrefix = path.hasSuffix("*")
+        let path = isPrefix ? String(path.dropLast()) : path
+        routes.append(Route(method: method, path: path, isPrefix: isPrefix, responder: responder))
+    }
+
+    mutating func enqueue(_ answers: [MockAnswer]) { script.append(contentsOf: answers) }
+
+    /// Counts a request and logs it if that is wanted.
+    mutating func record(_ request: MockRequest) {
+        requestCount += 1
+        guard keepsLog, maximumLogCount > 0 else { return }
+        log.append(request)
+        // Now and then, so that dropping one does not move all others each time.
+        if log.count >= 2 * maximumLogCount { log.removeFirst(log.count - maximumLogCount) }
+    }
+
+    /// Finds who answers: the script, then the routes from the last to the first, then the handler of the server.
+    mutating func responder(for request: MockRequest) -> Responder {
+        if let answer = script.popFirst() { return .answer(answer, wire: nil) }
+        if let route = route(request.method, request.path) { return route.responder }
+        // HEAD asks for the head that GET would bring (RFC 9110, section 9.3.2).
+        if request.method == .head, let route = route(.get, request.path) { return route.responder }
+        if let fallback { return .handler(fallback) }
+        return .answer(ServerState.unknown(request), wire: nil)
+    }
+
+    /// Gives a number to a new connection, or `nil` when the server has been stopped.
+    mutating func addConnection(_ socket: Socket) -> Int? {
+        guard !isStopped else { return nil }
+        connectionCount += 1
+        connections[connectionCount] = Connection(socket: socket)
+        return connectionCount
+    }
+
+    /// Ends everything that blocks on a connection.
+    func shutDownConnections() { for connection in connections.values { connection.socket.shutDown() } }
+
+    /// Forgets log, script and routes, and counts requests anew.
+    mutating func reset() {
+        (routes, script, log) = ([], [], [])
+        requestCount = 0
+    }
+
+    /// Takes no more connections and forgets who answers: a handler may hold the server.
+    ///
+    /// - Returns: The descriptor to close so that the accept loop ends; `nil` from the second time on.
+    mutating func stop() -> Int32? {
+        isStopped = true
+        (routes, script, fallback) = ([], [], nil)
+        shutDownConnections()
+        defer { wakeWriter = nil }
+        return wakeWriter
+    }
+
+    private func route(_ method: HTTPMethod, _ path: String) -> Route? {
+        routes.last { $0.method == method && $0.fits(path) }
+    }
+
+    private static func unknown(_ request: MockRequest) -> MockAnswer {
+        let (method, path) = (quoted(request.method.rawValue), quoted(request.path))
+        return .json("{\"error\":\"no answer is set for this\",\"method\":\(method),\"path\":\(path)}", status: 404)
+    }
+
+    /// A JSON string literal.
+    private static func quoted(_ text: String) -> String {
+        let escaped = text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\"", "\\": "\\\(scalar)"
+            case _ where scalar.value < 0x20: "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+            default: String(scalar)
+            }
+        }
+        return "\"\(escaped.joined())\""
+    }
+}

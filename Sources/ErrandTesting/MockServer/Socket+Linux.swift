@@ -1,0 +1,50 @@
+#if os(Linux)
+#if canImport(Glibc)
+import Glibc
+#else
+import Musl
+#endif
+
+extension Socket {
+    /// A write to a closed connection returns an error and raises no signal.
+    static let sendFlags = Int32(MSG_NOSIGNAL)
+
+    /// `POLLRDHUP`, which says that the other end has closed; the C header hides it without `_GNU_SOURCE`.
+    static let endEvents: Int16 = 0x2000
+
+    /// The longest single wait in milliseconds; -1 would be endless, but a number can be compared.
+    static let longestPause = Int32.max
+
+    /// Whether a poll for ``endEvents`` saw the end; pending request bytes do not count.
+    func hasEnded(_ events: Int16) -> Bool {
+        events & (Socket.endEvents | Int16(POLLHUP) | Int16(POLLERR) | Int16(POLLNVAL)) != 0
+    }
+
+    /// How many written bytes the other end has not confirmed yet.
+    var unsentByteCount: Int32 {
+        var count: Int32 = 0
+        return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
+    }
+
+    /// Makes a stream socket, or gives -1 and sets `errno`.
+    static func makeStream() -> Int32 {
+        socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    }
+
+    /// Sets what every connection needs.
+    func configure() {
+        closeInChildProcesses()
+        setOption(Int32(IPPROTO_TCP), Int32(TCP_NODELAY), 1)
+    }
+}
+
+extension sockaddr_in {
+    /// The loopback address with a port.
+    init(loopbackPort: UInt16) {
+        self.init()
+        sin_family = sa_family_t(AF_INET)
+        sin_port = loopbackPort.bigEndian
+        sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    }
+}
+#endif

@@ -1,0 +1,116 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The other end is gone, or the server stops: nothing more can be read, written or waited for.
+struct ConnectionEnded: Error {}
+
+/// One end of a connection, by its descriptor; whoever made it closes it.
+struct Socket: Sendable {
+    let descriptor: Int32
+
+    /// Reads what is there, waiting for at least one byte.
+    ///
+    /// - Returns: The number of bytes, at least 1; `nil` at the end of the stream or after a failure.
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { return count }
+            if count == 0 || errno != EINTR { return nil }
+        }
+    }
+
+    /// Writes all bytes, waiting as long as the other end takes none.
+    func send(_ bytes: UnsafeRawBufferPointer) throws(ConnectionEnded) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest)
+            let count = systemSend(descriptor, part.baseAddress, part.count, Socket.sendFlags)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw ConnectionEnded()
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func send(_ bytes: [UInt8]) throws(ConnectionEnded) {
+        let outcome = bytes.withUnsafeBytes { part in Result { () throws(ConnectionEnded) in try send(part) } }
+        try outcome.get()
+    }
+
+    /// Waits, but ends with an error as soon as the other end closes or ``shutDown()`` is called.
+    ///
+    /// - Parameter duration: How long to wait, counted in whole milliseconds, rounded up; `nil` waits for the end.
+    /// - Throws: ``ConnectionEnded`` when the end came first.
+    func pause(for duration: Duration?) throws(ConnectionEnded) {
+        let deadline = duration.map { ContinuousClock.now + $0 }
+        while true {
+            var milliseconds = Socket.longestPause
+            if let deadline {
+                let rest = ContinuousClock.now.duration(to: deadline)
+                guard rest > .zero else { return }
+                milliseconds = Int32(clamping: min(Int64(milliseconds), rest.wholeMillisecondsRoundedUp))
+            }
+            var watched = pollfd(descriptor, events: Socket.endEvents)
+            if poll(&watched, 1, milliseconds) < 0, errno != EINTR { throw ConnectionEnded() }
+            if hasEnded(watched.revents) { throw ConnectionEnded() }
+        }
+    }
+
+    /// Ends every read, write and pause on this socket, now and later; the descriptor stays valid.
+    func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Makes the coming close a reset (RST) instead of an orderly end (FIN).
+    ///
+    /// Waits a second at most until the other end has what was written: a reset throws away what is still on its way.
+    func armReset() {
+        for _ in 0..<1_000 where unsentByteCount > 0 { _ = poll(nil, 0, 1) }
+        var choice = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Ends the writing side, then reads and drops what still comes, so that the close sends no reset over an answer.
+    ///
+    /// - Parameter limit: How long to go on at most while the other end stays open.
+    func finishWriting(drainingFor limit: Duration) {
+        _ = shutdown(descriptor, Int32(SHUT_WR))
+        let deadline = ContinuousClock.now + limit
+        withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 16) { buffer in
+            while ContinuousClock.now < deadline {
+                var watched = pollfd(descriptor, events: Int16(POLLIN))
+                guard poll(&watched, 1, 10) > 0 else { continue }
+                guard receive(into: buffer) != nil else { return }
+            }
+        }
+    }
+
+    func setOption(_ level: Int32, _ name: Int32, _ value: Int32) {
+        var value = value
+        // A refused option costs speed or an inheritance, never correctness.
+        _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    func closeInChildProcesses() { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+}
+
+extension pollfd {
+    init(_ descriptor: Int32, events: Int16) { self.init(fd: descriptor, events: events, revents: 0) }
+}
+
+extension Duration {
+    /// The duration in milliseconds, any begun one counted as a whole one.
+    var wholeMillisecondsRoundedUp: Int64 {
+        let (seconds, attoseconds) = components
+        guard seconds < Int64.max / 1_000 else { return .max }
+        return seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+    }
+}
+
+private func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: Int32) -> Int {
+    send(descriptor, bytes, count, flags)
+}

@@ -1,0 +1,75 @@
+import Errand
+import Foundation
+
+/// How the end of a body is told.
+enum Framing {
+    case length(Int)
+    case chunked
+    /// By the end of the connection, or there is no body at all.
+    case none
+}
+
+/// Builds the head of an answer, byte by byte.
+struct WireHead {
+    private(set) var bytes: [UInt8] = []
+    private var lineEnd: [UInt8] = [.carriageReturn, .lineFeed]
+
+    /// Goes on behind bytes that are whole lines.
+    init(bytes: [UInt8], lineEnd: [UInt8]) {
+        self.bytes = bytes
+        self.lineEnd = lineEnd
+    }
+
+    init(_ firstLine: String, reserving byteCount: Int = 512) {
+        bytes.reserveCapacity(byteCount)
+        line(firstLine)
+    }
+
+    /// Makes the head of an answer, without its empty line.
+    init(_ answer: MockAnswer, _ framing: Framing, closes: Bool) {
+        bytes.reserveCapacity(512)
+        bytes.append(contentsOf: "HTTP/1.1 ".utf8)
+        bytes.append(contentsOf: String(answer.status).utf8)
+        bytes.append(.space)
+        line(answer.reason)
+        fields(of: answer, framing, closes: closes)
+    }
+
+    /// Adds the answer's own fields and those that follow from its framing.
+    mutating func fields(of answer: MockAnswer, _ framing: Framing, closes: Bool) {
+        for header in answer.headers { field(header.name, header.value) }
+        let isFramed = answer.headers.contains("Content-Length") || answer.headers.contains("Transfer-Encoding")
+        switch framing {
+        case .length(let count) where !isFramed: field("Content-Length", String(count))
+        case .chunked where !isFramed: field("Transfer-Encoding", "chunked")
+        default: break
+        }
+        if closes, !answer.headers.contains("Connection") { field("Connection", "close") }
+    }
+
+    mutating func field(_ name: String, _ value: String) {
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(.colon)
+        bytes.append(.space)
+        line(value)
+    }
+
+    /// Adds a whole line, with its end.
+    mutating func line(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+        endLine()
+    }
+
+    /// Adds bytes as they are.
+    mutating func raw(_ more: [UInt8]) { bytes.append(contentsOf: more) }
+
+    /// Adds the end of a line; after a whole line it is the end of the head.
+    mutating func endLine() { bytes.append(contentsOf: lineEnd) }
+
+    /// Returns the bytes with the empty line at their end.
+    func ended() -> [UInt8] {
+        var head = self
+        head.endLine()
+        return head.bytes
+    }
+}
