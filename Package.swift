@@ -18,6 +18,17 @@ let package = Package(
     targets: [
         .target(name: "Errand", swiftSettings: settings),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: settings),
+        .executableTarget(
+            name: "Tour",
+            dependencies: ["Errand", "ErrandTesting"],
+            path: "Examples/Tour",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ErrandIntegrationTests",
+            dependencies: ["Errand", "ErrandTesting"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -8,6 +8,9 @@ struct JSONKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
     func decodeNil(forKey key: Key) throws -> Bool { try member(key).value.isNull }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try member(key).decode(type) }
+    // The defaults of these two throw, and win over the generic one.
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key).decode(type) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key).decode(type) }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type,
@@ -58,6 +61,8 @@ struct JSONUnkeyedDecoding: UnkeyedDecodingContainer {
     }
 
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try advance { try $0.decode(type) } }
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try advance { try $0.decode(type) } }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try advance { try $0.decode(type) } }
 
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
@@ -96,4 +101,6 @@ struct JSONSingleValueDecoding: SingleValueDecodingContainer {
 
     func decodeNil() -> Bool { decoder.value.isNull }
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try decoder.decode(type) }
+    func decode(_ type: Int128.Type) throws -> Int128 { try decoder.decode(type) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try decoder.decode(type) }
 }

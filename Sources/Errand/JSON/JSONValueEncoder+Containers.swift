@@ -94,6 +94,9 @@ private struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol
 
     func encodeNil(forKey key: Key) throws { encoder.member(key)?.node.setNil(omitting: encoder.options.omitsNil) }
     func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.member(key)?.encode(value) }
+    // The defaults of these two throw, and win over the generic one.
+    func encode(_ value: Int128, forKey key: Key) throws { try encoder.member(key)?.encode(value) }
+    func encode(_ value: UInt128, forKey key: Key) throws { try encoder.member(key)?.encode(value) }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type,
@@ -113,6 +116,8 @@ private struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
 
     func encodeNil() throws { encoder.element().node.setNil(omitting: encoder.options.omitsNil) }
     func encode(_ value: some Encodable) throws { try encoder.element().encode(value) }
+    func encode(_ value: Int128) throws { try encoder.element().encode(value) }
+    func encode(_ value: UInt128) throws { try encoder.element().encode(value) }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
         encoder.element().container(keyedBy: type)
@@ -129,4 +134,6 @@ private struct JSONSingleValueEncoding: SingleValueEncodingContainer {
 
     func encodeNil() throws { encoder.node.setNil(omitting: encoder.options.omitsNil) }
     func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+    func encode(_ value: Int128) throws { try encoder.encode(value) }
+    func encode(_ value: UInt128) throws { try encoder.encode(value) }
 }

@@ -30,7 +30,9 @@ struct JSONValueEncoder {
     func encodeUnlessNil(_ value: some Encodable) throws -> JSONValue? {
         let node = JSONEncodingNode()
         try JSONNodeEncoder(node: node, codingPath: [], options: self, isOutermost: true).encode(value)
-        return node.isOmitted ? nil : node.value
+        // Not `? nil :`, where `nil` would be a JSON null.
+        if node.isOmitted { return nil }
+        return node.value
     }
 }
 

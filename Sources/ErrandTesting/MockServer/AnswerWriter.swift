@@ -81,7 +81,7 @@ struct AnswerWriter {
         }
         var rest = piece[...]
         while !rest.isEmpty {
-            let size = min(rest.count, answer.chunkByteCount ?? rest.count)
+            let size = min(rest.count, max(1, answer.chunkByteCount ?? rest.count))
             var chunk = Array("\(String(size, radix: 16))\r\n".utf8)
             chunk.append(contentsOf: rest.prefix(size))
             chunk.append(contentsOf: "\r\n".utf8)

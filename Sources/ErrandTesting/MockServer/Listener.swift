@@ -71,6 +71,8 @@ struct Listener: Sendable {
 
     /// Closes all but the wake end; only the accept loop may call it, at its end.
     func closeDescriptors() {
+        // A child process that is being started holds a copy for a moment and would go on listening.
+        socket.shutDown()
         _ = close(socket.descriptor)
         _ = close(wakeReader)
     }

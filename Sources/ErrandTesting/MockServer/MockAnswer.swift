@@ -43,7 +43,7 @@ public struct MockAnswer: Sendable {
     public var drip: Drip?
     /// Whether the body goes out with `Transfer-Encoding: chunked`.
     public var isChunked = false
-    /// The size of a chunk in bytes; `nil` puts all that is sent at once into one chunk.
+    /// The size of a chunk in bytes, at least 1; `nil` puts all that is sent at once into one chunk.
     public var chunkByteCount: Int?
     /// Whether the server says `Connection: close` and closes after the answer.
     public var closesConnection = false

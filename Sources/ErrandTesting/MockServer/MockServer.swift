@@ -13,7 +13,7 @@ public import Foundation
 /// server.enqueue(.status(503), .status(503))
 /// ```
 ///
-/// A request is answered by the first of these: the script of ``enqueue(_:)``, the route that fits and was set last
+/// A request is answered by the first of these: the script of `enqueue`, the route that fits and was set last
 /// (a HEAD request takes a GET route where no HEAD route fits), the handler of the initializer, a 404 in JSON.
 /// Handlers run on the thread of their connection, several at a time, and may block.
 public final class MockServer: Sendable {
@@ -58,7 +58,12 @@ public final class MockServer: Sendable {
         core.state.withLock { $0.addRoute(method, path, .handler(handler)) }
     }
 
-    /// Sets the answer to a method and a path; the path as in ``on(_:_:_:)-(_,_,(MockRequest)->MockAnswer)``.
+    /// Sets the answer to a method and a path.
+    ///
+    /// - Parameters:
+    ///   - method: The method; it is compared with its case.
+    ///   - path: The path as on the wire, without the query; with a `*` at its end all paths that begin so.
+    ///   - answer: The answer, the same each time.
     public func on(_ method: HTTPMethod, _ path: String, _ answer: MockAnswer) {
         let responder = Responder.answer(answer, wire: AnswerWriter.wire(answer))
         core.state.withLock { $0.addRoute(method, path, responder) }

@@ -69,7 +69,11 @@ struct Socket: Sendable {
     ///
     /// Waits a second at most until the other end has what was written: a reset throws away what is still on its way.
     func armReset() {
-        for _ in 0..<1_000 where unsentByteCount > 0 { _ = poll(nil, 0, 1) }
+        var patience = 1_000
+        while unsentByteCount > 0, patience > 0 {
+            _ = poll(nil, 0, 1)
+            patience -= 1
+        }
         var choice = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
     }

@@ -1,0 +1,220 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+enum Steps {
+    static let declaring = [
+        Step("A request is a value; the model comes back typed") { tour in
+            let user = try await tour.agent.send(GetUser(id: 7))
+            try hold(user == User(id: 7, name: "Ada"), "got \(user)")
+            return "GetUser(id: 7) → \(user)"
+        },
+        Step("Stored properties are parameters: nil is not sent, _id is sent as id, + and & survive") { tour in
+            let hits = try await tour.agent.send(SearchUsers(query: "a+b & ü", page: nil, _id: 3))
+            try hold(hits.first?.name == "query=a+b & ü id=3", "the server saw \(hits)")
+            return "the server read: \(hits[0].name)"
+        },
+        Step("A request without a type of its own") { tour in
+            let request = GeneralRequest("/echo").method(.post)
+                .parameters(["a": 1, "b": nil, "c": ["d": 2]]).header("X-Trace", "1")
+            let echo = try await tour.agent.send(request)
+            try hold(echo["body"]?.string == #"{"a":1,"c":{"d":2}}"#, "the body was \(echo["body"] ?? .null)")
+            return "sent \(echo["body"]?.string ?? "")"
+        },
+        Step("Parameters as a form, with other styles") { tour in
+            let request = GeneralRequest("/echo").method(.put)
+                .parameters(["tags": ["a", "b"], "on": true])
+                .parameterEncoding(.form.arrays(.repeated).booleans(.digits))
+            let echo = try await tour.agent.send(request)
+            try hold(echo["body"]?.string == "tags=a&tags=b&on=1", "the body was \(echo["body"] ?? .null)")
+            return "sent \(echo["body"]?.string ?? "")"
+        },
+        Step("The centralized style: verbs") { tour in
+            let user: User = try await tour.agent.get("/users/5", parameters: ["verbose": true, "q": nil as String?])
+            let target = try await tour.agent.delete("/echo/9", parameters: ["force": true], as: String.self, at: "target")
+            let total = try await tour.agent.head("/echo").headers["X-Total"]
+            try hold(user.id == 5 && target == "/echo/9?force=true" && total == "42", "\(user) \(target) \(total ?? "-")")
+            return "get → \(user.name), delete → \(target), head → X-Total \(total ?? "")"
+        },
+    ]
+
+    static let configuring = [
+        Step("Several hosts side by side: a service brings base URL, headers, parameters and envelope") { tour in
+            let order = try await tour.agent.send(PlaceOrder(item: "tea", quantity: 2, service: .shop(tour.server)))
+            let seen = tour.server.requests.last
+            try hold(order.id == 99, "got \(order)")
+            try hold(seen?.headers["Accept-Language"] == "en", "no Accept-Language on the wire")
+            try hold(seen?.text == #"{"app":"tour","item":"tea","quantity":2}"#, "the body was \(seen?.text ?? "none")")
+            return "POST \(seen?.path ?? "") \(seen?.text ?? "") → order \(order.id)"
+        },
+        Step("A config is a value: replaced while a send runs, it changes only later sends") { tour in
+            let agent = Agent(config: NetworkConfig(baseURL: tour.server.baseURL))
+            agent.config.headers["X-Version"] = "1"
+            async let early = agent.send(GeneralRequest("/echo").expecting(String.self, at: #"headers.x-version"#))
+            await tour.server.waitForRequests(tour.server.requestCount + 1)
+            agent.config.headers["X-Version"] = "2"
+            let late = try await agent.send(GeneralRequest("/echo").expecting(String.self, at: #"headers.x-version"#))
+            let first = try await early
+            try hold(first == "1" && late == "2", "\(first) then \(late)")
+            return "version \(first), then \(late)"
+        },
+        Step("URL filters and adapters change every request, in order") { tour in
+            var config = NetworkConfig(baseURL: tour.server.baseURL)
+            config.urlFilters.append(Language())
+            config.adapters.append(Signature())
+            let echo = try await Agent(config: config).send(GeneralRequest("/echo"))
+            let (target, signature) = (echo["target"]?.string, echo["headers"]?["x-signature"]?.string)
+            try hold(target == "/echo/en" && signature == "GET /echo/en", "\(target ?? "-") \(signature ?? "-")")
+            return "\(target ?? ""), signed '\(signature ?? "")'"
+        },
+        Step("plan(for:) tells what a send would do, and who said so, without sending") { tour in
+            let before = tour.server.requestCount
+            let plan = try await tour.agent.plan(for: PlaceOrder(item: "tea", quantity: 2, service: .shop(tour.server)))
+            try hold(tour.server.requestCount == before, "something was sent")
+            try hold(plan["filter"]?.origin == .service, "\(plan)")
+            return plan.description.split(separator: "\n").prefix(4).joined(separator: "\n      ")
+        },
+    ]
+
+    static let running = [
+        Step("The answer with its head, source and times; any number of further parses") { tour in
+            let full = try await tour.agent.response(for: GetUser(id: 8))
+            let name = try full.decode(String.self, at: "name")
+            try hold(full.statusCode == 200 && !full.source.isFromCache && name == "Ada", "\(full)")
+            return "status \(full.statusCode), \(full.body.count) bytes, in \(full.metrics.total)"
+        },
+        Step("Callbacks on a queue, with a handle") { tour in
+            let user = try await withCheckedThrowingContinuation { continuation in
+                tour.agent.start(GetUser(id: 9), on: .global()) { continuation.resume(with: $0) }
+            }
+            return "called back with \(user)"
+        },
+        Step("Cancelling ends a send at once, with CancellationError") { tour in
+            let began = ContinuousClock.now
+            let send = Task { try await tour.agent.send(GeneralRequest("/slow")) }
+            await tour.server.waitForRequests(tour.server.requestCount + 1)
+            send.cancel()
+            guard case .failure(let error) = await send.result else { throw DidNotHold(description: "it had a value") }
+            let time = ContinuousClock.now - began
+            try hold(error is CancellationError && time < .seconds(2), "\(error) after \(time)")
+            return "\(error) after \(time.formatted(.units(allowed: [.milliseconds])))"
+        },
+        Step("A scope that goes away ends its sends in silence") { tour in
+            var scope = RequestScope() as RequestScope?
+            let handle = tour.agent.start(GeneralRequest("/slow"), in: scope, on: .global()) { _ in
+                print("      this line must never be seen")
+            }
+            await tour.server.waitForRequests(tour.server.requestCount + 1)
+            scope = nil
+            while !handle.isFinished { await Task.yield() }
+            return "the handle is finished, nobody was called"
+        },
+    ]
+
+    static let observing = [
+        Step("Accessories see every send, balanced on every path") { tour in
+            let diary = Diary()
+            var config = NetworkConfig(baseURL: tour.server.baseURL)
+            config.accessories.append(diary)
+            let agent = Agent(config: config)
+            _ = try await agent.send(GetUser(id: 1))
+            _ = try? await agent.send(GeneralRequest("/gateway"))
+            try hold(diary.lines.count == 6, "\(diary.lines)")
+            return diary.lines.joined(separator: ", ")
+        }
+    ]
+
+    static let answering = [
+        Step("An envelope opened for one request, and a path into its data") { tour in
+            let request = GeneralRequest("/shop/v2/orders").method(.post).parameters(["quantity": 1])
+                .filter(EnvelopeFilter(code: "code", message: "msg", data: "data"))
+                .expecting(User.self, at: "list[0]")
+            let user = try await tour.agent.send(request)
+            try hold(user.name == "first", "got \(user)")
+            return "data.list[0] → \(user)"
+        },
+        Step("A business error is a ServiceError with code and message") { tour in
+            do {
+                _ = try await tour.agent.send(PlaceOrder(item: "tea", quantity: 0, service: .shop(tour.server)))
+                throw DidNotHold(description: "it had a value")
+            } catch let error as ServiceError {
+                try hold(error.code == 40001, "the code was \(error.code)")
+                return "\(error)"
+            }
+        },
+        Step("Text by the charset of the answer") { tour in
+            let text = try await tour.agent.send(GeneralRequest("/latin").expecting(String.self))
+            try hold(text == "café", "got \(text)")
+            return "ISO 8859-1 → \(text)"
+        },
+    ]
+
+    static let failing = [
+        Step("An HTML 502 is a status error with the body at hand") { tour in
+            let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/gateway")) }
+            try hold(error.kind == .unacceptableStatus && error.response?.body.count == 24, "\(error)")
+            return "\(error)"
+        },
+        Step("A hostile body is refused before anything decodes it") { tour in
+            let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/hostile")) }
+            try hold(error.kind == .unacceptableContent, "\(error)")
+            return "\(error)"
+        },
+        Step("A 401 challenge is an answer, not a hang") { tour in
+            let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/secret")) }
+            try hold(error.statusCode == 401, "\(error)")
+            return "\(error)"
+        },
+        Step("A connection that breaks in the body is an error, never half a value") { tour in
+            let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/cut")) }
+            try hold(error.reason == .closedInBody, "\(error)")
+            return "\(error)"
+        },
+        Step("A refused connection names host and port") { tour in
+            let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("http://127.0.0.1:1/x")) }
+            try hold(error.reason == .connectionRefused && "\(error)".contains("127.0.0.1:1"), "\(error)")
+            return "\(error)"
+        },
+        Step("Bad input is told before anything is sent") { tour in
+            let before = tour.server.requestCount
+            let request = GeneralRequest("/echo").header("X-A\r\nX-Evil", "1")
+            let error = try await networkError { _ = try await tour.agent.send(request) }
+            try hold(error.kind == .invalidRequest && tour.server.requestCount == before, "\(error)")
+            return "\(error)"
+        },
+    ]
+
+    /// The network error that some code throws.
+    private static func networkError(_ body: () async throws -> Void) async throws -> NetworkError {
+        do {
+            try await body()
+        } catch let error as NetworkError {
+            return error
+        }
+        throw DidNotHold(description: "no error was thrown")
+    }
+}
+
+struct Language: URLFilter {
+    func filter(_ url: URL, for context: RequestContext) throws -> URL { url.appending(path: "en") }
+}
+
+struct Signature: RequestAdapter {
+    func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+        request.headers["X-Signature"] = "\(request.method) \(request.url.path)"
+    }
+}
+
+/// Keeps a line for each event.
+final class Diary: Accessory, @unchecked Sendable {
+    // Unchecked: `kept` is only touched while `lock` is held.
+    private let lock = NSLock()
+    private var kept: [String] = []
+
+    var lines: [String] { lock.withLock { kept } }
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        let name = String("\(event)".prefix { $0 != "(" })
+        lock.withLock { kept.append("\(context.id) \(name)") }
+    }
+}

@@ -1,0 +1,59 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+/// A step of the tour: what it shows, and code that returns what it saw, or throws when something did not hold.
+struct Step: Sendable {
+    let title: String
+    let run: @Sendable (Tour) async throws -> String
+
+    init(_ title: String, _ run: @escaping @Sendable (Tour) async throws -> String) {
+        self.title = title
+        self.run = run
+    }
+}
+
+/// Something in the tour did not hold.
+struct DidNotHold: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Throws unless what the step says is true.
+func hold(_ isTrue: Bool, _ what: @autoclosure () -> String) throws {
+    if !isTrue { throw DidNotHold(description: what()) }
+}
+
+/// Runs the steps and keeps count.
+final class Tour: @unchecked Sendable {
+    // Unchecked: only the main task touches the counters, one step after the other.
+    private var passed = 0
+    private var failed = 0
+
+    let server: MockServer
+    let agent: Agent
+
+    init(server: MockServer) {
+        self.server = server
+        agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+    }
+
+    func chapter(_ title: String, _ steps: [Step]) async {
+        print("\n\(title)")
+        for step in steps {
+            do {
+                let saw = try await step.run(self)
+                passed += 1
+                print("  ✓ \(step.title)\n      \(saw)")
+            } catch {
+                failed += 1
+                print("  ✗ \(step.title)\n      did not hold: \(error)")
+            }
+        }
+    }
+
+    /// Prints the sum and returns the exit status.
+    func report() -> Int32 {
+        print("\n\(passed) steps held, \(failed) did not; \(server.requestCount) requests over real sockets.")
+        return failed == 0 ? 0 : 1
+    }
+}

@@ -1,0 +1,20 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+// Shows every capability over real sockets: a MockServer runs in this process and every step really talks to it.
+// Each step prints what it did; the tour ends with a non-zero status when any of it did not hold.
+
+let server = try MockServer()
+Shop.serve(on: server)
+let tour = Tour(server: server)
+
+await tour.chapter("Declaring", Steps.declaring)
+await tour.chapter("Configuring", Steps.configuring)
+await tour.chapter("Running", Steps.running)
+await tour.chapter("Observing", Steps.observing)
+await tour.chapter("Answering", Steps.answering)
+await tour.chapter("When things go wrong", Steps.failing)
+
+server.stop()
+exit(tour.report())

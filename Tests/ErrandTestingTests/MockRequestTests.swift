@@ -1,0 +1,52 @@
+import Errand
+import Foundation
+import Testing
+
+@testable import ErrandTesting
+
+@Suite struct MockRequestTests {
+    @Test(
+        arguments: [
+            ("/a/b", "/a/b", nil), ("/a?b=1?c", "/a", "b=1?c"), ("/?", "/", ""), ("*", "*", nil),
+            ("http://host:80/a%20b?c", "/a%20b", "c"), ("http://host", "/", nil), ("http://host?q", "", "q"),
+            ("host:443", "host:443", nil), ("/a?u=http://x/y", "/a", "u=http://x/y"),
+        ] as [(String, String, String?)]
+    )
+    func theTargetIsSplitIntoPathAndQuery(target: String, path: String, query: String?) throws {
+        let request = try Self.request("GET \(target) HTTP/1.1\r\n\r\n")
+        #expect(request.target == target)
+        #expect(request.path == path)
+        #expect(request.query == query)
+    }
+
+    @Test func queryItemsAreDecodedAndAPlusStaysAPlus() throws {
+        let request = try Self.request("GET /?a=1%2B1&b=x+y&&flag&c=d=e&%C3%A4=%zz HTTP/1.1\r\n\r\n")
+        #expect(request.queryItems.map(\.name) == ["a", "b", "flag", "c", "ä"])
+        #expect(request.queryItems.map(\.value) == ["1+1", "x+y", "", "d=e", "%zz"])
+        #expect(try Self.request("GET / HTTP/1.1\r\n\r\n").queryItems.isEmpty)
+    }
+
+    @Test func formItemsComeFromTheBody() throws {
+        let request = try Self.request("POST / HTTP/1.1\r\n\r\n", body: "a=1&b=%26")
+        #expect(request.formItems.map(\.name) == ["a", "b"])
+        #expect(request.formItems.map(\.value) == ["1", "&"])
+    }
+
+    @Test func headersKeepOrderNamesAndRepetitions() throws {
+        let request = try Self.request("PATCH / HTTP/1.1\r\nb: 1\r\nA:  2 \r\nB:\r\nC: x: y\r\n\r\n")
+        #expect(request.method == .patch)
+        #expect(request.headers.map(\.name) == ["b", "A", "B", "C"])
+        #expect(request.headers.map(\.value) == ["1", "2", "", "x: y"])
+        #expect(request.headBytes.starts(with: Data("PATCH / HTTP/1.1\r\nb: 1\r\n".utf8)))
+    }
+
+    @Test func theBodyIsDecodedAsJSON() throws {
+        let request = try Self.request("POST / HTTP/1.1\r\n\r\n", body: #"{"a": 1}"#)
+        #expect(try request.json([String: Int].self) == ["a": 1])
+        #expect(throws: DecodingError.self) { try request.json([Int].self) }
+    }
+
+    private static func request(_ head: String, body: String = "") throws -> MockRequest {
+        MockRequest(head: try RequestHead(Array(head.utf8)), body: Data(body.utf8), connection: 1)
+    }
+}

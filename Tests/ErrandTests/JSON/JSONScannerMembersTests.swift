@@ -1,0 +1,89 @@
+import Testing
+
+@testable import Errand
+
+@Suite struct JSONScannerMembersTests {
+    @Test(arguments: [
+        (#"{"code":0,"message":"ok","data":{"code":1}}"#, ["0", #""ok""#, #"{"code":1}"#]),
+        (#" { "data" : [ 1 ] , "x" : {"message":1} , "code" : "7" } "#, [#""7""#, nil, "[ 1 ]"]),
+        (#"{"\u0063ode":1,"m\u0065ssage":null,"dat\u0061":true}"#, ["1", "null", "true"]),
+        ("{}", [nil, nil, nil]),
+        (#"{"cod":1,"codes":2,"\u0063od":3,"Code":4,"datä":5}"#, [nil, nil, nil]),
+    ])
+    func membersAreFoundInOnePass(text: String, expected: [String?]) throws {
+        #expect(try members(["code", "message", "data"], in: text) == expected)
+    }
+
+    @Test(arguments: [
+        #"{"code":0,"code":0}"#, #"{"code":0,"\u0063ode":1}"#, #"{"\u0063ode":0,"data":1,"c\u006fde":1}"#,
+        #"{"c\u006Fde":0,"code":{}}"#,
+    ])
+    func aWantedMemberTwiceIsRefusedInAnySpelling(text: String) throws {
+        let error = try #require(throws: JSONError.self) { try members(["data", "code"], in: text) }
+        #expect(error.reason == .duplicateMember("code"))
+    }
+
+    @Test func otherMembersMayRepeat() throws {
+        #expect(try members(["code"], in: #"{"a":1,"a":2,"code":3,"x":{"code":1,"code":2}}"#) == ["3"])
+    }
+
+    @Test(arguments: ["[]", "1", "\"{}\"", "null", " [1] "])
+    func aValueThatIsNoObjectIsAMismatch(text: String) throws {
+        let error = try #require(throws: JSONError.self) { try members(["code"], in: text) }
+        guard case .typeMismatch("an object", _) = error.reason else {
+            Issue.record("\(error)")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        #"{"code":0"#, #"{"code":0,"#, #"{"code":0,}"#, #"{"code":0} x"#, #"{"code":01}"#, #"{"code" 0}"#, #"{code:0}"#,
+        #"{"code":0,"data":[1,}"#, #"{"code":0;"data":1}"#, "{", "{\"code", "{} {}", "[1,]", "",
+    ])
+    func theWholeTextIsValidated(text: String) {
+        #expect(throws: JSONError.self) { try members(["code"], in: text) }
+    }
+
+    @Test func theOutermostObjectCountsForTheDepth() throws {
+        let text = #"{"data":[[1]]}"#
+        #expect(throws: Never.self) { try members(["data"], in: text, maximumDepth: 3) }
+        let error = try #require(throws: JSONError.self) { try members(["data"], in: text, maximumDepth: 2) }
+        #expect(error.reason == .tooDeep(limit: 2))
+        #expect(throws: JSONError.self) {
+            try members(["data"], in: "{\"data\":" + String(repeating: "[", count: 512), maximumDepth: 512)
+        }
+    }
+
+    @Test(arguments: [
+        ("a", #"{"a":1}"#, true), ("a", #"{"\u0061":1}"#, true), ("a\"b", #"{"a\"b":1}"#, true),
+        ("a\\b", #"{"a\\b":1}"#, true), ("\\u0061", #"{"\u0061":1}"#, false), ("\\u0061", #"{"\\u0061":1}"#, true),
+        ("é", #"{"é":1}"#, true), ("é", #"{"\u00e9":1}"#, true), ("e\u{301}", #"{"é":1}"#, false),
+        ("😀", #"{"\ud83d\ude00":1}"#, true), ("", #"{"":1}"#, true), ("ab", #"{"\u0061":1}"#, false),
+        ("a", #"{"\u0061b":1}"#, false), ("\n/", #"{"\n\/":1}"#, true), ("\\", #"{"\\":1}"#, true),
+        ("\\n", #"{"\n":1}"#, false),
+    ])
+    func namesAreComparedAfterUnescaping(name: String, text: String, isThere: Bool) throws {
+        #expect(try members([name], in: text) == [isThere ? "1" : nil])
+    }
+
+    @Test func memberOfAnObjectIsTheFirstUnlessRepetitionIsRefused() throws {
+        try Array(#"{"a":1,"b":2,"\u0061":3}"#.utf8).withUnsafeBytes { bytes in
+            let scanner = JSONScanner(bytes)
+            #expect(try scanner.member("a", of: 0..<bytes.count) == 5..<6)
+            #expect(try scanner.member("b", of: 0..<bytes.count, refusesDuplicates: true) == 11..<12)
+            #expect(try scanner.member("c", of: 0..<bytes.count, refusesDuplicates: true) == nil)
+            #expect(try scanner.member("a", of: 5..<6) == nil)
+            let error = try #require(throws: JSONError.self) {
+                try scanner.member("a", of: 0..<bytes.count, refusesDuplicates: true)
+            }
+            #expect(error.reason == .duplicateMember("a"))
+        }
+    }
+
+    private func members(_ names: [String], in text: String, maximumDepth: Int = 128) throws -> [String?] {
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            try JSONScanner.members(named: names.map { JSONName($0) }, in: bytes, maximumDepth: maximumDepth)
+                .map { $0.map { String(decoding: bytes[$0], as: UTF8.self) } }
+        }
+    }
+}
