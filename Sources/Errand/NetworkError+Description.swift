@@ -3,11 +3,8 @@ public import Foundation
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence: where, what, and what to do; with the status and size of an answer, never its content.
     public var description: String {
-        var text = ""
-        if let method { text += "\(method) " }
-        if let host { text += host }
-        if let path { text += path }
-        text += text.isEmpty ? reason.sentence : ": \(reason.sentence)"
+        let place = [method?.rawValue, host.map { $0 + (path ?? "") } ?? requestName].compactMap(\.self)
+        var text = (place.isEmpty ? "" : place.joined(separator: " ") + ": ") + reason.sentence
         if let response {
             let type = response.headers["Content-Type"].map { " of \($0.prefix { $0 != ";" })" } ?? ""
             text += " (the answer: status \(response.statusCode), \(response.body.count) bytes\(type))"

@@ -16,6 +16,9 @@ public struct NetworkError: Error, Sendable {
     /// The path without query; `nil` when there was no URL yet.
     public internal(set) var path: String?
 
+    /// The name of the request's type; `nil` when it was not sent by an agent.
+    public internal(set) var requestName: String?
+
     /// The answer, when one arrived: status, headers and the body up to ``maximumBodyByteCount``.
     public internal(set) var response: RawResponse?
 

@@ -1,3 +1,5 @@
+import Errand
+
 /// Tasks that wait until a count has reached what each of them wants.
 ///
 /// A plain value for the inside of a ``Lock``: it hands out what is to be resumed, and the caller resumes it after
@@ -35,7 +37,7 @@ struct CountWaiters: Sendable {
     }
 }
 
-extension Lock {
+extension Lock where State: Sendable {
     /// Waits until a count in the guarded value is at least `count`; ends early when the task is cancelled.
     func wait(
         until count: Int,

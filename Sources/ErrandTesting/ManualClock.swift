@@ -1,3 +1,5 @@
+import Errand
+
 /// A clock that stands still until a test moves it.
 ///
 /// Everything that takes a `Clock` can be tested without waiting: start the work, wait until it sleeps by

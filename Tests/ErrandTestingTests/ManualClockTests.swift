@@ -1,4 +1,5 @@
 import Dispatch
+import Errand
 import Testing
 
 @testable import ErrandTesting

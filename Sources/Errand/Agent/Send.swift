@@ -57,7 +57,8 @@ struct Send: Sendable {
     /// The error as the caller gets it: the library's own with the place where it happened, any other as it is.
     func placing(_ error: any Error) -> any Error {
         guard var error = error as? NetworkError else { return error }
-        error.method = error.method ?? context.method
+        error.method = error.method ?? (error.reason == .invalidMethod ? nil : context.method)
+        error.requestName = context.typeName
         return error
     }
 }

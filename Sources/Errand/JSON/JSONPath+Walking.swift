@@ -58,15 +58,14 @@ extension JSONPath {
     ) throws(JSONError) -> Match {
         let parts = try get()
         let scanner = JSONScanner(bytes)
-        let start = parts.anchor == .payload ? payload?.clamped(to: 0..<bytes.count) : nil
-        let first = scanner.skipWhitespace(from: start?.lowerBound ?? 0)
-        let end = start?.upperBound ?? scanner.skipValue(at: first) ?? first
+        let start = parts.anchor == .payload ? payload?.clamped(to: 0..<bytes.count).lowerBound : nil
+        let first = scanner.skipWhitespace(from: start ?? 0)
         let walker = JSONPathWalker(steps: parts.steps, scanner: scanner, maximumDepth: maximumDepth)
         do throws(JSONError) {
-            guard first < end else { throw JSONError(.missing) }
-            let outcome = try walker.walk(from: .value(first..<end), step: 0, isOptional: &isOptional)
+            guard first < scanner.end else { throw JSONError(.missing) }
+            let outcome = try walker.walk(from: .value(at: first), step: 0, isOptional: &isOptional)
             switch outcome {
-            case .node(.value(let range)): return .range(range)
+            case .node(.value(let start)): return .range(scanner.range(ofValueAt: start))
             case .items(let items): return .assembled([UInt8(ascii: "[")] + items + [UInt8(ascii: "]")])
             case .node(.elements), .text: return .assembled(walker.text(of: outcome))
             }

@@ -4,7 +4,7 @@
 struct JSONPathWalker {
     /// A place in the text.
     enum Node {
-        case value(Range<Int>)
+        case value(at: Int)
         /// Some elements of an array, from the first byte of the first to the last of the last.
         case elements(Range<Int>)
     }
@@ -24,57 +24,77 @@ struct JSONPathWalker {
     /// Walks on from `node` with the step at `start`; paths in errors begin there.
     func walk(from node: Node, step start: Int, isOptional: inout Bool) throws(JSONError) -> Outcome {
         var node = node
-        for (offset, step) in steps[start...].enumerated() {
-            let position = start + offset
-            do {
-                switch step {
-                case .member(let name): node = .value(try member(name, of: node))
-                case .element(let index): node = .value(try element(index, of: node))
-                case .range(let first, let count): node = .elements(try elements(first, count, of: node))
-                case .anArray: _ = try array(node)
-                case .every, .json: isOptional = false
+        for position in start..<steps.count {
+            switch steps[position] {
+            case .every: return try every(node, first: start, position: position, isOptional: &isOptional)
+            case .json: return try json(node, first: start, position: position, isOptional: &isOptional)
+            case let step:
+                do throws(JSONError) {
+                    node = try follow(step, from: node)
+                } catch {
+                    // What is missing is the target of this step; what has the wrong type is its source.
+                    let last = error.reason == .missing ? position + 1 : position
+                    throw error.inside(JSONPath.text(of: steps[start..<last]))
                 }
-            } catch {
-                // What is missing is the target of this step; what has the wrong type is its source.
-                let last = error.reason == .missing ? position + 1 : position
-                throw error.inside(JSONPath.text(of: steps[start..<last]))
             }
-            if step == .every { return try every(node, start: start, position: position, isOptional: &isOptional) }
-            if step == .json { return try json(node, start: start, position: position, isOptional: &isOptional) }
         }
         return .node(node)
     }
 
-    private func member(_ name: JSONName, of node: Node) throws(JSONError) -> Range<Int> {
-        guard case .value(let range) = node, type(of: node) == .object else {
+    /// Goes one step that leads to one place.
+    private func follow(_ step: JSONPath.Step, from node: Node) throws(JSONError) -> Node {
+        switch step {
+        case .member(let name): return .value(at: try member(name, of: node))
+        case .element(let index): return .value(at: try element(index, of: node))
+        case .range(let first, let count): return .elements(try elements(first, count, of: node))
+        case .anArray:
+            _ = try array(node)
+            return node
+        case .every, .json: return node
+        }
+    }
+
+    private func member(_ name: JSONName, of node: Node) throws(JSONError) -> Int {
+        guard case .value(let start) = node, type(of: node) == .object else {
             throw mismatch(node, expected: "an object")
         }
-        guard let value = try scanner.member(name, of: range) else {
-            throw JSONError(.missing, offset: range.lowerBound)
+        guard let value = try scanner.member(name, ofObjectAt: start) else {
+            throw JSONError(.missing, offset: start)
         }
         return value
     }
 
-    private func element(_ index: Int, of node: Node) throws(JSONError) -> Range<Int> {
-        let elements = try array(node)
-        let target = index < 0 ? count(elements) + index : index
-        var iterator = elements
-        var position = 0
-        while target >= 0, let range = iterator.next() {
-            if position == target { return range }
-            position += 1
+    private func element(_ index: Int, of node: Node) throws(JSONError) -> Int {
+        var elements = try array(node)
+        var starts: [Int] = []
+        var count = 0
+        while let start = elements.next() {
+            if count == index { return start }
+            // From the end: the last of these elements have to be remembered.
+            if index < 0 { starts.append(start) }
+            count += 1
         }
-        throw JSONError(.indexOutOfRange(index: index, count: count(elements)), offset: offset(of: node))
+        guard index < 0, count + index >= 0 else {
+            throw JSONError(.indexOutOfRange(index: index, count: count), offset: offset(of: node))
+        }
+        return starts[count + index]
     }
 
     private func elements(_ start: Int, _ count: Int, of node: Node) throws(JSONError) -> Range<Int> {
-        let elements = try array(node)
-        let first = start < 0 ? max(self.count(elements) + start, 0) : start
-        var iterator = elements
+        var elements = try array(node)
+        var first = start
+        if start < 0 {
+            var all = elements
+            var total = 0
+            while all.next() != nil { total += 1 }
+            first = max(total + start, 0)
+        }
         var position = 0
         var found: Range<Int>?
-        while count == 0 || position - first < count, let range = iterator.next() {
-            if position >= first { found = (found?.lowerBound ?? range.lowerBound)..<range.upperBound }
+        while count == 0 || position - first < count, let element = elements.next() {
+            if position >= first, let end = elements.elementEnd() {
+                found = (found?.lowerBound ?? element)..<end
+            }
             position += 1
         }
         guard first <= position else {
@@ -85,62 +105,69 @@ struct JSONPathWalker {
 
     private func every(
         _ node: Node,
-        start: Int,
+        first: Int,
         position: Int,
         isOptional: inout Bool
     ) throws(JSONError) -> Outcome {
-        let before = JSONPath.text(of: steps[start..<position])
+        let before = JSONPath.text(of: steps[first..<position])
         var items: [UInt8] = []
-        if case .value(let range) = node, type(of: node) == .object {
-            var members = JSONScanner.MemberIterator(scanner, object: range)
+        if case .value(let start) = node, type(of: node) == .object {
+            isOptional = false
+            var members = JSONScanner.MemberIterator(scanner, objectAt: start)
             while let member = members.next() {
-                let value = Node.value(member.value)
                 // The member's name comes from the body and stays out of the error.
-                try append(value, to: &items, step: position + 1, as: before + ".*", isOptional: &isOptional)
+                do {
+                    try append(member.value, to: &items, step: position + 1, isOptional: &isOptional)
+                } catch {
+                    throw error.inside(before.isEmpty ? "*" : before + ".*")
+                }
             }
             return .items(items)
         }
         guard type(of: node) == .array else { throw mismatch(node, expected: "an array or an object").inside(before) }
+        isOptional = false
         var elements = try array(node)
         var index = 0
         while let element = elements.next() {
-            let name = before + "[\(index)]"
-            try append(.value(element), to: &items, step: position + 1, as: name, isOptional: &isOptional)
+            do {
+                try append(element, to: &items, step: position + 1, isOptional: &isOptional)
+            } catch {
+                throw error.inside(before + "[\(index)]")
+            }
             index += 1
         }
         return .items(items)
     }
 
     private func append(
-        _ node: Node,
+        _ start: Int,
         to items: inout [UInt8],
         step: Int,
-        as name: String,
         isOptional: inout Bool
     ) throws(JSONError) {
-        do {
-            let outcome = try walk(from: node, step: step, isOptional: &isOptional)
-            let text = text(of: outcome)
-            if case .items(let inner) = outcome, inner.isEmpty { return }
-            if !items.isEmpty { items.append(UInt8(ascii: ",")) }
-            items.append(contentsOf: text)
-        } catch {
-            throw error.inside(name)
+        let outcome = try walk(from: .value(at: start), step: step, isOptional: &isOptional)
+        if case .items(let inner) = outcome, inner.isEmpty { return }
+        if !items.isEmpty { items.append(UInt8(ascii: ",")) }
+        if case .node(.value(let start)) = outcome {
+            items.append(contentsOf: scanner.bytes[scanner.range(ofValueAt: start)])
+        } else {
+            items.append(contentsOf: text(of: outcome))
         }
     }
 
-    private func json(_ node: Node, start: Int, position: Int, isOptional: inout Bool) throws(JSONError) -> Outcome {
-        guard case .value(let range) = node, type(of: node) == .string else {
-            let before = JSONPath.text(of: steps[start..<position])
+    private func json(_ node: Node, first: Int, position: Int, isOptional: inout Bool) throws(JSONError) -> Outcome {
+        guard case .value(let start) = node, type(of: node) == .string else {
+            let before = JSONPath.text(of: steps[first..<position])
             throw mismatch(node, expected: "a string that holds JSON").inside(before)
         }
-        let content = scanner.unescapedBytes(in: range.lowerBound + 1..<range.upperBound - 1)
+        let content = scanner.unescapedBytes(in: scanner.content(ofStringAt: start))
+        isOptional = false
         var innerIsOptional = false
         let result = content.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in
                 let value = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
                 let walker = JSONPathWalker(steps: steps, scanner: JSONScanner(bytes), maximumDepth: maximumDepth)
-                let outcome = try walker.walk(from: .value(value), step: position + 1, isOptional: &innerIsOptional)
+                let outcome = try walker.walk(from: .value(at: value.lowerBound), step: position + 1, isOptional: &innerIsOptional)
                 if case .items = outcome { return outcome }
                 return Outcome.text(walker.text(of: outcome))
             }
@@ -148,14 +175,14 @@ struct JSONPathWalker {
         do {
             return try result.get()
         } catch {
-            throw error.inside(JSONPath.text(of: steps[start...position]))
+            throw error.inside(JSONPath.text(of: steps[first...position]))
         }
     }
 
     /// The JSON text of an outcome; what `*` gathered goes without brackets, to be joined with more.
     func text(of outcome: Outcome) -> [UInt8] {
         switch outcome {
-        case .node(.value(let range)): Array(scanner.bytes[range])
+        case .node(.value(let start)): Array(scanner.bytes[scanner.range(ofValueAt: start)])
         case .node(.elements(let range)):
             [UInt8(ascii: "[")] + scanner.bytes[range] + [UInt8(ascii: "]")]
         case .items(let items): items
@@ -166,27 +193,21 @@ struct JSONPathWalker {
     private func array(_ node: Node) throws(JSONError) -> JSONScanner.ElementIterator {
         switch node {
         case .elements(let range): return JSONScanner.ElementIterator(scanner, elements: range)
-        case .value(let range):
+        case .value(let start):
             guard type(of: node) == .array else { throw mismatch(node, expected: "an array") }
-            return JSONScanner.ElementIterator(scanner, array: range)
+            return JSONScanner.ElementIterator(scanner, arrayAt: start)
         }
     }
 
-    private func count(_ elements: JSONScanner.ElementIterator) -> Int {
-        var iterator = elements
-        var count = 0
-        while iterator.next() != nil { count += 1 }
-        return count
-    }
-
     private func type(of node: Node) -> JSONType? {
-        guard case .value(let range) = node else { return .array }
-        return JSONType(firstByte: scanner.byte(at: range.lowerBound))
+        guard case .value(let start) = node else { return .array }
+        return JSONType(firstByte: scanner.byte(at: start))
     }
 
     private func offset(of node: Node) -> Int {
         switch node {
-        case .value(let range), .elements(let range): range.lowerBound
+        case .value(let start): start
+        case .elements(let range): range.lowerBound
         }
     }
 

@@ -1,18 +1,21 @@
 extension JSONScanner {
     /// Steps through the members of an object in validated text.
+    ///
+    /// A value is skipped only when the next member is asked for, so stopping early costs nothing.
     struct MemberIterator {
         private let scanner: JSONScanner
         private var index: Int
+        private var unread: Int?
 
-        /// Starts at `object`, the range of the whole value; anything but an object has no members.
-        init(_ scanner: JSONScanner, object: Range<Int>) {
-            self.scanner = JSONScanner(scanner.bytes, endingAt: object.upperBound)
-            let isObject = self.scanner.byte(at: object.lowerBound) == UInt8(ascii: "{")
-            index = isObject ? object.lowerBound + 1 : self.scanner.end
+        /// Starts at the first byte of an object; anything else has no members.
+        init(_ scanner: JSONScanner, objectAt start: Int) {
+            self.scanner = scanner
+            index = scanner.byte(at: start) == UInt8(ascii: "{") ? start + 1 : scanner.end
         }
 
-        /// The ranges of the next member: its name without the quotes, and its value.
-        mutating func next() -> (name: Range<Int>, value: Range<Int>)? {
+        /// The next member: the range of its name without the quotes, and where its value begins.
+        mutating func next() -> (name: Range<Int>, value: Int)? {
+            if unread != nil, valueEnd() == nil { return nil }
             index = scanner.skipWhitespace(from: index)
             if scanner.byte(at: index) == UInt8(ascii: ",") { index = scanner.skipWhitespace(from: index + 1) }
             guard scanner.byte(at: index) == UInt8(ascii: "\""), let nameEnd = scanner.skipString(at: index + 1) else {
@@ -21,39 +24,57 @@ extension JSONScanner {
             let colon = scanner.skipWhitespace(from: nameEnd)
             guard scanner.byte(at: colon) == UInt8(ascii: ":") else { return nil }
             let start = scanner.skipWhitespace(from: colon + 1)
+            unread = start
+            return (index + 1..<nameEnd - 1, start)
+        }
+
+        /// Where the value of the member that ``next()`` gave last ends.
+        mutating func valueEnd() -> Int? {
+            guard let start = unread else { return index }
             guard let end = scanner.skipValue(at: start) else { return nil }
-            defer { index = end }
-            return (index + 1..<nameEnd - 1, start..<end)
+            unread = nil
+            index = end
+            return end
         }
     }
 
     /// Steps through the elements of an array in validated text.
+    ///
+    /// An element is skipped only when the next one is asked for, so stopping early costs nothing.
     struct ElementIterator {
         private let scanner: JSONScanner
         private var index: Int
+        private var unread: Int?
 
-        /// Starts at `array`, the range of the whole value; anything but an array has no elements.
-        init(_ scanner: JSONScanner, array: Range<Int>) {
-            self.scanner = JSONScanner(scanner.bytes, endingAt: array.upperBound)
-            let isArray = self.scanner.byte(at: array.lowerBound) == UInt8(ascii: "[")
-            index = isArray ? array.lowerBound + 1 : self.scanner.end
+        /// Starts at the first byte of an array; anything else has no elements.
+        init(_ scanner: JSONScanner, arrayAt start: Int) {
+            self.scanner = scanner
+            index = scanner.byte(at: start) == UInt8(ascii: "[") ? start + 1 : scanner.end
         }
 
-        /// Starts at `elements`, the range between the brackets of an array or some whole elements of it.
+        /// Starts at the first of some whole elements, which end where `elements` does.
         init(_ scanner: JSONScanner, elements: Range<Int>) {
             self.scanner = JSONScanner(scanner.bytes, endingAt: elements.upperBound)
             index = elements.lowerBound
         }
 
-        /// The range of the next element.
-        mutating func next() -> Range<Int>? {
+        /// Where the next element begins.
+        mutating func next() -> Int? {
+            if unread != nil, elementEnd() == nil { return nil }
             index = scanner.skipWhitespace(from: index)
             if scanner.byte(at: index) == UInt8(ascii: ",") { index = scanner.skipWhitespace(from: index + 1) }
-            let start = index
-            guard scanner.byte(at: start) != UInt8(ascii: "]") else { return nil }
+            guard index < scanner.end, scanner.byte(at: index) != UInt8(ascii: "]") else { return nil }
+            unread = index
+            return index
+        }
+
+        /// Where the element that ``next()`` gave last ends.
+        mutating func elementEnd() -> Int? {
+            guard let start = unread else { return index }
             guard let end = scanner.skipValue(at: start) else { return nil }
+            unread = nil
             index = end
-            return start..<end
+            return end
         }
     }
 }

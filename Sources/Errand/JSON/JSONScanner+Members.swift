@@ -53,21 +53,21 @@ extension JSONScanner {
         }
     }
 
-    /// The range of a member's value in validated text; the first one wins, as in Foundation's decoder.
+    /// Where a member's value begins in validated text; the first one wins, as in Foundation's decoder.
     ///
     /// - Parameters:
     ///   - name: The name, compared after unescaping.
-    ///   - object: The range of the object.
+    ///   - start: The first byte of the object.
     ///   - refusesDuplicates: Whether to read the object to its end and throw when the name occurs again.
     /// - Returns: `nil` when there is no such member, or when the value is no object.
     /// - Throws: `duplicateMember`, if that was asked for.
     func member(
         _ name: JSONName,
-        of object: Range<Int>,
+        ofObjectAt start: Int,
         refusesDuplicates: Bool = false
-    ) throws(JSONError) -> Range<Int>? {
-        var members = MemberIterator(self, object: object)
-        var found: Range<Int>?
+    ) throws(JSONError) -> Int? {
+        var members = MemberIterator(self, objectAt: start)
+        var found: Int?
         while let member = members.next() {
             guard name.matches(member.name, in: self) else { continue }
             if found != nil { throw JSONError(.duplicateMember(name.text), offset: member.name.lowerBound - 1) }
@@ -75,6 +75,12 @@ extension JSONScanner {
             if !refusesDuplicates { break }
         }
         return found
+    }
+
+    /// The range of the value that begins at `start` in validated text; up to ``end`` when it does not end before.
+    func range(ofValueAt start: Int) -> Range<Int> {
+        let start = min(start, end)
+        return start..<min(max(skipValue(at: start) ?? end, start), end)
     }
 
     /// What stands at `start`, in words for an error.

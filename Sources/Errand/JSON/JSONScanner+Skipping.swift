@@ -44,48 +44,82 @@ extension JSONScanner {
     }
 
     /// The offset after the array or object whose opening bracket is before `start`.
+    ///
+    /// Eight bytes a step: the quotes tell which of them are inside strings, and the brackets of the others count.
     private func skipContainer(at start: Int) -> Int? {
         var index = start
         var depth = 1
-        while true {
-            if end &- index >= 8 {
-                var marks = Self.structureMarks(in: word(at: index))
-                var next = index &+ 8
-                while marks != 0 {
-                    let position = index &+ marks.trailingZeroBitCount &>> 3
-                    marks &= marks &- 1
-                    let byte = bytes[position]
-                    if byte == UInt8(ascii: "\"") {
-                        guard let after = skipString(at: position &+ 1) else { return nil }
-                        next = after
-                        break
-                    }
-                    depth &+= Self.depthChange(of: byte)
-                    if depth == 0 { return position &+ 1 }
+        // All ones in the high bits of its bytes while inside a string, else zero.
+        var inside: UInt64 = 0
+        while end &- index >= 8 {
+            let word = word(at: index)
+            if Self.hasBackslash(word) {
+                // Rare: one byte or escape at a time until past this word.
+                let next = index &+ 8
+                while index < next {
+                    guard let after = step(at: index, depth: &depth, inside: &inside) else { return nil }
+                    index = after
+                    if depth == 0 { return index }
                 }
-                index = next
                 continue
             }
-            guard index < end else { return nil }
-            let byte = bytes[index]
-            index &+= 1
-            if byte == UInt8(ascii: "\"") {
-                guard let after = skipString(at: index) else { return nil }
-                index = after
-            } else {
-                depth &+= Self.depthChange(of: byte)
-                if depth == 0 { return index }
+            var parity = Self.quotes(in: word)
+            parity ^= parity &<< 8
+            parity ^= parity &<< 16
+            parity ^= parity &<< 32
+            let inString = parity ^ inside
+            var brackets = Self.brackets(in: word) & ~inString
+            while brackets != 0 {
+                let position = index &+ brackets.trailingZeroBitCount &>> 3
+                brackets &= brackets &- 1
+                depth &+= Self.depthChange(of: bytes[position])
+                if depth == 0 { return position &+ 1 }
             }
+            inside = inString &>> 63 == 0 ? 0 : Self.highBits
+            index &+= 8
         }
+        while let after = step(at: index, depth: &depth, inside: &inside) {
+            index = after
+            if depth == 0 { return index }
+        }
+        return nil
     }
 
-    /// Marks quotes, brackets and braces, and now and then another byte.
+    /// Goes on by one byte, or by one escape inside a string.
+    private func step(at index: Int, depth: inout Int, inside: inout UInt64) -> Int? {
+        guard index < end else { return nil }
+        let byte = bytes[index]
+        if byte == UInt8(ascii: "\"") {
+            inside ^= Self.highBits
+        } else if inside == 0 {
+            depth &+= Self.depthChange(of: byte)
+        } else if byte == UInt8(ascii: "\\") {
+            return index &+ 2
+        }
+        return index &+ 1
+    }
+
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
     @inline(__always)
-    private static func structureMarks(in word: UInt64) -> UInt64 {
-        let quote = (word ^ 0x2222_2222_2222_2222) &- 0x0101_0101_0101_0101
+    private static func hasBackslash(_ word: UInt64) -> Bool {
+        let backslash = word ^ 0x5C5C_5C5C_5C5C_5C5C
+        return (backslash &- 0x0101_0101_0101_0101) & ~backslash & highBits != 0
+    }
+
+    /// Marks exactly the quotes; their number decides what is inside strings, so one too many would not do.
+    @inline(__always)
+    private static func quotes(in word: UInt64) -> UInt64 {
+        let quote = word ^ 0x2222_2222_2222_2222
+        return ~((quote & ~highBits) &+ ~highBits | quote) & highBits
+    }
+
+    /// Marks brackets and braces, and now and then another byte.
+    @inline(__always)
+    private static func brackets(in word: UInt64) -> UInt64 {
         // The four brackets, and four bytes that stand outside strings in no JSON, are 7F after this.
-        let bracket = ((word | 0x2626_2626_2626_2626) ^ 0x7F7F_7F7F_7F7F_7F7F) &- 0x0101_0101_0101_0101
-        return (quote | bracket) & 0x8080_8080_8080_8080
+        let bracket = (word | 0x2626_2626_2626_2626) ^ 0x7F7F_7F7F_7F7F_7F7F
+        return (bracket &- 0x0101_0101_0101_0101) & ~bracket & highBits
     }
 
     @inline(__always)

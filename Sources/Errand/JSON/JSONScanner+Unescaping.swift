@@ -7,6 +7,12 @@ extension JSONScanner {
         return String(decoding: unescapedBytes(in: range), as: UTF8.self)
     }
 
+    /// The range between the quotes of the string that begins at `start`.
+    func content(ofStringAt start: Int) -> Range<Int> {
+        let range = range(ofValueAt: start)
+        return range.count < 2 ? range.upperBound..<range.upperBound : range.lowerBound + 1..<range.upperBound - 1
+    }
+
     /// The UTF-8 bytes of the string whose content, without its quotes, is `range`.
     func unescapedBytes(in range: Range<Int>) -> [UInt8] {
         var result: [UInt8] = []

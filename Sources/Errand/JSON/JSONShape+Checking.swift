@@ -10,66 +10,68 @@ extension JSONShape {
     public func check(_ data: Data, maximumDepth: Int = 128) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in
-                try check(try JSONScanner.validate(bytes, maximumDepth: maximumDepth), in: bytes)
+                let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
+                try check(at: range.lowerBound, in: JSONScanner(bytes))
             }
         }
         try result.get()
     }
 
-    /// Checks the value at `range` of a text that has been validated.
+    /// Checks the value that begins at `start` of a text that has been validated.
+    ///
+    /// Goes as deep as the shape, which the caller wrote, and not as deep as the text.
     ///
     /// - Parameters:
-    ///   - range: The range of the value.
-    ///   - bytes: The whole text.
+    ///   - start: The first byte of the value.
+    ///   - scanner: The text.
     /// - Throws: The first place where the value has another shape, with its path.
-    func check(_ range: Range<Int>, in bytes: UnsafeRawBufferPointer) throws(JSONError) {
-        try check(range, in: JSONScanner(bytes))
-    }
-
-    /// Goes as deep as the shape, which the caller wrote, and not as deep as the text.
-    private func check(_ range: Range<Int>, in scanner: JSONScanner) throws(JSONError) {
-        let start = range.lowerBound
+    func check(at start: Int, in scanner: JSONScanner) throws(JSONError) {
         let type = JSONType(firstByte: scanner.byte(at: start))
         if type == .null {
             if isNullable || rule == .null { return }
             throw JSONError(.null, offset: start)
         }
+        guard expectedType == nil || type == expectedType else {
+            let expected = rule.isInteger ? "an integer" : expectedType?.phrase ?? "a value"
+            throw JSONError(.typeMismatch(expected: expected, found: scanner.typeName(at: start)), offset: start)
+        }
         switch rule {
-        case .any: return
-        case .null: throw mismatch("null", at: start, in: scanner)
-        case .bool: if type != .bool { throw mismatch("a Boolean", at: start, in: scanner) }
-        case .number: if type != .number { throw mismatch("a number", at: start, in: scanner) }
-        case .integer(let bounds):
-            guard type == .number else { throw mismatch("an integer", at: start, in: scanner) }
-            try check(JSONNumber(validated: String(decoding: scanner.bytes[range], as: UTF8.self)), bounds, at: start)
-        case .string(let lengths, let choices):
-            guard type == .string else { throw mismatch("a string", at: start, in: scanner) }
-            try check(lengths, choices, range, in: scanner)
-        case .elements(let shape, let counts):
-            guard type == .array else { throw mismatch("an array", at: start, in: scanner) }
-            try check(shape, counts, range, in: scanner)
+        case .any, .null, .bool, .number: return
+        case .integer(let bounds): try check(integer: bounds, at: start, in: scanner)
+        case .string(let lengths, let choices): try check(string: lengths, choices, at: start, in: scanner)
+        case .elements(let shape, let counts): try check(elements: shape, counts, at: start, in: scanner)
+        case .members(let members, let allowsOthers): try check(members, allowsOthers, at: start, in: scanner)
         case .values(let shape):
-            guard type == .object else { throw mismatch("an object", at: start, in: scanner) }
-            var members = JSONScanner.MemberIterator(scanner, object: range)
+            var members = JSONScanner.MemberIterator(scanner, objectAt: start)
             // The names come from the body and stay out of the error.
-            while let member = members.next() { try shape.check(member.value, in: scanner, as: "*") }
-        case .members(let members, let allowsOthers):
-            guard type == .object else { throw mismatch("an object", at: start, in: scanner) }
-            try check(members, allowsOthers, range, in: scanner)
+            while let member = members.next() { try shape.check(at: member.value, in: scanner, as: "*") }
         case .invalid(let mistake): throw JSONError(.violates(rule: mistake), offset: start)
         }
     }
 
-    private func check(_ range: Range<Int>, in scanner: JSONScanner, as path: String) throws(JSONError) {
+    private var expectedType: JSONType? {
+        switch rule {
+        case .any, .invalid: nil
+        case .null: .null
+        case .bool: .bool
+        case .number, .integer: .number
+        case .string: .string
+        case .elements: .array
+        case .members, .values: .object
+        }
+    }
+
+    private func check(at start: Int, in scanner: JSONScanner, as path: String) throws(JSONError) {
         do {
-            try check(range, in: scanner)
+            try check(at: start, in: scanner)
         } catch {
             throw error.inside(path)
         }
     }
 
-    private func check(_ number: JSONNumber, _ bounds: ClosedRange<Int>, at start: Int) throws(JSONError) {
-        guard let value = number.int else {
+    private func check(integer bounds: ClosedRange<Int>, at start: Int, in scanner: JSONScanner) throws(JSONError) {
+        let text = scanner.bytes[scanner.range(ofValueAt: start)]
+        guard let value = JSONNumber(validated: String(decoding: text, as: UTF8.self)).int else {
             throw JSONError(.violates(rule: "an integer of at most 64 bits, without a fraction"), offset: start)
         }
         if bounds.contains(value) { return }
@@ -80,59 +82,51 @@ extension JSONShape {
     }
 
     private func check(
-        _ lengths: ClosedRange<Int>,
-        _ choices: [String],
-        _ range: Range<Int>,
+        string lengths: ClosedRange<Int>,
+        _ choices: [JSONName],
+        at start: Int,
         in scanner: JSONScanner
     ) throws(JSONError) {
         if choices.isEmpty, lengths == 0 ... .max { return }
-        let string = scanner.string(in: range.lowerBound + 1..<range.upperBound - 1)
-        if !choices.isEmpty, !choices.contains(where: { $0.utf8.elementsEqual(string.utf8) }) {
-            let list = choices.map { "\"\($0)\"" }.joined(separator: ", ")
-            throw JSONError(.violates(rule: "a string that is one of \(list)"), offset: range.lowerBound)
+        let content = scanner.content(ofStringAt: start)
+        if !choices.isEmpty, !choices.contains(where: { $0.matches(content, in: scanner) }) {
+            let list = choices.map { "\"\($0.text)\"" }.joined(separator: ", ")
+            throw JSONError(.violates(rule: "a string that is one of \(list)"), offset: start)
         }
-        guard lengths.contains(string.unicodeScalars.count) else {
-            let most = lengths.upperBound == .max ? "" : " and at most \(lengths.upperBound)"
-            throw JSONError(
-                .violates(rule: "a string of at least \(lengths.lowerBound)\(most) characters"),
-                offset: range.lowerBound
-            )
+        guard lengths.contains(scanner.string(in: content).unicodeScalars.count) else {
+            throw JSONError(.violates(rule: "a string of \(Self.words(lengths, "characters"))"), offset: start)
         }
     }
 
     private func check(
-        _ shape: JSONShape,
+        elements shape: JSONShape,
         _ counts: ClosedRange<Int>,
-        _ range: Range<Int>,
+        at start: Int,
         in scanner: JSONScanner
     ) throws(JSONError) {
-        var elements = JSONScanner.ElementIterator(scanner, array: range)
+        var elements = JSONScanner.ElementIterator(scanner, arrayAt: start)
         var count = 0
         while let element = elements.next() {
             do {
-                try shape.check(element, in: scanner)
+                try shape.check(at: element, in: scanner)
             } catch {
                 throw error.inside("[\(count)]")
             }
             count += 1
         }
         guard counts.contains(count) else {
-            let most = counts.upperBound == .max ? "" : " and at most \(counts.upperBound)"
-            throw JSONError(
-                .violates(rule: "an array of at least \(counts.lowerBound)\(most) elements"),
-                offset: range.lowerBound
-            )
+            throw JSONError(.violates(rule: "an array of \(Self.words(counts, "elements"))"), offset: start)
         }
     }
 
     private func check(
         _ members: [Member],
         _ allowsOthers: Bool,
-        _ range: Range<Int>,
+        at start: Int,
         in scanner: JSONScanner
     ) throws(JSONError) {
         var isFound = [Bool](repeating: false, count: members.count)
-        var iterator = JSONScanner.MemberIterator(scanner, object: range)
+        var iterator = JSONScanner.MemberIterator(scanner, objectAt: start)
         while let next = iterator.next() {
             guard let index = members.firstIndex(where: { $0.name.matches(next.name, in: scanner) }) else {
                 if allowsOthers { continue }
@@ -143,15 +137,23 @@ extension JSONShape {
                 throw JSONError(.duplicateMember(member.name.text), offset: next.name.lowerBound - 1)
             }
             isFound[index] = true
-            try member.shape.check(next.value, in: scanner, as: JSONPathParser.spelling(of: member.name.text))
+            do {
+                try member.shape.check(at: next.value, in: scanner)
+            } catch {
+                throw error.inside(JSONPathParser.spelling(of: member.name.text))
+            }
         }
         for (member, isFound) in zip(members, isFound) where !isFound && !member.shape.isOptional {
-            let path = JSONPathParser.spelling(of: member.name.text)
-            throw JSONError(.missing, offset: range.lowerBound, path: path)
+            throw JSONError(.missing, offset: start, path: JSONPathParser.spelling(of: member.name.text))
         }
     }
 
-    private func mismatch(_ expected: String, at start: Int, in scanner: JSONScanner) -> JSONError {
-        JSONError(.typeMismatch(expected: expected, found: scanner.typeName(at: start)), offset: start)
+    private static func words(_ range: ClosedRange<Int>, _ unit: String) -> String {
+        let most = range.upperBound == .max ? "" : " and at most \(range.upperBound)"
+        return "at least \(range.lowerBound)\(most) \(unit)"
     }
+}
+
+extension JSONShape.Rule {
+    fileprivate var isInteger: Bool { if case .integer = self { true } else { false } }
 }

@@ -22,7 +22,7 @@ public struct JSONShape: Sendable, Hashable {
         case bool
         case number
         case integer(ClosedRange<Int>)
-        case string(lengths: ClosedRange<Int>, choices: [String])
+        case string(lengths: ClosedRange<Int>, choices: [JSONName])
         case elements(JSONShape, counts: ClosedRange<Int>)
         case members([Member], allowsOthers: Bool)
         case values(JSONShape)
@@ -102,7 +102,7 @@ extension JSONShape {
         default:
             let half = range.relative(to: Int.min..<Int.max)
             if half.isEmpty { return JSONShape(.invalid("no integer is in the range of its shape")) }
-            return JSONShape(.integer(half.lowerBound...(half.upperBound - 1)))
+            return JSONShape(.integer(half.lowerBound...half.upperBound.advanced(by: -1)))
         }
     }
 
@@ -125,7 +125,7 @@ extension JSONShape {
     /// - Returns: The shape.
     public static func string(oneOf choices: [String]) -> JSONShape {
         guard !choices.isEmpty else { return JSONShape(.invalid("its shape allows no string")) }
-        return JSONShape(.string(lengths: 0 ... .max, choices: choices))
+        return JSONShape(.string(lengths: 0 ... .max, choices: choices.map { JSONName($0) }))
     }
 
     /// An array all of whose elements have a shape.

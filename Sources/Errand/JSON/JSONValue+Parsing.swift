@@ -93,13 +93,14 @@ private struct JSONTreeBuilder {
 
     private mutating func close() {
         guard let container = open.popLast() else { return }
-        let parts = values[container.firstValue...]
         let value: JSONValue
+        // The slices must be gone before something is removed, or all of the arrays would be copied.
         if container.isObject {
-            value = .object(JSONObject(zip(names[container.firstName...], parts).map { ($0, $1) }))
+            let members = zip(names[container.firstName...], values[container.firstValue...]).map { ($0, $1) }
+            value = .object(JSONObject(members))
             names.removeSubrange(container.firstName...)
         } else {
-            value = .array(Array(parts))
+            value = .array(Array(values[container.firstValue...]))
         }
         values.removeSubrange(container.firstValue...)
         values.append(value)

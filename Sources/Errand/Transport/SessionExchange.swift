@@ -60,12 +60,13 @@ final class SessionExchange: Sendable {
 
     /// Ends the exchange for its caller at once; the task to cancel is returned, to be cancelled on the control queue.
     func cancel() -> URLSessionTask? {
-        let (waiter, stream, task) = state.withLock { state in
+        let (waiter, stream, task, error) = state.withLock { state in
             defer { (state.isSettled, state.waiter) = (true, nil) }
-            return (state.waiter, state.stream, state.task)
+            let error: any Error = state.refusal ?? CancellationError()
+            return (state.waiter, state.stream, state.task, error)
         }
-        stream?.finish(throwing: CancellationError())
-        waiter?.resume(throwing: CancellationError())
+        stream?.finish(throwing: error)
+        waiter?.resume(throwing: error)
         return task
     }
 

@@ -61,6 +61,7 @@ enum SessionFailure {
         ("Invalid Content-Length", .invalidContentLength),
         ("Nul byte in header", .malformedHeader),
         ("Failed writing header", .malformedHeader),
+        ("Header without colon", .malformedHeader),
         ("Unsupported HTTP", .malformedStatusLine),
         ("content encoding", .invalidContentCoding),
         ("content unencoding", .invalidContentCoding),

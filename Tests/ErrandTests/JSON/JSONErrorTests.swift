@@ -9,7 +9,10 @@ import Testing
             JSONError(.missing, offset: 3, path: "data.list[1].id"),
             "A value is missing; ask for an optional if it may be absent, at data.list[1].id (byte 3)"
         ),
-        (JSONError(.typeMismatch(expected: "an array", found: "null"), path: "a"), "Expected an array, found null, at a"),
+        (
+            JSONError(.typeMismatch(expected: "an array", found: "null"), path: "a"),
+            "Expected an array, found null, at a"
+        ),
     ])
     func descriptionNamesThePlace(error: JSONError, text: String) {
         #expect(error.description == text)

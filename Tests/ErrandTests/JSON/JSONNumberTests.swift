@@ -7,8 +7,10 @@ import Testing
     @Test(arguments: [
         ("0", 0), ("-0", 0), ("1", 1), ("-1", -1), ("1.0", 1), ("1e2", 100), ("100e-2", 1), ("1.5", nil), ("0.0", 0),
         ("9007199254740993", 9_007_199_254_740_993), ("9223372036854775807", .max), ("9223372036854775808", nil),
-        ("-9223372036854775808", .min), ("-9223372036854775809", nil), ("9.223372036854775807e18", .max), ("1e400", nil),
-        ("0e99999999999999999999", 0), ("1e99999999999999999999", nil), ("1e-99999999999999999999", nil), ("1e-400", nil),
+        ("-9223372036854775808", .min), ("-9223372036854775809", nil), ("9.223372036854775807e18", .max),
+        ("1e400", nil),
+        ("0e99999999999999999999", 0), ("1e99999999999999999999", nil), ("1e-99999999999999999999", nil),
+        ("1e-400", nil),
         ("1234567890123456789012345678901234567890", nil), ("1E+2", 100), ("12.50e1", 125),
     ])
     func integersAreExactOrNil(text: String, expected: Int?) throws {
@@ -28,7 +30,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("0.1", 0.1), ("1", 1), ("9007199254740993", 9_007_199_254_740_992), ("1e400", nil), ("-1e400", nil), ("1e-400", 0),
+        ("0.1", 0.1), ("1", 1), ("9007199254740993", 9_007_199_254_740_992), ("1e400", nil), ("-1e400", nil),
+        ("1e-400", 0),
         ("1.7976931348623157e308", Double.greatestFiniteMagnitude), ("5e-324", Double.leastNonzeroMagnitude),
     ])
     func doubleIsTheNearest(text: String, expected: Double?) throws {
@@ -42,7 +45,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "0", "0.1", "-12.5", "99999999999999999999999999999999999999", "1e127", "1e130", "1e-128", "123456789.123456789",
+        "0", "0.1", "-12.5", "99999999999999999999999999999999999999", "1e127", "1e130", "1e-128",
+        "123456789.123456789",
         "1.10", "12e3", "-0",
     ])
     func decimalIsExact(text: String) throws {
@@ -57,7 +61,8 @@ import Testing
 
     @Test(arguments: [
         ("1", "1.0", true), ("1", "10e-1", true), ("0", "-0", true), ("0.1", "1e-1", true), ("100", "1e2", true),
-        ("9007199254740993", "9007199254740992", false), ("1", "-1", false), ("1e400", "10e399", true), ("1", "2", false),
+        ("9007199254740993", "9007199254740992", false), ("1", "-1", false), ("1e400", "10e399", true),
+        ("1", "2", false),
         ("1e99999999999999999999", "1e99999999999999999999", true), ("1e99999999999999999999", "1", false),
     ])
     func equalityIsThatOfTheExactValues(left: String, right: String, areEqual: Bool) throws {
@@ -82,7 +87,9 @@ import Testing
         #expect(JSONNumber(-Double.infinity) == nil)
         #expect(JSONNumber(Float.infinity) == nil)
         #expect(JSONNumber(Decimal.nan) == nil)
-        #expect(JSONNumber(Decimal(string: "12345678901234567890.123456789") ?? 0)?.text == "12345678901234567890.123456789")
+        #expect(
+            JSONNumber(Decimal(string: "12345678901234567890.123456789") ?? 0)?.text == "12345678901234567890.123456789"
+        )
         #expect(JSONNumber(UInt64.max).text == "18446744073709551615")
         #expect(JSONNumber(Int128.min).int == nil)
     }

@@ -18,7 +18,8 @@ import Testing
         ("a.", 2), ("a..b", 2), (".a", 0), (".", 0), ("#.", 2), ("~#a", 1), ("#~", 1), ("a[", 2), ("a[0", 3),
         ("[a]", 1), ("[]", 1), ("a[0)", 3), ("a(0]", 3), ("a(1,-2)", 4), ("a(1,2,3)", 5), ("a(1", 3), ("a[1.5]", 3),
         ("a[99999999999999999999]", 2), ("a[-]", 2), ("a]", 1), ("a)b", 1), ("a\"b\"", 1), ("\"a", 0), ("\"a\\n\"", 2),
-        ("\"a\"b", 3), ("a*", 1), ("a?", 1), ("a?b", 1), ("a|", 1), ("a|xml", 1), ("a|jsonx", 6), (" a", 0), ("a .b", 0),
+        ("\"a\"b", 3), ("a*", 1), ("a?", 1), ("a?b", 1), ("a|", 1), ("a|xml", 1), ("a|jsonx", 6), (" a", 0),
+        ("a .b", 0),
         ("a\tb", 1), ("a.#b", 2), ("**", 1), ("a[1]b", 4), ("a|js", 1),
     ])
     func mistakesAreReportedWithTheirOffset(text: String, offset: Int) throws {
@@ -54,7 +55,9 @@ import Testing
         var random = SeededGenerator()
         let alphabet = Array("ab.[]()\"'*|json,-01 #~?\\é")
         for _ in 0..<20_000 {
-            let text = String((0..<Int.random(in: 0...12, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" })
+            let text = String(
+                (0..<Int.random(in: 0...12, using: &random)).map { _ in alphabet.randomElement(using: &random) ?? "a" }
+            )
             guard let path = try? JSONPath(text) else { continue }  // A refusal is fine here.
             _ = try? Array(#"{"a":[1,{"b":"[2]"}],"b":{"a":null}}"#.utf8).withUnsafeBytes { try path.range(in: $0) }
         }

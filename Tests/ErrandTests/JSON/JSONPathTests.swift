@@ -148,6 +148,9 @@ import Testing
         #expect(try findOptional("z") == "null")
         #expect(try findOptional("z.a") == nil)
         #expect(try findOptional("nope.*.id") == nil)
+        #expect(try findOptional("z.*.id") == nil)
+        #expect(try findOptional("z|json") == nil)
+        #expect(try findOptional("z[0]") == nil)
         #expect(try findOptional("s") == #""hi""#)
     }
 
@@ -178,7 +181,8 @@ import Testing
     }
 
     @Test func quotedNamesReachEveryMember() throws {
-        let body = ##"{"a.b":{"say \"hi\"":{"":{"c[0]":{"it's":1}}}},"\u0061":2,"*":3,"#":4,"a?":5,"|":6," x":7,"é":8}"##
+        let body =
+            ##"{"a.b":{"say \"hi\"":{"":{"c[0]":{"it's":1}}}},"\u0061":2,"*":3,"#":4,"a?":5,"|":6," x":7,"é":8}"##
         let path = #""a.b"."say \"hi\"".""."c[0]".it's"#
         #expect(try find(path, in: body, payload: nil) == "1")
         #expect(try find("'a.b'.'say \"hi\"'.''.'c[0]'.'it\\'s'", in: body, payload: nil) == "1")
@@ -206,7 +210,10 @@ import Testing
 
     @Test func brokenTextNeverTraps() throws {
         let paths = ["a.b[0]", "a(1,2)", "a.*.b", "a|json.b", "[0]", "[-1]", "(0,0)", "*.*", "~a"]
-        for text in ["", " ", "{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":[", "{\"a\":\"", "[", "]", "[1,", "\\", "{\"a\":\"\\"] {
+        for text in [
+            "", " ", "{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":[", "{\"a\":\"", "[", "]", "[1,", "\\",
+            "{\"a\":\"\\",
+        ] {
             for path in paths {
                 // Any answer will do but a trap: such text is refused before a path sees it.
                 _ = try? find(path, in: text, payload: nil)

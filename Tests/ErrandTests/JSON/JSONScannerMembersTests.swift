@@ -69,12 +69,13 @@ import Testing
     @Test func memberOfAnObjectIsTheFirstUnlessRepetitionIsRefused() throws {
         try Array(#"{"a":1,"b":2,"\u0061":3}"#.utf8).withUnsafeBytes { bytes in
             let scanner = JSONScanner(bytes)
-            #expect(try scanner.member("a", of: 0..<bytes.count) == 5..<6)
-            #expect(try scanner.member("b", of: 0..<bytes.count, refusesDuplicates: true) == 11..<12)
-            #expect(try scanner.member("c", of: 0..<bytes.count, refusesDuplicates: true) == nil)
-            #expect(try scanner.member("a", of: 5..<6) == nil)
+            #expect(try scanner.member("a", ofObjectAt: 0) == 5)
+            #expect(try scanner.member("b", ofObjectAt: 0, refusesDuplicates: true) == 11)
+            #expect(try scanner.member("c", ofObjectAt: 0, refusesDuplicates: true) == nil)
+            #expect(try scanner.member("a", ofObjectAt: 5) == nil)
+            #expect(scanner.range(ofValueAt: 5) == 5..<6)
             let error = try #require(throws: JSONError.self) {
-                try scanner.member("a", of: 0..<bytes.count, refusesDuplicates: true)
+                try scanner.member("a", ofObjectAt: 0, refusesDuplicates: true)
             }
             #expect(error.reason == .duplicateMember("a"))
         }

@@ -6,7 +6,8 @@ import Testing
     @Test(arguments: [
         "0", "-0", "-1", "10", "1.5", "1e5", "1E+5", "1.25e-3", "true", "false", "null", "\"\"", "\"a\"", "[]", "{}",
         " [ ] ", "\t{\n}\r\n", "[1]", "[1,2]", "[ 1 , 2 ]", "[[],{}]", "{\"a\":1}", "{ \"a\" : 1 , \"b\" : [ ] }",
-        "\"\\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u0041\"", "\"\\ud83d\\ude00\"", "\"\\uD83D\\uDE00 \\uFFFF\"", "\"é 山 😀\"",
+        "\"\\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u0041\"", "\"\\ud83d\\ude00\"", "\"\\uD83D\\uDE00 \\uFFFF\"",
+        "\"é 山 😀\"",
         "\"\u{7F}\u{80}\u{7FF}\u{800}\u{D7FF}\u{E000}\u{FFFF}\u{10000}\u{10FFFF}\"", "{\"a\":1,\"a\":2}", "{\"\":0}",
         "123456789012345678901234567890123456789012345678901234567890", "[true,false,null]", "1e400",
     ])
@@ -73,12 +74,14 @@ import Testing
         for (text, error) in texts { #expect(throws: error) { try validate(text) } }
     }
 
-    @Test(arguments: [
-        [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x20], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF],
-        [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF], [0xE1, 0x80], [0xEF, 0xBF], [0xF0, 0x80, 0x80, 0x80],
-        [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF7, 0xBF, 0xBF, 0xBF],
-        [0xF8, 0x88, 0x80, 0x80, 0x80], [0xFE], [0xFF], [0xF0, 0x9F, 0x98], [0xC3, 0xA9, 0xA9],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0x80], [0xBF], [0xC0, 0x80], [0xC1, 0xBF], [0xC2], [0xC2, 0x20], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF],
+            [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF], [0xE1, 0x80], [0xEF, 0xBF], [0xF0, 0x80, 0x80, 0x80],
+            [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF7, 0xBF, 0xBF, 0xBF],
+            [0xF8, 0x88, 0x80, 0x80, 0x80], [0xFE], [0xFF], [0xF0, 0x9F, 0x98], [0xC3, 0xA9, 0xA9],
+        ] as [[UInt8]]
+    )
     func bytesThatAreNotUTF8AreRefusedAtEveryPosition(sequence: [UInt8]) throws {
         for padding in 0..<20 {
             let before = [UInt8](repeating: 0x61, count: padding)
@@ -97,7 +100,8 @@ import Testing
     @Test func everyStringOfOneOrTwoBytesIsJudgedAsByTheStandardLibrary() {
         for first in UInt8.min ... .max where first != 0x22 && first != 0x5C {
             for second in UInt8.min ... .max where second != 0x22 && second != 0x5C {
-                let isValid = first >= 0x20 && second >= 0x20 && String(validating: [first, second], as: UTF8.self) != nil
+                let isValid =
+                    first >= 0x20 && second >= 0x20 && String(validating: [first, second], as: UTF8.self) != nil
                 #expect(((try? validate([0x22, first, second, 0x22])) != nil) == isValid)
             }
         }
@@ -128,7 +132,9 @@ import Testing
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let deepest = String(repeating: open, count: limit) + "1" + String(repeating: close, count: limit)
             #expect(throws: Never.self) { try validate(deepest, maximumDepth: asked) }
-            let error = try #require(throws: JSONError.self) { try validate(open + deepest + close, maximumDepth: asked) }
+            let error = try #require(throws: JSONError.self) {
+                try validate(open + deepest + close, maximumDepth: asked)
+            }
             #expect(error == JSONError(.tooDeep(limit: limit), offset: limit * open.utf8.count))
         }
     }

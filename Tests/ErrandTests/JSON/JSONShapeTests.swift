@@ -43,7 +43,10 @@ import Testing
         (#"{"id":2}"#, #"{"id":2,"a.b":1}"#, .typeMismatch(expected: "a Boolean", found: "a number"), #"owner."a.b""#),
         (#"{"id":2}"#, "{}", .missing, "owner.id"),
         (#"{"id":2}"#, "[]", .typeMismatch(expected: "an object", found: "an array"), "owner"),
-        (#""x":[1,"y"]"#, #""scores":{"secret":"y"}"#, .typeMismatch(expected: "a number", found: "a string"), "scores.*"),
+        (
+            #""x":[1,"y"]"#, #""scores":{"secret":"y"}"#, .typeMismatch(expected: "a number", found: "a string"),
+            "scores.*"
+        ),
         (#""x":[1,"y"]"#, #""nickname":null"#, .null, "nickname"),
     ])
     func aDifferenceIsReportedWithItsPath(part: String, other: String, reason: JSONError.Reason, path: String) throws {
@@ -69,7 +72,11 @@ import Testing
     }
 
     @Test func integersStayInTheirRange() {
-        expect(.integer, accepts: ["1e2", "1.0", "-9223372036854775808"], refuses: ["9223372036854775808", "0.5", "01"])
+        expect(
+            .integer,
+            accepts: ["1e2", "1.0", "-9223372036854775808"],
+            refuses: ["9223372036854775808", "0.5", "01"]
+        )
         expect(.integer(in: 0..<10), accepts: ["0", "9"], refuses: ["-1", "10"])
         expect(.integer(in: ..<10), accepts: ["-5"], refuses: ["10"])
         expect(.integer(in: ...10), accepts: ["10"], refuses: ["11"])

@@ -47,7 +47,10 @@ import Testing
             var deeper = list.nestedUnkeyedContainer()
             try deeper.encodeNil()
             try list.superEncoder().singleValueContainer().encodeOnce(true)
-            var object = container.nestedContainer(keyedBy: JSONCodingKey.self, forKey: JSONCodingKey(stringValue: "object"))
+            var object = container.nestedContainer(
+                keyedBy: JSONCodingKey.self,
+                forKey: JSONCodingKey(stringValue: "object")
+            )
             try object.encode([Int](), forKey: JSONCodingKey(stringValue: "empty"))
             try container.superEncoder().singleValueContainer().encodeOnce("base")
             try container.superEncoder(forKey: JSONCodingKey(stringValue: "other")).singleValueContainer().encodeOnce(2)

@@ -6,7 +6,8 @@ import Testing
 @Suite struct JSONValueTests {
     @Test func literalsAndAccessors() {
         let value: JSONValue = [
-            "id": 7, "price": 1.5, "name": "n\("")", "on": true, "tags": ["a", "b"], "note": nil, "in": ["x": [1, [2]]],
+            "id": 7, "price": 1.5, "name": "n\("")", "on": true, "tags": ["a", "b"], "note": nil,
+            "in": ["x": [1, [2]]],
         ]
         #expect(value["id"]?.int == 7)
         #expect(value["id"]?.double == 7)
@@ -46,7 +47,11 @@ import Testing
     }
 
     @Test func whiteSpaceIsRead() throws {
-        #expect(try JSONValue(parsing: " { \"a\" : [ 1 , { } , [ ] ] , \"b\" : \"x\" } \n") == ["a": [1, [:], []], "b": "x"])
+        #expect(
+            try JSONValue(parsing: " { \"a\" : [ 1 , { } , [ ] ] , \"b\" : \"x\" } \n") == [
+                "a": [1, [:], []], "b": "x",
+            ]
+        )
     }
 
     @Test func deepTextIsReadUpToTheLimit() throws {

@@ -6,11 +6,13 @@ struct RandomJSON {
 
     private static let names = ["id", "name", "é", "", "a b", "data", "code", "long member name 0123456789"]
     private static let strings = [
-        "", "a", "hello, world", "quote \" and \\", "\n\r\t\u{8}\u{C}\u{1}", "Zoë 山田 😀", "01234567", "0123456789abcdef0123",
+        "", "a", "hello, world", "quote \" and \\", "\n\r\t\u{8}\u{C}\u{1}", "Zoë 山田 😀", "01234567",
+        "0123456789abcdef0123",
     ]
     private static let numbers = ["0", "-0", "1", "-17", "3.25", "1e5", "1E-7", "9007199254740993", "1e400", "0.10"]
     private static let fragments = [
-        "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "\\udc00", "\\u0000", "0", "-", ".", "e", "E+", "true", "nul",
+        "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "\\udc00", "\\u0000", "0", "-", ".", "e", "E+",
+        "true", "nul",
         " ", "\n", "\u{0}", "\u{1F}", "é", "\u{10FFFF}", "\u{FEFF}", "]]]]", "[[[[", "/*", "'", "\u{7F}",
     ]
 

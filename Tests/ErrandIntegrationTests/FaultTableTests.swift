@@ -1,0 +1,142 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What a caller sees when an answer goes wrong: one row for each fault of `MockServer`.
+struct FaultVerdict: Sendable, CustomTestStringConvertible {
+    enum Expectation: Sendable {
+        /// The answer arrives, with so many bytes of body.
+        case value(byteCount: Int)
+        case error(NetworkError.Reason)
+    }
+
+    let fault: MockFault
+    let expected: Expectation
+    var testDescription: String { fault.name }
+
+    init(_ fault: MockFault, _ expected: Expectation) {
+        self.fault = fault
+        self.expected = expected
+    }
+
+    /// The body that the faults work on: 39 bytes.
+    static let body = #"{"id": 7, "name": "a long enough name"}"#
+
+    static let table: [FaultVerdict] = [
+        FaultVerdict(.resetBeforeHead, .error(.connectionReset)),
+        FaultVerdict(.closeBeforeHead, .error(.closedWithoutResponse)),
+        FaultVerdict(.resetInBody(after: 5), .error(.closedInBody)),
+        FaultVerdict(.closeInBody(after: 5), .error(.closedInBody)),
+        FaultVerdict(.closeAfterAnswer, .value(byteCount: 39)),
+        FaultVerdict(.wrongLength(10), .error(.closedInBody)),
+        // The length rules: what comes after it is not part of the message (RFC 9112, section 6.3).
+        FaultVerdict(.wrongLength(-3), .value(byteCount: 36)),
+        FaultVerdict(.negativeContentLength, .error(.invalidContentLength)),
+        FaultVerdict(.wordContentLength, .error(.invalidContentLength)),
+        // libcurl reads to the end of the connection and reports success.
+        FaultVerdict(.hugeContentLength, .value(byteCount: 39)),
+        FaultVerdict(.duplicateContentLength, .error(.closedInBody)),
+        FaultVerdict(.lengthAndChunks, .value(byteCount: 39)),
+        FaultVerdict(.badChunk, .error(.malformedChunk)),
+        FaultVerdict(.unterminatedChunks, .error(.closedInBody)),
+        FaultVerdict(.bodyOn204, .value(byteCount: 0)),
+        FaultVerdict(.garbageStatusLine, .error(.malformedStatusLine)),
+        FaultVerdict(.http09, .error(.malformedStatusLine)),
+        FaultVerdict(.http2StatusLine, .value(byteCount: 39)),
+        FaultVerdict(.statusBelow100, .error(.malformedStatusLine)),
+        FaultVerdict(.noReason, .error(.malformedHeader)),
+        FaultVerdict(.badHeaderLine, .error(.malformedHeader)),
+        FaultVerdict(.emptyHeaderName, .error(.malformedHeader)),
+        FaultVerdict(.latin1Header, .error(.malformedHeader)),
+        FaultVerdict(.nulInHeader, .error(.malformedHeader)),
+        FaultVerdict(.foldedHeader, .value(byteCount: 39)),
+        FaultVerdict(.bareLF, .error(.malformedHeader)),
+        FaultVerdict(.hugeHeaderLine(110_000), .error(.headTooLarge)),
+        FaultVerdict(.manyHeaders(1000), .value(byteCount: 39)),
+        FaultVerdict(.endlessHeaders, .error(.headTooLarge)),
+        FaultVerdict(.endlessBody, .error(.bodyTooLarge(limit: 1 << 20))),
+        FaultVerdict(.gzipBomb(decodedByteCount: 64 << 20), .error(.bodyTooLarge(limit: 1 << 20))),
+        // libcurl does not tell that the coding ended early; JSON decoding would.
+        FaultVerdict(.truncatedGzip, .value(byteCount: 16)),
+        FaultVerdict(.badGzip, .error(.invalidContentCoding)),
+        FaultVerdict(.unknownContentEncoding, .error(.invalidContentCoding)),
+        FaultVerdict(.hang, .error(.idleTimeout(.seconds(1)))),
+        FaultVerdict(.hangInBody(after: 5), .error(.idleTimeout(.seconds(1)))),
+        FaultVerdict(.slowHead(byteCount: 8, every: .milliseconds(5)), .value(byteCount: 39)),
+        FaultVerdict(.earlyHints, .value(byteCount: 39)),
+        FaultVerdict(.continueThenFinal, .value(byteCount: 39)),
+        FaultVerdict(.switchingProtocols, .error(.closedWithoutResponse)),
+    ]
+}
+
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct FaultTableTests {
+    @Test
+    func everyFaultThatAProcessSurvivesHasARow() {
+        let named = Set(FaultVerdict.table.map(\.fault.name))
+        let faults = Set(MockFault.all.filter { !$0.killsURLSessionBefore64 }.map(\.name))
+        #expect(named == faults)
+    }
+
+    @Test(arguments: FaultVerdict.table)
+    func aFaultHasItsDocumentedVerdict(_ verdict: FaultVerdict) async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .json(FaultVerdict.body).closingConnection().faulted(verdict.fault))
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        let request = GeneralRequest("/x").limits(Limits(timeout: .seconds(1), maximumBodySize: 1 << 20))
+            .expecting(Data.self)
+        let result = await Task { try await agent.send(request) }.result
+        switch (verdict.expected, result) {
+        case (.value(let byteCount), .success(let body)):
+            #expect(body.count == byteCount)
+        case (.error(let reason), .failure(let error as NetworkError)):
+            #expect(error.reason == reason)
+            #expect(error.host == "127.0.0.1:\(server.port)")
+            #expect(error.path == "/x")
+            #expect(error.attempts == 1)
+        default:
+            Issue.record("expected \(verdict.expected), got \(result)")
+        }
+        // Nothing of the fault is left for the next request.
+        server.on(.get, "/next", .text("still here"))
+        #expect(try await agent.send(GeneralRequest("/next").expecting(String.self)) == "still here")
+    }
+
+    @Test
+    func aBodyCutAtAnyByteIsAnErrorAndNeverAValue() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        for cut in 0..<FaultVerdict.body.utf8.count {
+            for fault in [MockFault.closeInBody(after: cut), .resetInBody(after: cut)] {
+                server.enqueue(.json(FaultVerdict.body).faulted(fault))
+                let error = await #expect(throws: NetworkError.self) {
+                    try await agent.send(GeneralRequest("/x").expecting(Data.self))
+                }
+                #expect(error?.kind == .connectionLost, "cut at \(cut): \(String(describing: error))")
+            }
+        }
+    }
+
+    @Test
+    func aRefusedConnectionNamesHostAndPort() async throws {
+        let server = try MockServer()
+        let port = server.port
+        server.stop()
+        let error = await #expect(throws: NetworkError.self) {
+            try await Agent(config: NetworkConfig()).send(GeneralRequest("http://127.0.0.1:\(port)/users"))
+        }
+        #expect(error?.reason == .connectionRefused)
+        #expect(error?.description.contains("127.0.0.1:\(port)/users") == true)
+    }
+
+    @Test
+    func anUnknownHostIsItsOwnError() async throws {
+        let error = await #expect(throws: NetworkError.self) {
+            try await Agent(config: NetworkConfig()).send(GeneralRequest("http://no-such-host.invalid/x"))
+        }
+        #expect(error?.reason == .hostNotFound)
+    }
+}
