@@ -44,6 +44,8 @@ public struct JSONError: Error, Sendable, Hashable {
     public let reason: Reason
 
     /// The byte offset in the text, or in the path when that is what is wrong; `nil` when there is none.
+    ///
+    /// Behind a `|json` step it counts from the start of the text that the string holds.
     public let offset: Int?
 
     /// The way to the value, spelled as a ``JSONPath``; `nil` when the whole text is meant.
@@ -103,9 +105,4 @@ extension JSONError {
 
     /// The same error, its path spelled from the whole body.
     func atRoot() -> JSONError { JSONError(reason, offset: offset, path: "~" + (path ?? "")) }
-
-    /// The same error, its offset counted from `start` bytes earlier.
-    func shifted(by start: Int) -> JSONError {
-        JSONError(reason, offset: offset.map { $0 + start }, path: path)
-    }
 }

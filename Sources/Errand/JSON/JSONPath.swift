@@ -10,8 +10,8 @@
 /// | `list(1,8)`, `list(-2,2)`, `list(3,0)` | 8 elements from the second on, the last 2, all from the fourth on |
 /// | `list()` | the list, which must be an array |
 /// | `list.*.id` | the `id` of every element or member, as one flat array |
-/// | `"a.b"."say \"hi\""`, `'a.b'` | names with dots, brackets, quotes, spaces at an end or any of `*`, `?`, `&#124;` |
-/// | `raw&#124;json.id` | inside the JSON text that the string `raw` holds |
+/// | `"a.b"."say \"hi\""`, `'a.b'` | names with dots, brackets, quotes, spaces at an end or any of `*`, `?`, `\|` |
+/// | `raw\|json.id` | inside the JSON text that the string `raw` holds |
 ///
 /// A range takes at most that many elements, length 0 means all that are left, a negative start counts from the end,
 /// and square and round brackets mean the same. An index or a start outside the array is an error, as are a missing

@@ -162,12 +162,13 @@ struct JSONPathWalker {
         }
         let content = scanner.unescapedBytes(in: scanner.content(ofStringAt: start))
         isOptional = false
-        var innerIsOptional = false
+        var isInnerOptional = false
         let result = content.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in
                 let value = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
                 let walker = JSONPathWalker(steps: steps, scanner: JSONScanner(bytes), maximumDepth: maximumDepth)
-                let outcome = try walker.walk(from: .value(at: value.lowerBound), step: position + 1, isOptional: &innerIsOptional)
+                let node = Node.value(at: value.lowerBound)
+                let outcome = try walker.walk(from: node, step: position + 1, isOptional: &isInnerOptional)
                 if case .items = outcome { return outcome }
                 return Outcome.text(walker.text(of: outcome))
             }

@@ -3,7 +3,7 @@
 /// On text that has not been, the answers are meaningless or `nil`, and nothing traps.
 extension JSONScanner {
     /// The offset after the value at `start`, or `nil` when the text ends before it does.
-    func skipValue(at start: Int) -> Int? {
+    package func skipValue(at start: Int) -> Int? {
         switch byte(at: start) {
         case UInt8(ascii: "\""): skipString(at: start &+ 1)
         case UInt8(ascii: "{"), UInt8(ascii: "["): skipContainer(at: start &+ 1)

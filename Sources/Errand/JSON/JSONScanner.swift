@@ -2,9 +2,11 @@
 ///
 /// The bytes are UTF-8 (RFC 8259, section 8.1). Nothing here calls itself for nested values, and no input makes it
 /// trap: every index is compared with ``end`` before it is used. Offsets are those of ``bytes``.
-struct JSONScanner {
+///
+/// Not public; `package` is what the benchmarks measure.
+package struct JSONScanner {
     /// The depth allowed when nobody says otherwise.
-    static let defaultMaximumDepth = 128
+    package static let defaultMaximumDepth = 128
 
     /// The depth nobody can exceed: from 513 levels on Foundation's decoder can be made to trap.
     static let hardMaximumDepth = 512
@@ -14,7 +16,7 @@ struct JSONScanner {
     /// One past the last byte that may be read.
     let end: Int
 
-    init(_ bytes: UnsafeRawBufferPointer) {
+    package init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
         end = bytes.count
     }
@@ -36,7 +38,7 @@ struct JSONScanner {
     /// - Returns: The range of the value without the white space around it.
     /// - Throws: What is wrong with the text, and where.
     @discardableResult
-    static func validate(
+    package static func validate(
         _ bytes: UnsafeRawBufferPointer,
         maximumDepth: Int = defaultMaximumDepth
     ) throws(JSONError) -> Range<Int> {

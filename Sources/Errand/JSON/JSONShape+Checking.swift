@@ -41,10 +41,7 @@ extension JSONShape {
         case .string(let lengths, let choices): try check(string: lengths, choices, at: start, in: scanner)
         case .elements(let shape, let counts): try check(elements: shape, counts, at: start, in: scanner)
         case .members(let members, let allowsOthers): try check(members, allowsOthers, at: start, in: scanner)
-        case .values(let shape):
-            var members = JSONScanner.MemberIterator(scanner, objectAt: start)
-            // The names come from the body and stay out of the error.
-            while let member = members.next() { try shape.check(at: member.value, in: scanner, as: "*") }
+        case .values(let shape): try check(values: shape, at: start, in: scanner)
         case .invalid(let mistake): throw JSONError(.violates(rule: mistake), offset: start)
         }
     }
@@ -58,14 +55,6 @@ extension JSONShape {
         case .string: .string
         case .elements: .array
         case .members, .values: .object
-        }
-    }
-
-    private func check(at start: Int, in scanner: JSONScanner, as path: String) throws(JSONError) {
-        do {
-            try check(at: start, in: scanner)
-        } catch {
-            throw error.inside(path)
         }
     }
 
@@ -116,6 +105,18 @@ extension JSONShape {
         }
         guard counts.contains(count) else {
             throw JSONError(.violates(rule: "an array of \(Self.words(counts, "elements"))"), offset: start)
+        }
+    }
+
+    private func check(values shape: JSONShape, at start: Int, in scanner: JSONScanner) throws(JSONError) {
+        var members = JSONScanner.MemberIterator(scanner, objectAt: start)
+        while let member = members.next() {
+            do {
+                try shape.check(at: member.value, in: scanner)
+            } catch {
+                // The names come from the body and stay out of the error.
+                throw error.inside("*")
+            }
         }
     }
 

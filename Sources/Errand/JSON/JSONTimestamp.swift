@@ -2,7 +2,8 @@ import Foundation
 
 /// Writes and reads the date-times of RFC 3339, and refuses days that do not exist.
 enum JSONTimestamp {
-    private static let secondsPerDay = 86_400
+    // As wide on watches, where an `Int` has 32 bits.
+    private static let secondsPerDay: Int64 = 86_400
 
     /// The text in UTC, or `nil` for a date outside the years 0 to 9999.
     static func text(for date: Date, milliseconds: Bool) -> String? {
@@ -10,11 +11,11 @@ enum JSONTimestamp {
         // 0000-01-01 up to 10000-01-01.
         guard seconds >= -62_167_219_200, seconds < 253_402_300_800 else { return nil }
         // Rounded first, so that 1.9996 s does not become 1.1000 s; without milliseconds the fraction is cut off.
-        let total = milliseconds ? Int((seconds * 1000).rounded()) : Int(seconds.rounded(.down)) * 1000
+        let total = milliseconds ? Int64((seconds * 1000).rounded()) : Int64(seconds.rounded(.down)) * 1000
         let wholeSeconds = floorDivision(total, 1000)
         let days = floorDivision(wholeSeconds, secondsPerDay)
         let second = wholeSeconds - days * secondsPerDay
-        let (year, month, day) = civil(fromDays: days)
+        let (year, month, day) = civil(fromDays: Int(days))
         guard year <= 9999 else { return nil }
         var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
         text += "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
@@ -43,16 +44,16 @@ enum JSONTimestamp {
         guard (1...12).contains(month), civil(fromDays: days) == (year, month, day), hour < 24, minute < 60,
             second <= 60
         else { return nil }
-        let whole = days * secondsPerDay + hour * 3600 + minute * 60 + second - offset
+        let whole = Int64(days) * secondsPerDay + Int64(hour * 3600 + minute * 60 + second - offset)
         return Date(timeIntervalSince1970: Double(whole) + fraction)
     }
 
-    private static func padded(_ value: Int, _ width: Int) -> String {
+    private static func padded(_ value: some BinaryInteger, _ width: Int) -> String {
         let text = String(value)
         return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
-    private static func floorDivision(_ value: Int, _ divisor: Int) -> Int {
+    private static func floorDivision<I: BinaryInteger>(_ value: I, _ divisor: I) -> I {
         let quotient = value / divisor
         return value % divisor < 0 ? quotient - 1 : quotient
     }

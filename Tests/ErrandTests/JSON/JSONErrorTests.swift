@@ -23,6 +23,6 @@ import Testing
         #expect(JSONError(.missing, path: "[0]").inside("a").path == "a[0]")
         #expect(JSONError(.missing).inside("a").path == "a")
         #expect(JSONError(.missing, path: "a").inside("").path == "a")
-        #expect(JSONError(.missing, offset: 2).shifted(by: 5).offset == 7)
+        #expect(JSONError(.missing, path: "[0]").atRoot().path == "~[0]")
     }
 }
