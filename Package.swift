@@ -24,6 +24,12 @@ let package = Package(
             path: "Examples/Tour",
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["Errand", "ErrandTesting"],
+            path: "Tests/Benchmarks",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ErrandTestingTests",
             dependencies: ["Errand", "ErrandTesting"],
