@@ -54,6 +54,11 @@ extension NetworkError.Reason {
         case .malformedChunk: "a chunk of the answer is malformed"
         case .invalidContentLength: "the Content-Length of the answer is not a length"
         case .invalidContentCoding: "the answer's content coding is unknown or its data damaged"
+        case .tooManyRedirects(let limit): "there were more than \(limit) redirects"
+        case .insecureRedirect: "a redirect from https to http is not followed"
+        case .invalidRedirect(let text): "the redirect cannot be followed: \(text)"
+        case .decompressionRatio(let limit):
+            "the body grew to more than \(limit) times its size on the wire; raise limits.maximumExpansion if it may"
         case .status(let code): "the status \(code) is not acceptable"
         case .contentType(let type): "the content type '\(type)' is not acceptable"
         case .bodyTooLarge(let limit):

@@ -35,7 +35,7 @@ extension Agent {
             try await cache.answer(to: prepared, identity) {  // 5, 9
                 try await retries.run(prepared) { attempt in
                     let outgoing = try await adapt(prepared, attempt: attempt)  // 6
-                    let received = try await transmit(outgoing, of: prepared)  // 6
+                    let received = try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
                     let judged = try accept(received, of: prepared)  // 7
                     return try unwrap(judged, of: prepared, attempt: attempt)  // 8
                 }

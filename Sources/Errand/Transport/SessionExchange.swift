@@ -20,6 +20,8 @@ final class SessionExchange: Sendable {
         var isSettled = false
         var body = Data()
         var byteCount = 0
+        /// What the head says the body has on the wire, where a content coding makes that differ.
+        var wireByteCount: Int?
         /// The chunks, once the head was handed up before the body was whole.
         var stream: SpillingChunks?
         /// Why the rest of the body is not wanted.
@@ -75,6 +77,7 @@ final class SessionExchange: Sendable {
     func receive(head: URLResponse) {
         state.withLock { state in
             state.head = head as? HTTPURLResponse
+            state.wireByteCount = state.head?.codedByteCount
             state.times.headReceived = .now
             state.body = Data()
             state.byteCount = 0
@@ -85,8 +88,8 @@ final class SessionExchange: Sendable {
         let (stream, ready, stop) = state.withLock { state -> (SpillingChunks?, Ready?, (@Sendable () -> Void)?) in
             guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, nil) }
             state.byteCount += data.count
-            guard state.byteCount <= options.maximumBodySize else {
-                state.refusal = NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
+            state.refusal = refusal(of: state)
+            guard state.refusal == nil else {
                 state.body = Data()
                 return (nil, nil, state.stop)
             }
@@ -98,6 +101,19 @@ final class SessionExchange: Sendable {
         stream?.append(data)
         ready?.deliver()
         stop?()
+    }
+
+    /// Why an answer that has come so far is not wanted any more.
+    private func refusal(of state: State) -> NetworkError? {
+        if state.byteCount > options.maximumBodySize {
+            return NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
+        }
+        if state.byteCount > TransportOptions.expansionFloor, let wireCount = state.wireByteCount,
+            state.byteCount / max(1, wireCount) >= options.maximumExpansion
+        {
+            return NetworkError(.decompressionRatio(limit: options.maximumExpansion))
+        }
+        return nil
     }
 
     func wasChallenged() { state.withLock { $0.isChallenged = true } }
@@ -140,10 +156,13 @@ final class SessionExchange: Sendable {
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
         guard let head = state.head else { return .failure(NetworkError(.closedWithoutResponse)) }
+        let headers = HTTPHeaders(head)
+        let headSize = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
+        guard headSize <= options.maximumHeadSize else { return .failure(NetworkError(.headTooLarge)) }
         return .success(
             TransportResponse(
                 statusCode: head.statusCode,
-                headers: HTTPHeaders(head),
+                headers: headers,
                 body: body,
                 timings: state.times
             )
@@ -155,6 +174,14 @@ final class SessionExchange: Sendable {
         guard let error else { return nil }
         if state.isChallenged, state.head != nil, (error as? URLError)?.code == .cancelled { return nil }
         return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHead: state.head != nil)
+    }
+}
+
+extension HTTPURLResponse {
+    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` when one of them is missing.
+    fileprivate var codedByteCount: Int? {
+        guard value(forHTTPHeaderField: "Content-Encoding") != nil else { return nil }
+        return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 }
 

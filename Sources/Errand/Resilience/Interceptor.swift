@@ -1,0 +1,26 @@
+/// Wraps one attempt: sees and may replace what goes out and what comes back.
+///
+/// The config's interceptors run in their order, the first outermost, then the service's; inside them redirects are
+/// followed and bytes sent. For handshakes, circuit breakers and mocks.
+public protocol Interceptor: Sendable {
+    /// - Parameters:
+    ///   - request: What is about to be sent, adapters done.
+    ///   - context: Which send it belongs to, and which attempt this is.
+    ///   - next: Sends a request on; may be called again, as for a handshake, or never.
+    /// - Returns: The answer to go on with, of any status.
+    /// - Throws: What reaches the retry policy, and the caller unchanged.
+    func intercept(
+        _ request: OutgoingRequest,
+        for context: RequestContext,
+        next: @Sendable (OutgoingRequest) async throws -> RawResponse
+    ) async throws -> RawResponse
+}
+
+/// Wraps a whole send, from admission to the cache: before and after success and failure, once, whatever was retried.
+public protocol SendInterceptor: Sendable {
+    /// - Parameters:
+    ///   - context: Which send it is.
+    ///   - next: Runs the send; must be awaited, and may be called again.
+    /// - Throws: What reaches the caller unchanged, in place of what `next` threw.
+    func intercept(_ context: RequestContext, next: @Sendable () async throws -> Void) async throws
+}
