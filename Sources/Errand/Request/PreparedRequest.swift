@@ -22,6 +22,9 @@ struct PreparedRequest: Sendable {
     /// The filter that opens the answer.
     var filter: any ResponseFilter { choices.filter.value }
 
+    /// When the send must be over, on the agent's timeline; `nil` is never.
+    var deadline: Duration?
+
     /// The limits of one exchange.
     var transportOptions: TransportOptions {
         TransportOptions(
