@@ -37,6 +37,7 @@ extension NetworkError.Reason {
         case .unencodable(let text): text
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
         case .unsupportedModel(let text): text
+        case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
         case .hostNotFound: "the host name is not known; check its spelling and the name server"
         case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
         case .noConnection: "there is no connection to the network"

@@ -29,6 +29,10 @@ extension NetworkError {
         /// The model's type and its formatter do not fit.
         case unsupportedModel(String)
 
+        // This side said no.
+        /// A send interceptor returned without having run the send.
+        case interceptedWithoutAnswer
+
         // No connection.
         case hostNotFound
         case connectionRefused
@@ -100,6 +104,7 @@ extension NetworkError.Reason {
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
             .invalidURLRequest, .unsupportedModel:
             .invalidRequest
+        case .interceptedWithoutAnswer: .rejected
         case .hostNotFound, .connectionRefused, .noConnection: .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut

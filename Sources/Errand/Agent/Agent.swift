@@ -124,7 +124,7 @@ extension Agent {
     private func preview<R: Request>(
         _ request: R
     ) async throws -> (send: Send, prepared: PreparedRequest, final: OutgoingRequest) {
-        let send = Send(request, id: makeID(), config: config)
+        var send = Send(request, id: makeID(), config: config, timeline: timeline)
         do {
             let prepared = try send.prepare(request)
             return (send, prepared, try await adapt(prepared, attempt: 1))

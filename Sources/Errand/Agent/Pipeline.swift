@@ -9,13 +9,13 @@ extension Agent {
         formatting: Metrics.Formatting,
         delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
-        let send = Send(request, id: makeID(), config: config)
+        var send = Send(request, id: makeID(), config: config, timeline: timeline)
         await send.tell(.willStart)  // 1
         let result: Result<Response<R.Model>, any Error>
         do {
             let prepared = try send.prepare(request)  // 2
-            let answer = try await sends.run(prepared.context) { try await self.exchange(prepared) }
-            let (model, metrics) = try send.format(answer, of: request, formatting)  // 10
+            let answer = try await sends.run(prepared) { try await self.exchange(prepared) }
+            let (model, metrics) = try send.format(answer, of: request, prepared, formatting)  // 10
             try request.didProduce(model, from: answer.response)  // 11
             result = .success(answer.response(with: model, metrics: metrics))
         } catch {

@@ -22,8 +22,8 @@ struct PreparedRequest: Sendable {
     /// The filter that opens the answer.
     var filter: any ResponseFilter { choices.filter.value }
 
-    /// When the send must be over, on the agent's timeline; `nil` is never.
-    var deadline: Duration?
+    /// When the send must be over; `nil` is never.
+    var deadline: Deadline?
 
     /// The limits of one exchange.
     var transportOptions: TransportOptions {

@@ -24,3 +24,27 @@ public protocol SendInterceptor: Sendable {
     /// - Throws: What reaches the caller unchanged, in place of what `next` threw.
     func intercept(_ context: RequestContext, next: @Sendable () async throws -> Void) async throws
 }
+
+extension PreparedRequest {
+    /// Runs a send inside its send interceptors, and at once where it has none.
+    func intercepted(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
+        guard !sendInterceptors.isEmpty else { return try await work() }
+        let answer = Lock(Answer?.none)
+        try await intercept(sendInterceptors[...]) {
+            let new = try await work()
+            answer.withLock { $0 = new }
+        }
+        guard let answer = answer.withLock({ $0 }) else {
+            throw NetworkError(.interceptedWithoutAnswer).placed(at: outgoing.url, method: outgoing.method)
+        }
+        return answer
+    }
+
+    private func intercept(
+        _ interceptors: ArraySlice<any SendInterceptor>,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        guard let first = interceptors.first else { return try await work() }
+        try await first.intercept(context) { try await intercept(interceptors.dropFirst(), work) }
+    }
+}

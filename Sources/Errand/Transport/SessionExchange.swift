@@ -24,6 +24,8 @@ final class SessionExchange: Sendable {
         var wireByteCount: Int?
         /// The chunks, once the head was handed up before the body was whole.
         var stream: SpillingChunks?
+        /// When something was last sent or received; kept only where ``ownIdleTimeout`` needs it.
+        var lastActivity: ContinuousClock.Instant?
         /// Why the rest of the body is not wanted.
         var refusal: NetworkError?
     }
@@ -56,9 +58,15 @@ final class SessionExchange: Sendable {
         }
     }
 
-    func urlRequest() -> URLRequest { SessionRequest(request, options: options).urlRequest }
+    func urlRequest() -> URLRequest {
+        SessionRequest(request, options: options, bodyStream: bodyStream()).urlRequest
+    }
 
-    func bodyStream() -> InputStream? { request.body.stream() }
+    /// A new stream from the body's first byte, or `nil` when there is no body.
+    func bodyStream() -> InputStream? {
+        guard ownIdleTimeout != nil else { return request.body.stream() }
+        return request.body.stream { [weak self] in self?.noteActivity() }
+    }
 
     /// Ends the exchange for its caller at once; the task to cancel is returned, to be cancelled on the control queue.
     func cancel() -> URLSessionTask? {
@@ -72,6 +80,27 @@ final class SessionExchange: Sendable {
         return task
     }
 
+    // MARK: The idle timeout, where it is not whole seconds
+
+    /// The timeout that URLSession cannot keep, or `nil` when it can.
+    var ownIdleTimeout: Duration? { options.idleTimeout.components.attoseconds == 0 ? nil : options.idleTimeout }
+
+    /// How long the exchange may still be silent; `nil` when it is over.
+    func idleTimeLeft() -> Duration? {
+        state.withLock { state in
+            guard state.task != nil, let last = state.lastActivity ?? state.times.started else { return nil }
+            return options.idleTimeout - (ContinuousClock.now - last)
+        }
+    }
+
+    /// Ends the exchange as timed out; the task to cancel is returned.
+    func timeOut() -> URLSessionTask? {
+        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.idleTimeout(options.idleTimeout)) }
+        return cancel()
+    }
+
+    private func noteActivity() { state.withLock { $0.lastActivity = .now } }
+
     // MARK: Callbacks, on the queue of all sessions
 
     func receive(head: URLResponse) {
@@ -79,6 +108,7 @@ final class SessionExchange: Sendable {
             state.head = head as? HTTPURLResponse
             state.wireByteCount = state.head?.codedByteCount
             state.times.headReceived = .now
+            if ownIdleTimeout != nil { state.lastActivity = .now }
             state.body = Data()
             state.byteCount = 0
         }
@@ -88,6 +118,7 @@ final class SessionExchange: Sendable {
         let (stream, ready, stop) = state.withLock { state -> (SpillingChunks?, Ready?, (@Sendable () -> Void)?) in
             guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, nil) }
             state.byteCount += data.count
+            if ownIdleTimeout != nil { state.lastActivity = .now }
             state.refusal = refusal(of: state)
             guard state.refusal == nil else {
                 state.body = Data()
