@@ -37,6 +37,7 @@ extension NetworkError.Reason {
         case .unencodable(let text): text
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
         case .unsupportedModel(let text): text
+        case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
         case .hostNotFound: "the host name is not known; check its spelling and the name server"
         case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
         case .noConnection: "there is no connection to the network"
@@ -54,6 +55,11 @@ extension NetworkError.Reason {
         case .malformedChunk: "a chunk of the answer is malformed"
         case .invalidContentLength: "the Content-Length of the answer is not a length"
         case .invalidContentCoding: "the answer's content coding is unknown or its data damaged"
+        case .tooManyRedirects(let limit): "there were more than \(limit) redirects"
+        case .insecureRedirect: "a redirect from https to http is not followed"
+        case .invalidRedirect(let text): "the redirect cannot be followed: \(text)"
+        case .decompressionRatio(let limit):
+            "the body grew to more than \(limit) times its size on the wire; raise limits.maximumExpansion if it may"
         case .status(let code): "the status \(code) is not acceptable"
         case .contentType(let type): "the content type '\(type)' is not acceptable"
         case .bodyTooLarge(let limit):

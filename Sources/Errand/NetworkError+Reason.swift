@@ -29,6 +29,10 @@ extension NetworkError {
         /// The model's type and its formatter do not fit.
         case unsupportedModel(String)
 
+        // This side said no.
+        /// A send interceptor returned without having run the send.
+        case interceptedWithoutAnswer
+
         // No connection.
         case hostNotFound
         case connectionRefused
@@ -63,10 +67,20 @@ extension NetworkError {
         /// The content coding is unknown or its data damaged.
         case invalidContentCoding
 
+        // A redirect is not followed.
+        /// More hops than allowed.
+        case tooManyRedirects(limit: Int)
+        /// From https to http.
+        case insecureRedirect
+        /// The target is not an http or https URL.
+        case invalidRedirect(String)
+
         // The answer is refused.
         case status(Int)
         case contentType(String)
         case bodyTooLarge(limit: Int)
+        /// The body is larger than a multiple of what the head says it has on the wire: a decompression bomb.
+        case decompressionRatio(limit: Int)
         /// The body is not JSON that may be decoded.
         case invalidJSON(JSONError)
         /// The envelope lacks what its filter needs.
@@ -90,6 +104,7 @@ extension NetworkError.Reason {
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
             .invalidURLRequest, .unsupportedModel:
             .invalidRequest
+        case .interceptedWithoutAnswer: .rejected
         case .hostNotFound, .connectionRefused, .noConnection: .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
@@ -97,9 +112,10 @@ extension NetworkError.Reason {
         case .malformedStatusLine, .malformedHeader, .headTooLarge, .malformedChunk, .invalidContentLength,
             .invalidContentCoding:
             .invalidResponse
+        case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused
         case .status: .unacceptableStatus
         case .contentType, .invalidJSON: .unacceptableContent
-        case .bodyTooLarge: .tooLarge
+        case .bodyTooLarge, .decompressionRatio: .tooLarge
         case .envelope, .path, .model: .undecodable
         case .notCached: .cacheMiss
         case .other: .unknown

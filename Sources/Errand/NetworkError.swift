@@ -61,6 +61,8 @@ public struct NetworkError: Error, Sendable {
         case insecureConnection
         /// What the server sent cannot be read as HTTP.
         case invalidResponse
+        /// A redirect leads where none is followed.
+        case redirectRefused
         /// The server answered with a status that the request does not accept.
         case unacceptableStatus
         /// The answer's content is not what the request accepts.

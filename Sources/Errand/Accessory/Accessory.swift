@@ -15,7 +15,7 @@ public enum AccessoryEvent: Sendable {
     /// An attempt failed and another one follows after a pause.
     case willRetry(after: Duration, because: any Error)
     /// A redirect is followed.
-    case didRedirect(statusCode: Int)
+    case didRedirect(Redirect)
     /// The send waited for its turn.
     case didWait(Duration)
     /// The outcome is known; delivery follows.

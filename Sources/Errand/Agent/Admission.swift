@@ -2,6 +2,8 @@
 ///
 /// Still to come: send gate, minimum interval, duplicates, slots and rate per host. Today everything goes on at once.
 struct Admission: Sendable {
+    let timeline: Timeline
+
     func admit(
         _ prepared: PreparedRequest,
         _ identity: () -> RequestIdentity,

@@ -17,9 +17,11 @@ public final class Agent: Sendable {
     private let lastID = Atomic<Int>(0)
     let transport: any Transport
     let sends = Sends()
-    let admission = Admission()
+    let timeline: Timeline
+    let admission: Admission
     let cache = ResponseCacheStage()
-    let retries = RetryLoop()
+    let retries: RetryLoop
+    let logins = LoginRefresh()
 
     /// An agent for programs that want only one. Nothing in the library depends on it.
     public static let shared = Agent(config: NetworkConfig())
@@ -27,9 +29,17 @@ public final class Agent: Sendable {
     /// - Parameters:
     ///   - config: What holds for all requests.
     ///   - transport: Where bytes leave the process; one session of URLSession unless you say otherwise.
-    public init(config: NetworkConfig, transport: any Transport = URLSessionTransport()) {
+    ///   - clock: Measures deadlines, pauses and intervals; a clock of your own is for tests.
+    public init<C: Clock>(
+        config: NetworkConfig,
+        transport: any Transport = URLSessionTransport(),
+        clock: C = ContinuousClock()
+    ) where C.Duration == Duration {
         currentConfig = Lock(config)
         self.transport = transport
+        timeline = Timeline(clock)
+        admission = Admission(timeline: timeline)
+        retries = RetryLoop(timeline: timeline)
     }
 
     /// What holds for sends that start from now on; those under way keep what they started with.
@@ -114,7 +124,7 @@ extension Agent {
     private func preview<R: Request>(
         _ request: R
     ) async throws -> (send: Send, prepared: PreparedRequest, final: OutgoingRequest) {
-        let send = Send(request, id: makeID(), config: config)
+        var send = Send(request, id: makeID(), config: config, timeline: timeline)
         do {
             let prepared = try send.prepare(request)
             return (send, prepared, try await adapt(prepared, attempt: 1))

@@ -2,12 +2,6 @@ internal import Foundation
 
 // Stages 6 to 8: one attempt.
 
-/// An answer as received, with its times.
-struct Received: Sendable {
-    var response: RawResponse
-    let metrics: Metrics.Attempt
-}
-
 extension Agent {
     /// Stage 6, before the wire: adapters change the final request, which is checked once more.
     func adapt(_ prepared: PreparedRequest, attempt: Int) async throws -> OutgoingRequest {
@@ -21,61 +15,102 @@ extension Agent {
         return outgoing
     }
 
-    /// Stage 6, on the wire.
-    func transmit(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> Received {
-        let began = ContinuousClock.now
-        do {
-            let options = prepared.transportOptions
-            let answer = try await transport.send(outgoing, options: options)
-            let body = try await answer.body.collect(upTo: options.maximumBodySize)
-            let times = answer.timings
-            let response = RawResponse(
-                statusCode: answer.statusCode,
-                headers: answer.headers,
-                body: body,
-                url: outgoing.url
-            )
-            let metrics = Metrics.Attempt(
-                firstByte: times.headReceived.map { $0 - (times.started ?? began) },
-                transfer: times.headReceived.flatMap { head in times.finished.map { $0 - head } },
-                total: ContinuousClock.now - began
-            )
-            return Received(response: response, metrics: metrics)
-        } catch let error as NetworkError {
-            throw error.placed(at: outgoing.url, method: outgoing.method)
+    /// Stage 6, on the wire: through the interceptors, and over redirects.
+    func transmit(_ outgoing: OutgoingRequest, of prepared: PreparedRequest, attempt: Int) async throws -> RawResponse {
+        guard !prepared.interceptors.isEmpty else { return try await follow(outgoing, of: prepared) }
+        var context = prepared.context
+        context.attempt = attempt
+        return try await intercept(outgoing, prepared.interceptors[...], of: prepared, context)
+    }
+
+    private func intercept(
+        _ outgoing: OutgoingRequest,
+        _ interceptors: ArraySlice<any Interceptor>,
+        of prepared: PreparedRequest,
+        _ context: RequestContext
+    ) async throws -> RawResponse {
+        guard let first = interceptors.first else {
+            try outgoing.validate()
+            return try await follow(outgoing, of: prepared)
         }
+        return try await first.intercept(outgoing, for: context) { [self] request in
+            try await intercept(request, interceptors.dropFirst(), of: prepared, context)
+        }
+    }
+
+    /// Sends a request and follows redirects as the policy says.
+    private func follow(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
+        var outgoing = outgoing
+        var redirects: [Redirect] = []
+        while true {
+            do {
+                var response = try await exchange(outgoing, options: prepared.transportOptions)
+                response.redirects = redirects
+                let hop = try prepared.choices.redirectPolicy.value.next(
+                    after: response,
+                    to: outgoing,
+                    hops: redirects.count,
+                    secretHeaders: prepared.secrets.headers
+                )
+                guard let hop else { return response }
+                await prepared.accessories.tell(.didRedirect(hop.redirect), of: prepared.context)
+                redirects.append(hop.redirect)
+                outgoing = hop.request
+            } catch let error as NetworkError {
+                throw error.placed(at: outgoing.url, method: outgoing.method)
+            }
+        }
+    }
+
+    /// One request to one URL, its body whole.
+    private func exchange(_ outgoing: OutgoingRequest, options: TransportOptions) async throws -> RawResponse {
+        let began = ContinuousClock.now
+        let answer = try await transport.send(outgoing, options: options)
+        let body = try await answer.body.collect(upTo: options.maximumBodySize)
+        let times = answer.timings
+        var response = RawResponse(
+            statusCode: answer.statusCode,
+            headers: answer.headers,
+            body: body,
+            url: outgoing.url
+        )
+        response.timing = Metrics.Attempt(
+            firstByte: times.headReceived.map { $0 - (times.started ?? began) },
+            transfer: times.headReceived.flatMap { head in times.finished.map { $0 - head } },
+            total: ContinuousClock.now - began
+        )
+        return response
     }
 
     /// Stage 7: marks an answer that is refused, and guards what is to be decoded.
-    func accept(_ received: Received, of prepared: PreparedRequest) throws -> Received {
-        var received = received
-        if let refusal = prepared.acceptance.refusal(of: received.response) {
-            received.response.failure = refusal.placed(at: received.response.url, method: prepared.outgoing.method)
+    func accept(_ response: RawResponse, of prepared: PreparedRequest) throws -> RawResponse {
+        var response = response
+        if let refusal = prepared.acceptance.refusal(of: response) {
+            response.failure = refusal.placed(at: response.url, method: prepared.outgoing.method)
                 .tried(1)
         }
-        guard prepared.needsJSONGuard, !received.response.body.isEmpty else { return received }
+        guard prepared.needsJSONGuard, !response.body.isEmpty else { return response }
         do throws(JSONError) {
-            try JSONGuard.check(received.response.body)
-            received.response.isGuarded = true
+            try JSONGuard.check(response.body)
+            response.isGuarded = true
         } catch {
-            throw received.response.failure
-                ?? NetworkError(.invalidJSON(error), response: received.response, underlying: error)
+            throw response.failure
+                ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
         }
-        return received
+        return response
     }
 
     /// Stage 8: the filter finds the payload, or throws what the service reported.
-    func unwrap(_ received: Received, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
+    func unwrap(_ response: RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
         let began = ContinuousClock.now
         var context = prepared.context
         context.attempt = attempt
-        let response = received.response
         var payload = try prepared.filter.filter(response, for: context)
         if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
         payload.mediaType = payload.mediaType ?? response.mediaType
         payload.decoder = prepared.decoder
         var metrics = Metrics()
-        metrics.attempts = [received.metrics]
+        metrics.attempts = [response.timing].compactMap(\.self)
         metrics.filter = ContinuousClock.now - began
         return Answer(response: response, payload: payload, metrics: metrics)
     }

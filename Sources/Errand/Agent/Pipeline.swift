@@ -9,13 +9,13 @@ extension Agent {
         formatting: Metrics.Formatting,
         delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
-        let send = Send(request, id: makeID(), config: config)
+        var send = Send(request, id: makeID(), config: config, timeline: timeline)
         await send.tell(.willStart)  // 1
         let result: Result<Response<R.Model>, any Error>
         do {
             let prepared = try send.prepare(request)  // 2
-            let answer = try await sends.run(prepared.context) { try await self.exchange(prepared) }
-            let (model, metrics) = try send.format(answer, of: request, formatting)  // 10
+            let answer = try await sends.run(prepared) { try await self.exchange(prepared) }
+            let (model, metrics) = try send.format(answer, of: request, prepared, formatting)  // 10
             try request.didProduce(model, from: answer.response)  // 11
             result = .success(answer.response(with: model, metrics: metrics))
         } catch {
@@ -34,10 +34,12 @@ extension Agent {
         return try await admission.admit(prepared, identity) {  // 4
             try await cache.answer(to: prepared, identity) {  // 5, 9
                 try await retries.run(prepared) { attempt in
-                    let outgoing = try await adapt(prepared, attempt: attempt)  // 6
-                    let received = try await transmit(outgoing, of: prepared)  // 6
-                    let judged = try accept(received, of: prepared)  // 7
-                    return try unwrap(judged, of: prepared, attempt: attempt)  // 8
+                    try await logins.run(prepared) {
+                        let outgoing = try await adapt(prepared, attempt: attempt)  // 6
+                        let received = try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
+                        let judged = try accept(received, of: prepared)  // 7
+                        return try unwrap(judged, of: prepared, attempt: attempt)  // 8
+                    }
                 }
             }
         }

@@ -3,12 +3,15 @@ internal import Foundation
 /// One send, on its caller: who it is, who is told of it, and when it began.
 struct Send: Sendable {
     let config: NetworkConfig
-    let started = ContinuousClock.now
+    private let timeline: Timeline
+    private let started: Duration
     private var context: RequestContext
     private let accessories: AccessoryChain
 
-    init<R: Request>(_ request: R, id: Int, config: NetworkConfig) {
+    init<R: Request>(_ request: R, id: Int, config: NetworkConfig, timeline: Timeline) {
         self.config = config
+        self.timeline = timeline
+        started = timeline.now()
         let service = request.service
         context = RequestContext(
             id: id,
@@ -23,30 +26,42 @@ struct Send: Sendable {
     }
 
     /// Stage 2.
-    func prepare(_ request: some Request) throws -> PreparedRequest {
-        try RequestBuilder(config: config).prepare(request, for: context, accessories: accessories)
+    mutating func prepare(_ request: some Request) throws -> PreparedRequest {
+        var prepared = try RequestBuilder(config: config).prepare(request, for: context, accessories: accessories)
+        context = prepared.context
+        if let limit = prepared.choices.deadline.value {
+            prepared.deadline = Deadline(limit: limit, time: started + limit, timeline: timeline)
+        }
+        return prepared
     }
 
     /// Stage 10: the payload becomes the model, here and now.
     func format<R: Request>(
         _ answer: Answer,
         of request: R,
+        _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting
     ) throws -> (model: R.Model, metrics: Metrics) {
-        try Task.checkCancellation()
+        try checkTime(of: prepared)
         var metrics = answer.metrics
-        let began = ContinuousClock.now
+        let began = timeline.now()
         let model: R.Model
         do {
             model = try request.formatter.format(answer.payload)
         } catch let error as NetworkError {
             throw error.answered(by: answer.response)
         }
-        let ended = ContinuousClock.now
+        try checkTime(of: prepared)
+        let ended = timeline.now()
         metrics.format = ended - began
         metrics.total = ended - started
         metrics.formatting = formatting
         return (model, metrics)
+    }
+
+    private func checkTime(of prepared: PreparedRequest) throws {
+        try Task.checkCancellation()
+        try prepared.deadline?.check(at: prepared.outgoing)
     }
 
     /// Stages 1 and 12: tells the accessories, in the background.

@@ -8,17 +8,34 @@ struct Sends: Sendable {
     private let running = Lock<[Int: Running]>([:])
 
     /// Runs the background part of a send in a task that ends with this call, and no later.
+    ///
+    /// - Throws: What the work throws; a typed error in place of `CancellationError` where the deadline cancelled it.
     func run(
-        _ context: RequestContext,
+        _ prepared: PreparedRequest,
         _ work: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
-        let task = Task { try await work() }
+        let (context, deadline) = (prepared.context, prepared.deadline)
+        let task = Task { try await prepared.intercepted(work) }
         running.withLock { $0[context.id] = Running(context: context, task: task) }
-        defer { running.withLock { $0[context.id] = nil } }
-        return try await withTaskCancellationHandler {
-            try await task.value
-        } onCancel: {
-            task.cancel()
+        let watch = deadline.map { deadline in
+            Task {
+                try await deadline.sleep()
+                task.cancel()
+            }
+        }
+        defer {
+            watch?.cancel()
+            running.withLock { $0[context.id] = nil }
+        }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch is CancellationError {
+            if !Task.isCancelled { try deadline?.check(at: prepared.outgoing) }
+            throw CancellationError()
         }
     }
 

@@ -30,6 +30,12 @@ public struct NetworkConfig: Sendable {
     /// Change every attempt, in order.
     public var adapters: [any RequestAdapter] = []
 
+    /// Wrap every attempt, the first outermost.
+    public var interceptors: [any Interceptor] = []
+
+    /// Wrap every send, the first outermost.
+    public var sendInterceptors: [any SendInterceptor] = []
+
     /// Told of every send, outermost.
     public var accessories: [any Accessory] = []
 
@@ -37,6 +43,9 @@ public struct NetworkConfig: Sendable {
     public var retryPolicy: RetryPolicy = .inherited
     public var redirectPolicy: RedirectPolicy = .inherited
     public var cachePolicy: CachePolicy = .inherited
+
+    /// What must not be told to anyone, nor leave for another origin.
+    public var secrets = Secrets()
 
     /// The process's environment, in which services look up their ``Service/baseURLVariable``.
     public var environment: [String: String] = ProcessInfo.processInfo.environment

@@ -36,6 +36,12 @@ public struct Service: Sendable, Identifiable {
     /// Run after the config's, in order.
     public var adapters: [any RequestAdapter] = []
 
+    /// Wrap every attempt, inside the config's.
+    public var interceptors: [any Interceptor] = []
+
+    /// Wrap every send, inside the config's.
+    public var sendInterceptors: [any SendInterceptor] = []
+
     /// Told after the config's and before the request's.
     public var accessories: [any Accessory] = []
 

@@ -41,6 +41,8 @@ struct Choices: Sendable {
     let timeout: Choice<Duration?>
     let deadline: Choice<Duration?>
     let maximumBodySize: Choice<Int?>
+    let maximumHeadSize: Choice<Int?>
+    let maximumExpansion: Choice<Int?>
     let minimumInterval: Choice<Duration?>
     let retryPolicy: Choice<RetryPolicy>
     let redirectPolicy: Choice<RedirectPolicy>
@@ -68,6 +70,8 @@ struct Choices: Sendable {
         timeout = limit(\.timeout)
         deadline = limit(\.deadline)
         maximumBodySize = limit(\.maximumBodySize)
+        maximumHeadSize = limit(\.maximumHeadSize)
+        maximumExpansion = limit(\.maximumExpansion)
         minimumInterval = limit(\.minimumInterval)
         retryPolicy = Choice(
             inherited: .inherited,
@@ -81,7 +85,7 @@ struct Choices: Sendable {
             request: request.redirectPolicy,
             service: service.redirectPolicy,
             config: config.redirectPolicy,
-            library: .refuse
+            library: .follow
         )
         cachePolicy = Choice(
             inherited: .inherited,

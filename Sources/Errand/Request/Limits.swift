@@ -12,31 +12,38 @@ public struct Limits: Sendable, Hashable {
     /// The most bytes a body held in memory may have, after content decoding. The library's own: 64 MiB.
     public var maximumBodySize: Int?
 
+    /// The most bytes the fields of a head may have, names and values together. The library's own: 256 KiB.
+    public var maximumHeadSize: Int?
+
+    /// How many times larger than its `Content-Length` a body may become by content decoding, once it has passed
+    /// 1 MiB. The library's own: 200.
+    public var maximumExpansion: Int?
+
     /// The time that must lie between two sends of the same identity; the first wins. The library's own: none.
     public var minimumInterval: Duration?
 
+    /// Limits; each one that is left out inherits.
     public init(
         timeout: Duration? = nil,
         deadline: Duration? = nil,
         maximumBodySize: Int? = nil,
+        maximumHeadSize: Int? = nil,
+        maximumExpansion: Int? = nil,
         minimumInterval: Duration? = nil
     ) {
         self.timeout = timeout
         self.deadline = deadline
         self.maximumBodySize = maximumBodySize
+        self.maximumHeadSize = maximumHeadSize
+        self.maximumExpansion = maximumExpansion
         self.minimumInterval = minimumInterval
     }
 
     /// What holds when nobody says anything.
-    public static let library = Limits(timeout: .seconds(60), maximumBodySize: 64 << 20)
-
-    /// Returns these limits with the gaps filled from others.
-    func inheriting(_ other: Limits) -> Limits {
-        Limits(
-            timeout: timeout ?? other.timeout,
-            deadline: deadline ?? other.deadline,
-            maximumBodySize: maximumBodySize ?? other.maximumBodySize,
-            minimumInterval: minimumInterval ?? other.minimumInterval
-        )
-    }
+    public static let library = Limits(
+        timeout: .seconds(60),
+        maximumBodySize: 64 << 20,
+        maximumHeadSize: 256 << 10,
+        maximumExpansion: 200
+    )
 }

@@ -4,8 +4,12 @@ struct PreparedRequest: Sendable {
     /// What is sent, before adapters.
     var outgoing: OutgoingRequest
     let choices: Choices
+    /// What must not be told to anyone, nor leave for another origin.
+    let secrets: Secrets
     let acceptance: Acceptance
     let adapters: [any RequestAdapter]
+    let interceptors: [any Interceptor]
+    let sendInterceptors: [any SendInterceptor]
     let accessories: AccessoryChain
     let decoder: any DataDecoder
     let priority: Priority
@@ -18,12 +22,17 @@ struct PreparedRequest: Sendable {
     /// The filter that opens the answer.
     var filter: any ResponseFilter { choices.filter.value }
 
+    /// When the send must be over; `nil` is never.
+    var deadline: Deadline?
+
     /// The limits of one exchange.
     var transportOptions: TransportOptions {
         TransportOptions(
             idleTimeout: choices.timeout.value ?? .seconds(60),
             readAhead: .max,
-            maximumBodySize: choices.maximumBodySize.value ?? 64 << 20
+            maximumBodySize: choices.maximumBodySize.value ?? .max,
+            maximumHeadSize: choices.maximumHeadSize.value ?? .max,
+            maximumExpansion: choices.maximumExpansion.value ?? .max
         )
     }
 }

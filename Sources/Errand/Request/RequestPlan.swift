@@ -84,6 +84,8 @@ extension RequestPlan {
         choice("limits.timeout", prepared.choices.timeout)
         choice("limits.deadline", prepared.choices.deadline)
         choice("limits.maximumBodySize", prepared.choices.maximumBodySize)
+        choice("limits.maximumHeadSize", prepared.choices.maximumHeadSize)
+        choice("limits.maximumExpansion", prepared.choices.maximumExpansion)
         choice("limits.minimumInterval", prepared.choices.minimumInterval)
         own("priority", request.priority, default: .normal)
         own("allowsCellularAccess", request.allowsCellularAccess, default: true)

@@ -2,6 +2,8 @@
 ///
 /// Still to come: retries and login refresh. Today there is one attempt.
 struct RetryLoop: Sendable {
+    let timeline: Timeline
+
     func run(_ prepared: PreparedRequest, _ attempt: (Int) async throws -> Answer) async throws -> Answer {
         do {
             return try await attempt(1)

@@ -8,6 +8,12 @@ public struct RawResponse: Sendable {
     /// Where the answer came from, after redirects.
     public var url: URL
 
+    /// The redirects that led to this answer, in order.
+    public internal(set) var redirects: [Redirect] = []
+
+    /// When its bytes came.
+    var timing: Metrics.Attempt?
+
     /// Why ``Acceptance`` refuses this answer; `nil` when it accepts it. A filter that finds nothing better to say
     /// throws it.
     public internal(set) var failure: (any Error)?

@@ -18,6 +18,9 @@ public struct Response<Model> {
     /// Where the answer came from, after redirects.
     public var url: URL { raw.url }
 
+    /// The redirects that led to the answer, in order.
+    public var redirects: [Redirect] { raw.redirects }
+
     /// Decodes another part of the same payload, any number of times.
     ///
     /// - Parameters:

@@ -26,6 +26,15 @@ package enum URLText {
         )
     }
 
+    /// Encodes what must not stand in a relative reference of path and query, escapes and both separators kept.
+    static func escapingReference(_ text: some StringProtocol) -> String {
+        escaping(
+            text,
+            keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@?".utf8.contains($0) },
+            keepsEscapes: true
+        )
+    }
+
     private static func escaping(
         _ text: some StringProtocol,
         keeping isKept: (UInt8) -> Bool,

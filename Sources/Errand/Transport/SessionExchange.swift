@@ -20,8 +20,12 @@ final class SessionExchange: Sendable {
         var isSettled = false
         var body = Data()
         var byteCount = 0
+        /// What the head says the body has on the wire, where a content coding makes that differ.
+        var wireByteCount: Int?
         /// The chunks, once the head was handed up before the body was whole.
         var stream: SpillingChunks?
+        /// When something was last sent or received; kept only where ``ownIdleTimeout`` needs it.
+        var lastActivity: ContinuousClock.Instant?
         /// Why the rest of the body is not wanted.
         var refusal: NetworkError?
     }
@@ -54,9 +58,15 @@ final class SessionExchange: Sendable {
         }
     }
 
-    func urlRequest() -> URLRequest { SessionRequest(request, options: options).urlRequest }
+    func urlRequest() -> URLRequest {
+        SessionRequest(request, options: options, bodyStream: bodyStream()).urlRequest
+    }
 
-    func bodyStream() -> InputStream? { request.body.stream() }
+    /// A new stream from the body's first byte, or `nil` when there is no body.
+    func bodyStream() -> InputStream? {
+        guard ownIdleTimeout != nil else { return request.body.stream() }
+        return request.body.stream { [weak self] in self?.noteActivity() }
+    }
 
     /// Ends the exchange for its caller at once; the task to cancel is returned, to be cancelled on the control queue.
     func cancel() -> URLSessionTask? {
@@ -70,12 +80,35 @@ final class SessionExchange: Sendable {
         return task
     }
 
+    // MARK: The idle timeout, where it is not whole seconds
+
+    /// The timeout that URLSession cannot keep, or `nil` when it can.
+    var ownIdleTimeout: Duration? { options.idleTimeout.components.attoseconds == 0 ? nil : options.idleTimeout }
+
+    /// How long the exchange may still be silent; `nil` when it is over.
+    func idleTimeLeft() -> Duration? {
+        state.withLock { state in
+            guard state.task != nil, let last = state.lastActivity ?? state.times.started else { return nil }
+            return options.idleTimeout - (ContinuousClock.now - last)
+        }
+    }
+
+    /// Ends the exchange as timed out; the task to cancel is returned.
+    func timeOut() -> URLSessionTask? {
+        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.idleTimeout(options.idleTimeout)) }
+        return cancel()
+    }
+
+    private func noteActivity() { state.withLock { $0.lastActivity = .now } }
+
     // MARK: Callbacks, on the queue of all sessions
 
     func receive(head: URLResponse) {
         state.withLock { state in
             state.head = head as? HTTPURLResponse
+            state.wireByteCount = state.head?.codedByteCount
             state.times.headReceived = .now
+            if ownIdleTimeout != nil { state.lastActivity = .now }
             state.body = Data()
             state.byteCount = 0
         }
@@ -85,8 +118,9 @@ final class SessionExchange: Sendable {
         let (stream, ready, stop) = state.withLock { state -> (SpillingChunks?, Ready?, (@Sendable () -> Void)?) in
             guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, nil) }
             state.byteCount += data.count
-            guard state.byteCount <= options.maximumBodySize else {
-                state.refusal = NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
+            if ownIdleTimeout != nil { state.lastActivity = .now }
+            state.refusal = refusal(of: state)
+            guard state.refusal == nil else {
                 state.body = Data()
                 return (nil, nil, state.stop)
             }
@@ -98,6 +132,19 @@ final class SessionExchange: Sendable {
         stream?.append(data)
         ready?.deliver()
         stop?()
+    }
+
+    /// Why an answer that has come so far is not wanted any more.
+    private func refusal(of state: State) -> NetworkError? {
+        if state.byteCount > options.maximumBodySize {
+            return NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
+        }
+        if state.byteCount > TransportOptions.expansionFloor, let wireCount = state.wireByteCount,
+            state.byteCount / max(1, wireCount) >= options.maximumExpansion
+        {
+            return NetworkError(.decompressionRatio(limit: options.maximumExpansion))
+        }
+        return nil
     }
 
     func wasChallenged() { state.withLock { $0.isChallenged = true } }
@@ -140,10 +187,13 @@ final class SessionExchange: Sendable {
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
         guard let head = state.head else { return .failure(NetworkError(.closedWithoutResponse)) }
+        let headers = HTTPHeaders(head)
+        let headSize = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
+        guard headSize <= options.maximumHeadSize else { return .failure(NetworkError(.headTooLarge)) }
         return .success(
             TransportResponse(
                 statusCode: head.statusCode,
-                headers: HTTPHeaders(head),
+                headers: headers,
                 body: body,
                 timings: state.times
             )
@@ -155,6 +205,14 @@ final class SessionExchange: Sendable {
         guard let error else { return nil }
         if state.isChallenged, state.head != nil, (error as? URLError)?.code == .cancelled { return nil }
         return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHead: state.head != nil)
+    }
+}
+
+extension HTTPURLResponse {
+    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` when one of them is missing.
+    fileprivate var codedByteCount: Int? {
+        guard value(forHTTPHeaderField: "Content-Encoding") != nil else { return nil }
+        return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 }
 

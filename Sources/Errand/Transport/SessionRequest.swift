@@ -8,14 +8,14 @@ internal import FoundationNetworking
 struct SessionRequest {
     let urlRequest: URLRequest
 
-    init(_ outgoing: OutgoingRequest, options: TransportOptions) {
+    init(_ outgoing: OutgoingRequest, options: TransportOptions, bodyStream: InputStream?) {
         var request = URLRequest(url: outgoing.url)
         request.httpMethod = outgoing.method.rawValue
         // Only the setter counts, and a fraction of a second would be cut off.
         request.timeoutInterval = options.idleTimeout.wholeSeconds
         for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
-        if !outgoing.body.isEmpty {
-            request.httpBodyStream = outgoing.body.stream()
+        if let bodyStream {
+            request.httpBodyStream = bodyStream
             if !outgoing.headers.contains("Content-Type") {
                 request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
             }
@@ -32,6 +32,12 @@ struct SessionRequest {
 }
 
 extension Duration {
+    /// The same in seconds.
+    var timeInterval: Double {
+        let parts = components
+        return Double(parts.seconds) + Double(parts.attoseconds) * 1e-18
+    }
+
     /// The next whole number of seconds, 1 at least.
     fileprivate var wholeSeconds: Double {
         let parts = components
@@ -42,11 +48,13 @@ extension Duration {
 
 extension OutgoingBody {
     /// A new stream from the first byte, or `nil` when there is no body.
-    func stream() -> InputStream? {
+    ///
+    /// - Parameter onRead: Told of every read.
+    func stream(onRead: (@Sendable () -> Void)? = nil) -> InputStream? {
         switch self {
         case .empty: nil
-        case .data(let data): data.isEmpty ? nil : BodyStream(DataReader(data))
-        case .source(let source): BodyStream(openedBy: source)
+        case .data(let data): data.isEmpty ? nil : BodyStream(DataReader(data), onRead: onRead)
+        case .source(let source): BodyStream(openedBy: source, onRead: onRead)
         }
     }
 }
@@ -71,18 +79,20 @@ private final class BodyStream: InputStream {
     private var reader: (any BodyReader)?
     private var status = Stream.Status.notOpen
     private var failure: (any Error)?
+    private let onRead: (@Sendable () -> Void)?
 
-    convenience init(openedBy source: any BodySource) {
+    convenience init(openedBy source: any BodySource, onRead: (@Sendable () -> Void)?) {
         do {
-            self.init(try source.makeReader())
+            self.init(try source.makeReader(), onRead: onRead)
         } catch {
-            self.init(nil)
+            self.init(nil, onRead: nil)
             failure = error
         }
     }
 
-    init(_ reader: (any BodyReader)?) {
+    init(_ reader: (any BodyReader)?, onRead: (@Sendable () -> Void)?) {
         self.reader = reader
+        self.onRead = onRead
         super.init(data: Data())
     }
 
@@ -102,6 +112,7 @@ private final class BodyStream: InputStream {
     /// A negative result aborts the request at once.
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
         guard failure == nil, let reader else { return failure == nil ? 0 : -1 }
+        onRead?()
         do {
             let count = try reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
             if count == 0 { status = .atEnd }

@@ -26,10 +26,29 @@ public struct TransportOptions: Sendable, Hashable {
     /// The most decoded bytes of a body; one more fails the exchange with ``NetworkError/Reason/bodyTooLarge(limit:)``.
     public var maximumBodySize: Int
 
-    public init(idleTimeout: Duration = .seconds(60), readAhead: Int = .max, maximumBodySize: Int = 64 << 20) {
+    /// The most bytes the fields of the final head may have, names and values together.
+    public var maximumHeadSize: Int
+
+    /// How many times larger than its `Content-Length` a body with a `Content-Encoding` may become, once it has passed
+    /// ``expansionFloor``.
+    public var maximumExpansion: Int
+
+    /// The size up to which a decoded body is never held against its `Content-Length`: 1 MiB.
+    public static let expansionFloor = 1 << 20
+
+    /// Options; the defaults are those of the library's limits.
+    public init(
+        idleTimeout: Duration = .seconds(60),
+        readAhead: Int = .max,
+        maximumBodySize: Int = 64 << 20,
+        maximumHeadSize: Int = 256 << 10,
+        maximumExpansion: Int = 200
+    ) {
         self.idleTimeout = idleTimeout
         self.readAhead = readAhead
         self.maximumBodySize = maximumBodySize
+        self.maximumHeadSize = maximumHeadSize
+        self.maximumExpansion = maximumExpansion
     }
 }
 

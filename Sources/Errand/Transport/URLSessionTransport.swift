@@ -51,6 +51,15 @@ public final class URLSessionTransport: Transport {
         }
         delegate.register(exchange, for: task)
         task.resume()
+        if let timeout = exchange.ownIdleTimeout { watch(exchange, after: timeout) }
+    }
+
+    /// Looks after an idle timeout that is not whole seconds, which are all that URLSession knows.
+    private func watch(_ exchange: SessionExchange, after pause: Duration) {
+        control.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self, weak exchange] in
+            guard let self, let exchange, let rest = exchange.idleTimeLeft() else { return }
+            if rest > .zero { watch(exchange, after: rest) } else { exchange.timeOut()?.cancel() }
+        }
     }
 
     /// Only enqueues, so it may be called from anywhere: in a cancellation handler nothing may block.

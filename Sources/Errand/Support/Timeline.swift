@@ -1,0 +1,14 @@
+/// A clock whose instants are durations since some start, so that policies need not know which clock it is.
+struct Timeline: Sendable {
+    /// The time since the timeline was made.
+    let now: @Sendable () -> Duration
+
+    /// Waits until the timeline reaches a time; throws `CancellationError` when the task is cancelled.
+    let sleep: @Sendable (_ until: Duration) async throws -> Void
+
+    init<C: Clock>(_ clock: C) where C.Duration == Duration {
+        let start = clock.now
+        now = { start.duration(to: clock.now) }
+        sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+    }
+}

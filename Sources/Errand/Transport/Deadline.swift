@@ -1,0 +1,17 @@
+/// When a whole send must be over, whatever it is doing then.
+struct Deadline: Sendable {
+    /// How long the send may take.
+    let limit: Duration
+    /// When it must be over, on the agent's timeline.
+    let time: Duration
+    let timeline: Timeline
+
+    /// - Throws: ``NetworkError`` when the time is up.
+    func check(at request: OutgoingRequest) throws {
+        guard timeline.now() >= time else { return }
+        throw NetworkError(.deadlineExceeded(limit)).placed(at: request.url, method: request.method)
+    }
+
+    /// Waits until the time is up.
+    func sleep() async throws { try await timeline.sleep(time) }
+}
