@@ -107,7 +107,7 @@ extension Agent {
         context.attempt = attempt
         var payload = try prepared.filter.filter(response, for: context)
         if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
-        payload.mediaType = payload.mediaType ?? response.mediaType
+        payload.contentType = payload.contentType ?? response.headers["Content-Type"]
         payload.decoder = prepared.decoder
         var metrics = Metrics()
         metrics.attempts = [response.timing].compactMap(\.self)

@@ -15,7 +15,7 @@ struct Send: Sendable {
         let service = request.service
         context = RequestContext(
             id: id,
-            typeName: String(describing: R.self),
+            typeName: TypeNames.name(of: R.self),
             method: request.method,
             serviceID: service.id,
             tag: request.tag,

@@ -15,7 +15,7 @@ struct Sends: Sendable {
         _ work: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
         let (context, deadline) = (prepared.context, prepared.deadline)
-        let task = Task { try await prepared.intercepted(work) }
+        let task = Task.starting { try await prepared.intercepted(work) }
         running.withLock { $0[context.id] = Running(context: context, task: task) }
         let watch = deadline.map { deadline in
             Task {
@@ -42,5 +42,16 @@ struct Sends: Sendable {
     func cancelAll(where isMeant: (RequestContext) -> Bool) {
         let all = running.withLock { Array($0.values) }
         for send in all where isMeant(send.context) { send.task.cancel() }
+    }
+}
+
+extension Task where Failure == any Error {
+    /// A task that runs on the caller's thread until it first waits, where the system can do that.
+    fileprivate static func starting(_ work: @escaping @Sendable () async throws -> Success) -> Task {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            Task.immediate { try await work() }
+        } else {
+            Task { try await work() }
+        }
     }
 }

@@ -20,8 +20,26 @@ struct Choice<Value: Sendable>: Sendable {
     let origin: Origin
 }
 
+extension Choice {
+    /// Takes the first value that there is: request over service over config over library.
+    @inline(__always)
+    init<Wrapped>(_ request: Wrapped?, _ service: Wrapped?, _ config: Wrapped?, _ library: Wrapped?)
+    where Value == Wrapped? {
+        if let request {
+            self.init(value: request, origin: .request)
+        } else if let service {
+            self.init(value: service, origin: .service)
+        } else if let config {
+            self.init(value: config, origin: .config)
+        } else {
+            self.init(value: library, origin: .library)
+        }
+    }
+}
+
 extension Choice where Value: Equatable {
     /// Takes the first value that is not `inherited`: request over service over config over library.
+    @inline(__always)
     init(inherited: Value, request: Value, service: Value, config: Value, library: Value) {
         if request != inherited {
             self.init(value: request, origin: .request)
@@ -57,22 +75,34 @@ struct Choices: Sendable {
             config: config.authorization,
             library: .anonymous
         )
-        let limits = request.limits
-        func limit<Value: Equatable & Sendable>(_ field: (Limits) -> Value?) -> Choice<Value?> {
-            Choice(
-                inherited: nil,
-                request: field(limits),
-                service: field(service.limits),
-                config: field(config.limits),
-                library: field(.library)
-            )
-        }
-        timeout = limit(\.timeout)
-        deadline = limit(\.deadline)
-        maximumBodySize = limit(\.maximumBodySize)
-        maximumHeadSize = limit(\.maximumHeadSize)
-        maximumExpansion = limit(\.maximumExpansion)
-        minimumInterval = limit(\.minimumInterval)
+        let (own, base, general) = (request.limits, service.limits, config.limits)
+        let library = Limits.library
+        timeout = Choice(own.timeout, base.timeout, general.timeout, library.timeout)
+        deadline = Choice(own.deadline, base.deadline, general.deadline, library.deadline)
+        maximumBodySize = Choice(
+            own.maximumBodySize,
+            base.maximumBodySize,
+            general.maximumBodySize,
+            library.maximumBodySize
+        )
+        maximumHeadSize = Choice(
+            own.maximumHeadSize,
+            base.maximumHeadSize,
+            general.maximumHeadSize,
+            library.maximumHeadSize
+        )
+        maximumExpansion = Choice(
+            own.maximumExpansion,
+            base.maximumExpansion,
+            general.maximumExpansion,
+            library.maximumExpansion
+        )
+        minimumInterval = Choice(
+            own.minimumInterval,
+            base.minimumInterval,
+            general.minimumInterval,
+            library.minimumInterval
+        )
         retryPolicy = Choice(
             inherited: .inherited,
             request: request.retryPolicy,
@@ -102,10 +132,10 @@ struct Choices: Sendable {
         service: Service,
         config: NetworkConfig
     ) -> Choice<any ResponseFilter> {
-        switch filter {
-        case is InheritedFilter, GeneralFilter.inherited: break
-        case GeneralFilter.filter(let inner): return Choice(value: inner, origin: .request)
-        default: return Choice(value: filter, origin: .request)
+        if let general = filter as? GeneralFilter {
+            if case .filter(let inner) = general { return Choice(value: inner, origin: .request) }
+        } else if !(filter is InheritedFilter) {
+            return Choice(value: filter, origin: .request)
         }
         if let filter = service.filter { return Choice(value: filter, origin: .service) }
         if let filter = config.filter { return Choice(value: filter, origin: .config) }

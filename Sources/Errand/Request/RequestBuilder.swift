@@ -43,7 +43,7 @@ struct RequestBuilder {
             cacheIdentity: request.cacheIdentity,
             duplicatePolicy: request.duplicatePolicy,
             needsJSONGuard: filter is PassthroughFilter
-                ? request.formatter.readsJSON : !(filter is any SelfGuardingFilter)
+                ? request.formatter.readsJSON : !filter.guardsItself
         )
     }
 

@@ -7,7 +7,7 @@ internal import Foundation
 /// reading; a member that stands there twice, in any spelling, is refused. `data` that is absent is the payload `null`.
 /// A refused answer (say status 400) whose body is an envelope with a failing code is a ``ServiceError`` too; one that
 /// is not stays what it was.
-public struct EnvelopeFilter: SelfGuardingFilter {
+public struct EnvelopeFilter: ResponseFilter {
     /// The name of the member that holds the code.
     public var code: String
     /// The name of the member that holds the service's words; `nil` when there is none.
@@ -33,6 +33,9 @@ public struct EnvelopeFilter: SelfGuardingFilter {
         self.ignorable = ignorable
     }
 
+    /// It finds the members in the pass that validates the body.
+    public var guardsItself: Bool { true }
+
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         let envelope: Envelope
         do {
@@ -51,7 +54,7 @@ public struct EnvelopeFilter: SelfGuardingFilter {
         }
         if let failure = response.failure { throw failure }
         return envelope.payload
-            ?? Payload(Data("null".utf8), root: response.body, mediaType: response.mediaType, isGuarded: true)
+            ?? Payload(Data("null".utf8), root: response.body, contentType: response.headers["Content-Type"], isGuarded: true)
     }
 
     private struct Envelope {
@@ -83,7 +86,7 @@ public struct EnvelopeFilter: SelfGuardingFilter {
         }
         let words = try ranges.count > 2 ? ranges[2].flatMap { try JSONValue(parsing: bytes($0)).string } : nil
         let payload = ranges[1].map {
-            Payload(bytes($0), root: body, mediaType: response.mediaType, isGuarded: true)
+            Payload(bytes($0), root: body, contentType: response.headers["Content-Type"], isGuarded: true)
         }
         return Envelope(code: value, message: words, payload: payload)
     }

@@ -7,31 +7,42 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads the value of a `Content-Type` field; `nil` when it has no type and subtype.
     public init?(_ fieldValue: String) {
-        let parts = fieldValue.split(separator: ";", omittingEmptySubsequences: false)
-        let essence = parts[0].trimmingHTTPSpace().lowercased()
-        let names = essence.split(separator: "/", omittingEmptySubsequences: false)
-        guard names.count == 2, names.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isTokenCharacter) }) else {
-            return nil
-        }
-        self.essence = essence
-        charset = parts.dropFirst().lazy
-            .map { $0.split(separator: "=", maxSplits: 1) }
-            .first { $0.count == 2 && $0[0].trimmingHTTPSpace().lowercased() == "charset" }
-            .map { $0[1].trimmingHTTPSpace().filter { $0 != "\"" }.lowercased() }
+        let parts = fieldValue.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        guard let first = parts.first else { return nil }
+        let names = first.trimmingHTTPSpace().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard names.count == 2, names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isTokenCharacter) }) else { return nil }
+        essence = first.trimmingHTTPSpace().lowercasedText
+        charset = parts.dropFirst().lazy.compactMap(Self.charset).first
+    }
+
+    /// The value of a parameter when it is the charset, quoted or not.
+    private static func charset(in parameter: Substring.UTF8View) -> String? {
+        guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
+            parameter[..<equals].trimmingHTTPSpace().lowercasedText == "charset"
+        else { return nil }
+        let quote = UInt8(ascii: "\"")
+        var value = parameter[parameter.index(after: equals)...].trimmingHTTPSpace()
+        if value.first == quote { value = value.dropFirst() }
+        if value.last == quote { value = value.dropLast() }
+        return value.lowercasedText
     }
 
     /// Whether a body of this type is JSON: `application/json`, `text/json` or any `+json`.
-    public var isJSON: Bool {
-        essence == "application/json" || essence.hasSuffix("+json") || essence == "text/json"
-    }
+    public var isJSON: Bool { essence == "application/json" || essence.hasSuffix("+json") || essence == "text/json" }
 
+    /// The type, with its charset when it has one.
     public var description: String { charset.map { "\(essence); charset=\($0)" } ?? essence }
 }
 
-extension StringProtocol {
+extension Substring.UTF8View {
     /// Without the spaces and tabs around it (RFC 9110, section 5.6.3).
-    func trimmingHTTPSpace() -> String {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    func trimmingHTTPSpace() -> Substring.UTF8View {
+        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        var rest = self[...]
+        while let first = rest.first, isSpace(first) { rest = rest.dropFirst() }
+        while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
+        return rest
     }
+
+    fileprivate var lowercasedText: String { Substring(self).lowercased() }
 }

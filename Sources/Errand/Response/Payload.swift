@@ -11,13 +11,17 @@ public struct Payload: Sendable {
     public let root: Data
 
     /// The media type of the answer; `nil` when it states none.
-    public internal(set) var mediaType: MediaType?
+    public var mediaType: MediaType? { contentType.flatMap(MediaType.init) }
+
+    /// The value of the `Content-Type` field; taken apart only by who asks.
+    var contentType: String?
 
     /// Whether the JSON guard has read the bytes already, or they were found by it.
     var isGuarded: Bool
 
     /// How ``decode(_:at:)`` makes values of JSON.
-    var decoder: any DataDecoder = JSONDecoder()
+    var decoder: any DataDecoder = Self.defaultDecoder
+    private static let defaultDecoder: any DataDecoder = JSONDecoder()
 
     /// A payload of these bytes, which need not be JSON.
     ///
@@ -26,13 +30,13 @@ public struct Payload: Sendable {
     ///   - root: The whole body, for paths that begin with `~`; `nil` means the same bytes.
     ///   - mediaType: `nil` means that of the answer.
     public init(_ data: Data, root: Data? = nil, mediaType: MediaType? = nil) {
-        self.init(data, root: root ?? data, mediaType: mediaType, isGuarded: false)
+        self.init(data, root: root ?? data, contentType: mediaType?.description, isGuarded: false)
     }
 
-    init(_ data: Data, root: Data, mediaType: MediaType?, isGuarded: Bool) {
+    init(_ data: Data, root: Data, contentType: String?, isGuarded: Bool) {
         self.data = data
         self.root = root
-        self.mediaType = mediaType
+        self.contentType = contentType
         self.isGuarded = isGuarded
     }
 

@@ -15,25 +15,33 @@ public protocol ResponseFilter: Sendable {
 
     /// Whether the payload of a refused answer counts as success; `false` unless you say otherwise.
     func recovers(from failure: any Error, in response: RawResponse) -> Bool
+
+    /// Whether the filter decodes nothing that is not guarded yet; `false` unless you say otherwise, and then the JSON
+    /// guard reads the body before the filter does.
+    var guardsItself: Bool { get }
 }
 
 extension ResponseFilter {
+    /// A refused answer stays refused.
     public func recovers(from failure: any Error, in response: RawResponse) -> Bool { false }
-}
 
-/// A filter of the library's own, which runs the JSON guard itself or decodes nothing.
-protocol SelfGuardingFilter: ResponseFilter {}
+    /// The JSON guard reads the body before the filter does.
+    public var guardsItself: Bool { false }
+}
 
 /// The whole body is the payload.
 ///
 /// Spelling in a request that wants no envelope opened: `var filter: PassthroughFilter { .passthrough }`.
-public struct PassthroughFilter: SelfGuardingFilter {
+public struct PassthroughFilter: ResponseFilter {
     public init() {}
     public static let passthrough = PassthroughFilter()
 
+    /// It decodes nothing.
+    public var guardsItself: Bool { true }
+
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         if let failure = response.failure { throw failure }
-        return Payload(response.body, root: response.body, mediaType: response.mediaType, isGuarded: response.isGuarded)
+        return Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
     }
 }
 

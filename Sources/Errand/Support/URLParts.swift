@@ -60,7 +60,7 @@ struct URLParts: Sendable, Hashable {
         // URLSession there fails on IPv6 literals with a bare "bad URL".
         if host.first == "[" { throw NetworkError(.unsupportedHost(String(host))) }
         #endif
-        guard let url = URL(string: text), url.host() != nil else {
+        guard let url = URL(string: text) else {
             throw NetworkError(.invalidURL("the host or port in '\(host)' is not valid"))
         }
         return url

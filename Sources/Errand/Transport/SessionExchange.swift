@@ -20,8 +20,6 @@ final class SessionExchange: Sendable {
         var isSettled = false
         var body = Data()
         var byteCount = 0
-        /// What the head says the body has on the wire, where a content coding makes that differ.
-        var wireByteCount: Int?
         /// The chunks, once the head was handed up before the body was whole.
         var stream: SpillingChunks?
         /// When something was last sent or received; kept only where ``ownIdleTimeout`` needs it.
@@ -106,7 +104,6 @@ final class SessionExchange: Sendable {
     func receive(head: URLResponse) {
         state.withLock { state in
             state.head = head as? HTTPURLResponse
-            state.wireByteCount = state.head?.codedByteCount
             state.times.headReceived = .now
             if ownIdleTimeout != nil { state.lastActivity = .now }
             state.body = Data()
@@ -139,7 +136,7 @@ final class SessionExchange: Sendable {
         if state.byteCount > options.maximumBodySize {
             return NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
         }
-        if state.byteCount > TransportOptions.expansionFloor, let wireCount = state.wireByteCount,
+        if state.byteCount > TransportOptions.expansionFloor, let wireCount = state.head?.codedByteCount,
             state.byteCount / max(1, wireCount) >= options.maximumExpansion
         {
             return NetworkError(.decompressionRatio(limit: options.maximumExpansion))
@@ -221,13 +218,14 @@ extension HTTPHeaders {
     /// unity: lines of one name are joined, and names sorted so that equal heads are equal lists.
     init(_ response: HTTPURLResponse) {
         var fields: [Field] = []
-        fields.reserveCapacity(response.allHeaderFields.count)
-        for (name, value) in response.allHeaderFields {
-            if let name = name as? String, let value = value as? String {
+        let received = response.allHeaderFields
+        fields.reserveCapacity(received.count)
+        for (name, value) in received {
+            if let name = name.base as? String, let value = value as? String {
                 fields.append(Field(name: name, value: value))
             }
         }
-        fields.sort { $0.name < $1.name }
+        fields.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         self.init(fields)
     }
 }

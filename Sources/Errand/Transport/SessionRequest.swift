@@ -10,7 +10,7 @@ struct SessionRequest {
 
     init(_ outgoing: OutgoingRequest, options: TransportOptions, bodyStream: InputStream?) {
         var request = URLRequest(url: outgoing.url)
-        request.httpMethod = outgoing.method.rawValue
+        if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
         // Only the setter counts, and a fraction of a second would be cut off.
         request.timeoutInterval = options.idleTimeout.wholeSeconds
         for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
