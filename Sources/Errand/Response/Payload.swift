@@ -85,7 +85,8 @@ public struct Payload: Sendable {
             }
             return text
         }
-        guard let encoding = String.Encoding(charset: charset) else {
+        // Some encodings are only names on some platforms: they cannot even spell a letter there.
+        guard let encoding = String.Encoding(charset: charset), "a".data(using: encoding) != nil else {
             throw NetworkError(.model(type: "String", detail: "the charset '\(charset)' is not known"))
         }
         guard let text = String(data: data, encoding: encoding) else {

@@ -32,6 +32,16 @@ import Testing
         #expect(URLText.escapingQuery(text) == encoded)
     }
 
+    @Test(arguments: [
+        ("/users/7?token=secret", "/users/7"), ("/a#secret", "/a"),
+        ("https://user:secret@a.example/b@c", "https://a.example/b@c"),
+        ("https://secret@secret@a.example", "https://a.example"), ("secret:secret@a.example/x", "a.example/x"),
+        ("/users/@me", "/users/@me"), ("", ""), ("@", ""),
+    ])
+    func messagesHoldNoSecretsOfAURL(text: String, shown: String) {
+        #expect(URLText.withoutSecrets(text) == shown)
+    }
+
     @Test func slicesAreEncodedLikeStrings() {
         #expect(URLText.escapingComponent("xa bx".dropFirst().dropLast()) == "a%20b")
     }
