@@ -31,6 +31,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "ErrandTests",
+            dependencies: ["Errand", "ErrandTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ErrandTestingTests",
             dependencies: ["Errand", "ErrandTesting"],
             swiftSettings: settings
@@ -39,6 +44,13 @@ let package = Package(
             name: "ErrandIntegrationTests",
             dependencies: ["Errand", "ErrandTesting"],
             swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MainActorTests",
+            dependencies: ["Errand", "ErrandTesting"],
+            swiftSettings: settings + [
+                .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
+            ]
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -5,7 +5,7 @@ internal import Foundation
 // `at` is the way from the payload to it.
 
 /// Formats what a verb expects: at a path JSON, without one by the type's own rule.
-public struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable {
+public struct VerbFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable {
     let path: JSONPath
 
     public var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }

@@ -89,10 +89,9 @@ extension Agent {
             response.failure = refusal.placed(at: response.url, method: prepared.outgoing.method)
                 .tried(1)
         }
-        guard prepared.needsJSONGuard, !response.body.isEmpty else { return response }
+        guard !response.body.isEmpty else { return response }
         do throws(JSONError) {
-            try JSONGuard.check(response.body)
-            response.isGuarded = true
+            response.isGuarded = try JSONGuard.check(response.body, against: prepared.guarding)
         } catch {
             throw response.failure
                 ?? NetworkError(.invalidJSON(error), response: response, underlying: error)

@@ -50,6 +50,8 @@ struct Send: Sendable {
             model = try request.formatter.format(answer.payload)
         } catch let error as NetworkError {
             throw error.answered(by: answer.response)
+                .placed(at: answer.response.url, method: context.method)
+                .tried(answer.metrics.attempts.count)
         }
         try checkTime(of: prepared)
         let ended = timeline.now()

@@ -15,7 +15,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         do throws(NetworkError) {
             guard let parts = try URLParts(absolute: text) else {
                 throw NetworkError(
-                    .invalidBaseURL("the base URL '\(text.prefix { $0 != "?" && $0 != "@" })' has no scheme and host")
+                    .invalidBaseURL("the base URL '\(URLText.withoutSecrets(text))' has no scheme and host")
                 )
             }
             self.parts = .success(parts)

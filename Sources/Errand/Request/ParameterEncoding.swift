@@ -97,7 +97,7 @@ public struct ParameterEncoding: Sendable, Hashable {
                 )
             }
         case .array(let elements):
-            if arrays == .commas, elements.allSatisfy(\.isScalar) {
+            if arrays == .commas, !elements.isEmpty, elements.allSatisfy(\.isScalar) {
                 let joined = elements.map { URLText.escapingComponent(scalar($0)) }.joined(separator: ",")
                 appendPair(name, joined, to: &text)
                 return

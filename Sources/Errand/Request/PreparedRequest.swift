@@ -16,8 +16,8 @@ struct PreparedRequest: Sendable {
     let allowsCellularAccess: Bool
     let cacheIdentity: CacheIdentity
     let duplicatePolicy: DuplicatePolicy
-    /// Whether the body must pass the JSON guard at stage 7, because what follows decodes it and does not guard itself.
-    let needsJSONGuard: Bool
+    /// What the JSON guard refuses at stage 7, because what follows decodes the body and does not guard itself.
+    let guarding: JSONGuard.Strictness
 
     /// The filter that opens the answer.
     var filter: any ResponseFilter { choices.filter.value }

@@ -42,9 +42,18 @@ struct RequestBuilder {
             allowsCellularAccess: request.allowsCellularAccess,
             cacheIdentity: request.cacheIdentity,
             duplicatePolicy: request.duplicatePolicy,
-            needsJSONGuard: filter is PassthroughFilter
-                ? request.formatter.readsJSON : !filter.guardsItself
+            guarding: guarding(filter, before: request.formatter)
         )
+    }
+
+    /// What reads the body next: the formatter behind a filter that passes it on, else the filter.
+    private func guarding(
+        _ filter: any ResponseFilter,
+        before formatter: some ResponseFormatter
+    ) -> JSONGuard.Strictness {
+        guard filter is PassthroughFilter else { return filter.guardsItself ? .nothing : .traps }
+        if formatter.readsJSON { return .everything }
+        return formatter is any SelfGuardingFormatter ? .nothing : .traps
     }
 
     private func build<R: Request>(

@@ -67,7 +67,7 @@ extension RequestPlan {
         func choice<Value>(_ name: String, _ choice: Choice<Value?>) {
             add(name, choice.value.map { "\($0)" } ?? "no limit", choice.origin)
         }
-        add("path", String(request.path.prefix { $0 != "?" && $0 != "@" }), .request)
+        add("path", URLText.withoutSecrets(request.path), .request)
         add("service", service.id, service.id == Service.default.id ? .library : .request)
         own("usesCDN", request.usesCDN, default: false)
         own("method", request.method, default: .get)

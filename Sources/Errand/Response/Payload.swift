@@ -89,7 +89,8 @@ public struct Payload: Sendable {
             }
             return text
         }
-        guard let encoding = String.Encoding(charset: charset) else {
+        // Some encodings are only names on some platforms: they cannot even spell a letter there.
+        guard let encoding = String.Encoding(charset: charset), "a".data(using: encoding) != nil else {
             throw NetworkError(.model(type: "String", detail: "the charset '\(charset)' is not known"))
         }
         guard let text = String(data: data, encoding: encoding) else {
@@ -101,6 +102,46 @@ public struct Payload: Sendable {
 
 /// Reads a body before anything decodes it: Foundation's decoder can be made to trap by a hostile one.
 enum JSONGuard {
+    /// What is refused.
+    enum Strictness: Sendable {
+        /// What follows guards itself, or decodes nothing.
+        case nothing
+        /// Code of the user's own follows, which may decode the body or read something that is no JSON at all: only
+        /// what could end the process is refused.
+        case traps
+        /// Whatever is not JSON.
+        case everything
+    }
+
+    /// Returns whether the body is known to be sound JSON.
+    static func check(_ data: Data, against strictness: Strictness) throws(JSONError) -> Bool {
+        guard strictness != .nothing else { return false }
+        do throws(JSONError) {
+            try check(data)
+            return true
+        } catch {
+            if strictness == .traps, !isTooDeep(error), !mayNestTooDeep(data) { return false }
+            throw error
+        }
+    }
+
+    private static func isTooDeep(_ error: JSONError) -> Bool {
+        if case .tooDeep = error.reason { true } else { false }
+    }
+
+    /// Whether a decoder that reads on where the guard stops could still find more levels than Foundation survives.
+    ///
+    /// Foundation takes byte order marks, UTF-16 and trailing commas, and looks into strings and numbers only later. So
+    /// all brackets count, in a body that begins like JSON in any encoding.
+    private static func mayNestTooDeep(_ data: Data) -> Bool {
+        guard let first = data.first(where: { !" \t\r\n".utf8.contains($0) }),
+            [0x5B, 0x7B, 0x00, 0xEF, 0xFE, 0xFF].contains(first)
+        else { return false }
+        var count = 0
+        for byte in data where byte == 0x5B || byte == 0x7B { count += 1 }
+        return count > 512
+    }
+
     static func check(_ data: Data) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in Result { () throws(JSONError) in try JSONScanner.validate(bytes) }
         }

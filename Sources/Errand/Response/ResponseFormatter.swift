@@ -19,9 +19,12 @@ extension ResponseFormatter {
     public var readsJSON: Bool { false }
 }
 
+/// A formatter of the library's own: where it reads no JSON, it decodes nothing.
+protocol SelfGuardingFormatter: ResponseFormatter {}
+
 /// What a request has that names no formatter: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
 /// other `Decodable`.
-public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
+public struct DefaultFormatter<Output>: SelfGuardingFormatter, Sendable {
     public init() {}
 
     public var readsJSON: Bool { Output.self != String.self && Output.self != Data.self && Output.self != Void.self }
@@ -42,7 +45,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
 /// JSON, at a path or as a whole, through a decoder.
 ///
 /// Spelling in a request: `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
-public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
+public struct JSONFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable {
     private let path: JSONPath
     private let decoder: (any DataDecoder)?
 
@@ -64,7 +67,7 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
 }
 
 /// Any JSON, as it stands.
-public struct JSONValueFormatter: ResponseFormatter, Sendable {
+public struct JSONValueFormatter: SelfGuardingFormatter, Sendable {
     private let path: JSONPath
 
     public init(at path: JSONPath = .payload) { self.path = path }
@@ -75,19 +78,19 @@ public struct JSONValueFormatter: ResponseFormatter, Sendable {
 }
 
 /// Text, by the charset of the answer.
-public struct StringFormatter: ResponseFormatter, Sendable {
+public struct StringFormatter: SelfGuardingFormatter, Sendable {
     public init() {}
     public func format(_ payload: Payload) throws -> String { try payload.text() }
 }
 
 /// The bytes.
-public struct DataFormatter: ResponseFormatter, Sendable {
+public struct DataFormatter: SelfGuardingFormatter, Sendable {
     public init() {}
     public func format(_ payload: Payload) throws -> Data { Data(payload.data) }
 }
 
 /// Nothing: the answer only has to be accepted.
-public struct VoidFormatter: ResponseFormatter, Sendable {
+public struct VoidFormatter: SelfGuardingFormatter, Sendable {
     public init() {}
     public func format(_ payload: Payload) throws {}
 }

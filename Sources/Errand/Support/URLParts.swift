@@ -60,10 +60,17 @@ struct URLParts: Sendable, Hashable {
         // URLSession there fails on IPv6 literals with a bare "bad URL".
         if host.first == "[" { throw NetworkError(.unsupportedHost(String(host))) }
         #endif
-        guard let url = URL(string: text) else {
+        guard let url = URL(string: text), Self.hasValidPort(host) else {
             throw NetworkError(.invalidURL("the host or port in '\(host)' is not valid"))
         }
         return url
+    }
+
+    /// Whether what follows the colon of an authority is a port: Foundation takes any run of digits for one.
+    private static func hasValidPort(_ authority: Substring) -> Bool {
+        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return true }
+        let port = authority[authority.index(after: colon)...]
+        return port.isEmpty || UInt16(port) != nil
     }
 
     /// The path and query of an encoded text; a fragment never leaves the client and is left out (RFC 9110, 4.2.5).

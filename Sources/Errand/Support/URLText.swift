@@ -35,6 +35,15 @@ package enum URLText {
         )
     }
 
+    /// A URL or path for messages: without query, fragment and user information.
+    static func withoutSecrets(_ text: String) -> String {
+        let text = text.prefix { $0 != "?" && $0 != "#" }
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        let authority = text[start...].prefix { $0 != "/" }
+        guard let end = authority.lastIndex(of: "@") else { return String(text) }
+        return String(text[..<start] + text[text.index(after: end)...])
+    }
+
     private static func escaping(
         _ text: some StringProtocol,
         keeping isKept: (UInt8) -> Bool,

@@ -1,0 +1,107 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct StubTransportTests {
+    private let url: URL
+
+    init() throws { url = try #require(URL(string: "https://api.example/users/7?verbose=1")) }
+
+    private func send(_ transport: StubTransport, _ method: HTTPMethod = .get) async throws -> TransportResponse {
+        try await transport.send(OutgoingRequest(method: method, url: url), options: TransportOptions())
+    }
+
+    @Test func aClosureAnswers() async throws {
+        let transport = StubTransport { request in
+            .json("\"\(request.url.path())\"", status: 201, headers: ["X-A": "b"])
+        }
+        let answer = try await send(transport)
+        #expect(answer.statusCode == 201)
+        #expect(answer.body.whole == Data(#""/users/7""#.utf8))
+        #expect(answer.headers.map { "\($0.name): \($0.value)" } == ["Content-Type: application/json", "X-A: b"])
+        #expect(transport.requestCount == 1)
+        #expect(transport.requests.map(\.url) == [url])
+    }
+
+    @Test func whatTheClosureThrowsIsThrown() async {
+        let transport = StubTransport { _ in throw NetworkError(.connectionRefused) }
+        await #expect(throws: NetworkError.self) { try await send(transport) }
+        #expect(transport.requestCount == 1)
+    }
+
+    @Test(arguments: [
+        [StubTransport.Route.get("/users/7")], [.get("/users/7?verbose=1")],
+        [.get("https://api.example/users/7?verbose=1")],
+        [.get("/users/*")], [.get("https://api.example/*")], [.get("/users/*"), .get("/users/7")],
+        [.get("/u*"), .get("/users/*")], [.post("/users/7"), .get("/users/8"), .get("*")],
+    ])
+    func theMostExactRouteAnswers(routes: [StubTransport.Route]) async throws {
+        // The last of each row is the one that must answer.
+        let table = Dictionary(
+            uniqueKeysWithValues: routes.map { ($0, TransportResponse.status($0 == routes.last ? 299 : 500)) }
+        )
+        #expect(try await send(StubTransport(routes: table)).statusCode == 299)
+        #expect(try await send(StubTransport(routes: table)).statusCode == 299)
+    }
+
+    @Test func anUnknownRouteNamesMethodAndPath() async throws {
+        let transport = StubTransport(routes: [.get("/users/8"): .status(200), .post("/users/7"): .status(201)])
+        let error = await #expect(throws: StubTransport.UnansweredRequest.self) { try await send(transport, .put) }
+        #expect(
+            error?.description
+                == "no route of the StubTransport answers PUT /users/7; it has GET /users/8, POST /users/7"
+        )
+        #expect(error?.method == .put)
+        #expect(error?.path == "/users/7")
+    }
+
+    @Test func theLogIsBoundedAndTheCountIsNot() async throws {
+        let transport = StubTransport(maximumLogCount: 3) { _ in .status(200) }
+        for method: HTTPMethod in ["A", "B", "C", "D", "E", "F", "G", "H"] { _ = try await send(transport, method) }
+        #expect(transport.requests.map(\.method) == ["F", "G", "H"])
+        #expect(transport.requestCount == 8)
+    }
+
+    @Test func aCancelledTaskSendsNothing() async {
+        let transport = StubTransport { _ in .status(200) }
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await send(transport)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(transport.requestCount == 0)
+    }
+
+    @Test func cancellationDoesNotWaitForTheClosure() async {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let (wasCancelled, tell) = AsyncStream.makeStream(of: Bool.self)
+        let transport = StubTransport { _ in
+            // A closure that takes no notice of the cancellation.
+            await Task { for await _ in gate {} }.value
+            tell.yield(Task.isCancelled)
+            return .status(200)
+        }
+        let task = Task { try await send(transport) }
+        await transport.waitForRequests()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        open.finish()
+        #expect(await wasCancelled.first { _ in true } == true)
+    }
+
+    @Test func bodiesAreReadWhole() throws {
+        #expect(try OutgoingRequest(url: url).bodyData().isEmpty)
+        #expect(try OutgoingRequest(url: url, body: .data(Data("a".utf8))).bodyText() == "a")
+    }
+
+    @Test func itRunsUnderAnAgent() async throws {
+        let agent = Agent(
+            config: NetworkConfig(baseURL: "https://api.example"),
+            transport: StubTransport(routes: [.get("/users/7"): .json(#"{"id":7}"#), .get("/terms"): .text("Be kind.")])
+        )
+        #expect(try await agent.get("/users/7", as: Int.self, at: "id") == 7)
+        #expect(try await agent.get("/terms", as: String.self) == "Be kind.")
+        await #expect(throws: StubTransport.UnansweredRequest.self) { try await agent.get("/missing") }
+    }
+}

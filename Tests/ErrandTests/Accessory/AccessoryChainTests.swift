@@ -1,0 +1,136 @@
+import Dispatch
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct AccessoryChainTests {
+    private typealias Recorder = AccessoryPathsTests.Recorder
+
+    @Test func startsAreToldForwardAndStopsInReverse() async throws {
+        let events = Record<String>()
+        let config = NetworkConfig.test {
+            $0.accessories = [Recorder(name: "1 ", events: events), Recorder(name: "2 ", events: events)]
+        }
+        var service = Service(id: "s")
+        service.accessories = [Recorder(name: "3 ", events: events)]
+        let request = GeneralRequest("/x").service(service).accessory(Recorder(name: "4 ", events: events))
+        _ = try await Rig(config: config).agent.send(request)
+        let order = ["1", "2", "3", "4"]
+        #expect(
+            events.all == order.map { "\($0) willStart" } + order.reversed().map { "\($0) willStop success" }
+                + order.reversed().map { "\($0) didStop success" }
+        )
+    }
+
+    @Test func theOutcomeTellsStatusSourceMetricsAndError() async throws {
+        struct Outcomes: Accessory {
+            let record = Record<Outcome>()
+            func request(_ context: RequestContext, did event: AccessoryEvent) {
+                if case .didStop(let outcome) = event { record.add(outcome) }
+            }
+        }
+        let outcomes = Outcomes()
+        let config = NetworkConfig.test { $0.accessories = [outcomes] }
+        let rig = Rig(config: config, answer: .json("{}", status: 201))
+        let metrics = try await rig.agent.response(for: GeneralRequest("/x")).metrics
+        _ = await failure { try await Rig(config: config, answer: .status(404)).agent.send(GeneralRequest("/x")) }
+        guard case .success(201, .network, metrics) = outcomes.record.all[0] else {
+            Issue.record("\(outcomes.record.all[0])")
+            return
+        }
+        guard case .failure(let error as NetworkError) = outcomes.record.all[1] else {
+            Issue.record("\(outcomes.record.all[1])")
+            return
+        }
+        #expect(error.reason == .status(404))
+        #expect(metrics.attempts.count == 1)
+        #expect(metrics.total > .zero)
+    }
+
+    /// Tells whether it is called on the main queue, which the main actor runs on.
+    struct Probe: Accessory {
+        static let key = DispatchSpecificKey<Bool>()
+        static var isOnMain: Bool { DispatchQueue.getSpecific(key: key) ?? false }
+        let seen = Record<Bool>()
+        func request(_ context: RequestContext, did event: AccessoryEvent) { seen.add(Self.isOnMain) }
+    }
+
+    final class Unsendable {}
+    struct OnCaller: Request {
+        typealias Model = JSONValue
+        let unsendable = Unsendable()
+        let walked: AccessoryPathsTests.Path
+        let probe: Probe
+        var path: String { "/x" }
+        var accessories: [any Accessory] { [probe] }
+        func check() throws {
+            MainActor.assertIsolated()
+            if walked == .check { throw Boom() }
+        }
+    }
+
+    @MainActor @Test(arguments: [AccessoryPathsTests.Path.success, .check, .status])
+    func itIsNeverCalledOnTheMainActor(path: AccessoryPathsTests.Path) async throws {
+        DispatchQueue.main.setSpecific(key: Probe.key, value: true)
+        #expect(Probe.isOnMain)
+        let probe = Probe()
+        let rig = Rig(answer: .json("{}", status: path == .status ? 500 : 200))
+        _ = await failure { try await rig.agent.send(OnCaller(walked: path, probe: probe)) }
+        #expect(probe.seen.all == [false, false, false])
+        rig.agent.start(OnCaller(walked: path, probe: probe)) { _ in MainActor.assertIsolated() }
+        while probe.seen.all.count < 6 { await Task.yield() }
+        #expect(probe.seen.all.allSatisfy { !$0 })
+    }
+
+    /// Calls back into the agent from each event: under a lock this would never return.
+    struct Reentrant: Accessory {
+        let agent: Lock<Agent?>
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            let agent = agent.withLock { $0 }
+            agent?.cancelAll { other in
+                agent?.cancelAll { _ in false }
+                return other.id == context.id
+            }
+            agent?.config.headers = ["X-From": "accessory"]
+        }
+    }
+
+    @Test func itMayCallTheAgent() async throws {
+        let holder = Lock<Agent?>(nil)
+        let rig = Rig(config: .test { $0.accessories = [Reentrant(agent: holder)] })
+        holder.withLock { $0 = rig.agent }
+        _ = try await rig.agent.send(GeneralRequest("/x"))
+        #expect(rig.agent.config.headers["X-From"] == "accessory")
+        holder.withLock { $0 = nil }
+    }
+
+    @MainActor final class Spinner: LoadingIndicator {
+        let calls = Record<String>()
+        func show() { calls.add("show") }
+        func hide() { calls.add("hide") }
+    }
+
+    @MainActor @Test func aLoadingIndicatorShowsFromTheFirstStartToTheLastStop() async throws {
+        let spinner = Spinner()
+        let accessory = LoadingIndicatorAccessory(spinner)
+        let context = RequestContext()
+        func drain() async { await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } } }
+        accessory.request(context, did: .willStart)
+        await drain()
+        accessory.request(context, did: .willStart)
+        accessory.request(context, did: .didStop(.cancelled))
+        await drain()
+        #expect(spinner.calls.all == ["show"])
+        accessory.request(context, did: .didStop(.cancelled))
+        await drain()
+        #expect(spinner.calls.all == ["show", "hide"])
+    }
+
+    @Test func progressIsAFraction() {
+        #expect(TransferProgress(direction: .upload, completed: 1, total: 4).fractionCompleted == 0.25)
+        #expect(TransferProgress(direction: .upload, completed: 9, total: 4).fractionCompleted == 1)
+        #expect(TransferProgress(direction: .download, completed: 9).fractionCompleted == 0)
+        #expect(TransferProgress(direction: .download, completed: 0, total: 0).fractionCompleted == 0)
+    }
+}

@@ -1,0 +1,170 @@
+import Dispatch
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct AgentStartTests {
+    typealias Completions = Record<Result<JSONValue, any Error>>
+
+    private let request = GeneralRequest("/x")
+
+    /// Waits for what another task does next, without a clock.
+    private func wait(until isOver: () -> Bool) async { while !isOver() { await Task.yield() } }
+
+    @Test func theCompletionIsCalledOnceOnItsQueue() async {
+        let key = DispatchSpecificKey<Bool>()
+        let queue = DispatchQueue(label: "test")
+        queue.setSpecific(key: key, value: true)
+        let calls = Record<Bool>()
+        let handle = Rig().agent.start(request, on: queue) { _ in
+            calls.add(DispatchQueue.getSpecific(key: key) ?? false)
+        }
+        await wait { handle.isFinished }
+        handle.cancel()
+        #expect(calls.all == [true])
+    }
+
+    @MainActor @Test func theCompletionIsCalledOnceOnTheMainActor() async {
+        let calls = Completions()
+        let handle = Rig().agent.start(request) { result in
+            MainActor.assertIsolated()
+            calls.add(result)
+        }
+        await wait { handle.isFinished }
+        #expect(calls.all.count == 1)
+    }
+
+    @Test func cancelGivesOneCancellationError() async throws {
+        let rig = Rig.silent()
+        let calls = Completions()
+        let handle = rig.agent.start(request, on: .global()) { calls.add($0) }
+        await rig.transport.waitForRequests()
+        #expect(!handle.isFinished)
+        handle.cancel()
+        handle.cancel()
+        await wait { handle.isFinished }
+        #expect(calls.all.count == 1)
+        #expect(throws: CancellationError.self) { try calls.all.first?.get() }
+    }
+
+    @Test func cancelRightAfterTheStartGivesOneCancellationError() async throws {
+        for _ in 0..<100 {
+            let rig = Rig.silent()
+            let calls = Completions()
+            let handle = rig.agent.start(request, on: .global()) { calls.add($0) }
+            handle.cancel()
+            await wait { handle.isFinished }
+            #expect(calls.all.count == 1)
+            #expect(throws: CancellationError.self) { try calls.all.first?.get() }
+        }
+    }
+
+    @Test func anAbandonedHandleNeedNotBeKept() async {
+        let calls = Completions()
+        Rig().agent.start(request, on: .global()) { calls.add($0) }
+        await wait { calls.all.count == 1 }
+    }
+
+    @Test func aScopeThatIsCancelledGivesEachOneCancellationError() async throws {
+        let rig = Rig.silent()
+        let scope = RequestScope()
+        let calls = Completions()
+        let handles = (0..<10).map { _ in rig.agent.start(request, in: scope, on: .global()) { calls.add($0) } }
+        await rig.transport.waitForRequests(10)
+        #expect(scope.count == 10)
+        scope.cancelAll()
+        await wait { handles.allSatisfy(\.isFinished) }
+        await wait { scope.count == 0 }
+        #expect(calls.all.count == 10)
+        for result in calls.all { #expect(throws: CancellationError.self) { try result.get() } }
+        let later = rig.agent.start(request, in: scope, on: .global()) { _ in }
+        await rig.transport.waitForRequests(11)
+        #expect(scope.count == 1)
+        later.cancel()
+    }
+
+    @Test func aScopeThatGoesAwayEndsItsSendsInSilence() async {
+        let events = Record<String>()
+        let recorder = AccessoryPathsTests.Recorder(events: events)
+        let rig = Rig.silent(config: .test { $0.accessories = [recorder] })
+        let calls = Completions()
+        var handle: RequestHandle?
+        do {
+            let scope = RequestScope()
+            handle = rig.agent.start(request, in: scope, on: .global()) { calls.add($0) }
+            await rig.transport.waitForRequests()
+            #expect(scope.count == 1)
+        }
+        await wait { handle?.isFinished ?? true }
+        #expect(calls.all.isEmpty)
+        #expect(events.all == ["willStart", "willStop cancelled", "didStop cancelled"])
+    }
+
+    @Test func aScopeForgetsWhatHasEnded() async {
+        let scope = RequestScope()
+        let rig = Rig()
+        let handles = (0..<50).map { _ in rig.agent.start(request, in: scope, on: .global()) { _ in } }
+        await wait { handles.allSatisfy(\.isFinished) }
+        await wait { scope.count == 0 }
+    }
+
+    @MainActor final class Screen {
+        var results = 0
+    }
+
+    @MainActor @Test func anOwnerIsHandedToItsCompletion() async {
+        let screen = Screen()
+        let handle = Rig().agent.start(request, owner: screen) { screen, result in
+            MainActor.assertIsolated()
+            if case .success = result { screen.results += 1 }
+        }
+        await wait { handle.isFinished }
+        #expect(screen.results == 1)
+    }
+
+    /// The owner is asked for ten times a second: this is the one test that waits for a clock, for a tenth of one.
+    @MainActor @Test func anOwnerThatIsGoneIsSilentAndCancels() async {
+        let events = Record<String>()
+        let recorder = AccessoryPathsTests.Recorder(events: events)
+        let rig = Rig.silent(config: .test { $0.accessories = [recorder] })
+        let calls = Completions()
+        var screen: Screen? = Screen()
+        guard let owner = screen else { return }
+        let handle = { (owner: Screen) in rig.agent.start(request, owner: owner) { _, result in calls.add(result) } }(
+            owner
+        )
+        await rig.transport.waitForRequests()
+        #expect(!handle.isFinished)
+        screen = nil
+        _ = consume owner
+        await wait { handle.isFinished }
+        #expect(calls.all.isEmpty)
+        #expect(events.all == ["willStart", "willStop cancelled", "didStop cancelled"])
+        #expect(screen == nil)
+    }
+
+    @Test func cancelAllEndsThoseThatAreMeant() async throws {
+        let rig = Rig.silent()
+        let (feed, other) = (Completions(), Completions())
+        let feeds = (0..<3).map { _ in rig.agent.start(request.tag("feed"), on: .global()) { feed.add($0) } }
+        let kept = rig.agent.start(request.tag("other"), on: .global()) { other.add($0) }
+        await rig.transport.waitForRequests(4)
+        rig.agent.cancelAll { $0.tag == "feed" }
+        await wait { feeds.allSatisfy(\.isFinished) }
+        #expect(feed.all.count == 3)
+        for result in feed.all { #expect(throws: CancellationError.self) { try result.get() } }
+        #expect(!kept.isFinished)
+        rig.agent.cancelAll()
+        await wait { kept.isFinished }
+        #expect(other.all.count == 1)
+    }
+
+    @Test func aSendThatIsAwaitedIsCancelledByItsTask() async throws {
+        let rig = Rig.silent()
+        let task = Task { try await rig.agent.send(request) }
+        await rig.transport.waitForRequests()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}

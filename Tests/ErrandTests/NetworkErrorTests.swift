@@ -1,0 +1,115 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct NetworkErrorTests {
+    /// One of each reason, with its kind and the sentence of its description.
+    static let table: [(NetworkError.Reason, NetworkError.Kind, String)] = [
+        (
+            .invalidMethod, .invalidRequest,
+            "the method is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
+        ),
+        (
+            .invalidHeaderValue(name: "X-Y"), .invalidRequest,
+            "the value of the header 'X-Y' holds a line break, NUL or another control character; remove it"
+        ),
+        (
+            .reservedHeader(name: "Host"), .invalidRequest,
+            "the header 'Host' frames the message and is set by the transport; leave it out"
+        ),
+        (.unsupportedScheme("ftp"), .invalidRequest, "the scheme 'ftp' is not spoken here; use http or https"),
+        (
+            .bodyNotAllowed(.get), .invalidRequest,
+            "a GET request has no body; use another method, or send the parameters with .query"
+        ),
+        (.hostNotFound, .unreachable, "the host name is not known; check its spelling and the name server"),
+        (
+            .connectionRefused, .unreachable,
+            "the connection was refused; nothing listens there, or a firewall is in between"
+        ),
+        (.noConnection, .unreachable, "there is no connection to the network"),
+        (.connectionReset, .connectionLost, "the connection was reset by the other side"),
+        (.closedWithoutResponse, .connectionLost, "the connection was closed without an answer"),
+        (.closedInBody, .connectionLost, "the connection was closed before the body was whole"),
+        (.idleTimeout(.seconds(2)), .timedOut, "nothing was sent or received for 2.0 seconds"),
+        (.deadlineExceeded(.seconds(3)), .timedOut, "the send took longer than its deadline of 3.0 seconds"),
+        (.certificateRefused("expired"), .insecureConnection, "the server's certificate is not trusted: expired"),
+        (.malformedStatusLine, .invalidResponse, "the answer does not begin with a status line of HTTP/1.x or 2"),
+        (.malformedChunk, .invalidResponse, "a chunk of the answer is malformed"),
+        (.status(503), .unacceptableStatus, "the status 503 is not acceptable"),
+        (.contentType("text/html"), .unacceptableContent, "the content type 'text/html' is not acceptable"),
+        (
+            .bodyTooLarge(limit: 9), .tooLarge,
+            "the body is larger than 9 bytes; raise limits.maximumBodySize if it may be"
+        ),
+        (.envelope("it has no member 'code'"), .undecodable, "the envelope cannot be opened: it has no member 'code'"),
+        (
+            .model(type: "User", detail: "no member 'id'"), .undecodable,
+            "the payload does not become User: no member 'id'"
+        ),
+        (.notCached, .cacheMiss, "there is no stored answer"),
+        (.other("the system said no"), .unknown, "the system said no"),
+    ]
+
+    @Test(arguments: table)
+    func eachReasonHasItsKindAndSentence(reason: NetworkError.Reason, kind: NetworkError.Kind, sentence: String) throws
+    {
+        let url = try #require(URL(string: "https://user:secret@api.example:8443/a%20b?token=secret"))
+        let error = NetworkError(reason).placed(at: url, method: .post)
+        #expect(error.kind == kind)
+        #expect(error.description == "POST api.example:8443/a%20b: \(sentence)")
+        #expect(NetworkError(reason).description == sentence)
+        #expect(error.errorDescription == error.description)
+    }
+
+    @Test func theDescriptionHoldsNoHeaderValueQueryOrBody() async throws {
+        let rig = Rig(answer: .html("<p>secret</p>", status: 500, headers: ["Set-Cookie": "secret"]))
+        let request = GeneralRequest("https://user:secret@api.example/x?token=secret").method(.post)
+            .authorization(.bearer("secret")).header("X-Key", "secret").parameters(["password": "secret"])
+        let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
+        #expect(
+            error.description
+                == "POST api.example/x: the status 500 is not acceptable (the answer: status 500, 13 bytes of text/html)"
+        )
+        #expect(error.method == .post)
+        #expect(error.host == "api.example")
+        #expect(error.path == "/x")
+        #expect(error.statusCode == 500)
+        let plan = try await rig.agent.plan(for: request)
+        #expect(!plan.description.contains("secret"), "\(plan)")
+    }
+
+    @Test func attemptsAreToldWhenThereWereSeveral() {
+        #expect(NetworkError(.closedInBody).tried(3).description.hasSuffix("whole after 3 attempts"))
+        #expect(NetworkError(.invalidMethod).tried(3).attempts == 0)
+    }
+
+    @Test func anErrorOfATransportTellsThePlace() async throws {
+        let rig = Rig(config: .test { $0.baseURL = "http://127.0.0.1:1" }) { _ in throw NetworkError(.connectionRefused)
+        }
+        let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
+        #expect(error.host == "127.0.0.1:1")
+        #expect(error.description.hasPrefix("GET 127.0.0.1:1/x: the connection was refused"))
+        #expect(error.attempts == 1)
+    }
+
+    @Test(arguments: [0, 64 << 10, (64 << 10) + 1, 1 << 20])
+    func theBodyItKeepsIsBounded(count: Int) async throws {
+        let rig = Rig(answer: .data(Data(count: count), status: 500))
+        let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
+        #expect(error.response?.body.count == min(count, NetworkError.maximumBodyByteCount))
+    }
+
+    @Test(arguments: ["{", "[1,]", "\u{FEFF}1", "{\"secret\" 1}"])
+    func aBodyThatIsNoJSONIsToldWithoutIt(body: String) async throws {
+        let error = try #require(
+            await failure { try await Rig(answer: .json(body)).agent.send(GeneralRequest("/x")) } as? NetworkError
+        )
+        #expect(error.kind == .unacceptableContent)
+        #expect(error.response?.body == Data(body.utf8))
+        #expect(!error.description.contains("secret"))
+        #expect(error.underlying is JSONError)
+    }
+}

@@ -1,0 +1,123 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What cannot be sent as it stands: each a typed, readable error, and nothing is sent.
+@Suite struct BadInputTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let reason: NetworkError.Reason
+        let request: GeneralRequest<JSONValueFormatter>
+
+        init(_ name: String, _ reason: NetworkError.Reason, _ request: GeneralRequest<JSONValueFormatter>) {
+            (testDescription, self.reason, self.request) = (name, reason, request)
+        }
+    }
+
+    private static let get = GeneralRequest("/x")
+    private static let bytes = RequestBody.data(Data("secret".utf8))
+
+    static let cases: [Case] =
+        [
+            Case(
+                "a port that is none",
+                .invalidURL("the host or port in 'h:x' is not valid"),
+                GeneralRequest("http://h:x/")
+            ),
+            Case("no host", .invalidURL("it has no host"), GeneralRequest("http:///secret")),
+            Case("one slash", .invalidURL("'http:' is not followed by '//' and a host"), GeneralRequest("http:/x")),
+            Case("ftp", .unsupportedScheme("ftp"), GeneralRequest("ftp://secret.example/x")),
+            Case("mailto", .unsupportedScheme("mailto"), GeneralRequest("mailto:secret@x")),
+            Case("data", .unsupportedScheme("data"), GeneralRequest("data:,secret")),
+            Case("method with a space", .invalidMethod, get.method("GE T")),
+            Case("method with a line break", .invalidMethod, get.method("GET\r\n")),
+            Case("method without a letter", .invalidMethod, get.method("")),
+            Case("method with an umlaut", .invalidMethod, get.method("GÄT")),
+            Case("body of a GET", .bodyNotAllowed(.get), get.body(bytes)),
+            Case("body of a HEAD", .bodyNotAllowed(.head), get.method(.head).body(bytes)),
+            Case("body of a TRACE", .bodyNotAllowed(.trace), get.method(.trace).body(bytes)),
+            Case("JSON body of a GET", .bodyNotAllowed(.get), get.parameterEncoding(.json).parameters(["a": 1])),
+            Case(
+                "token with a line break",
+                .invalidHeaderValue(name: "Authorization"),
+                get.authorization(.bearer("secret\r\nX: y"))
+            ),
+            Case(
+                "key with a line break",
+                .invalidHeaderValue(name: "Idempotency-Key"),
+                get.method(.post).idempotencyKey("secret\n")
+            ),
+            Case(
+                "type with a line break",
+                .invalidHeaderValue(name: "Content-Type"),
+                get.method(.post).body(.data(Data("x".utf8), contentType: "text/plain\r\nX: secret"))
+            ),
+        ]
+        + ["X\r\nY", "X\nY", "X Y", " X", "X ", "", "X:", "X\u{0}", "Ü", "X(", "\"X\""].map {
+            Case("header name \($0.debugDescription)", .invalidHeaderName, get.header($0, "secret"))
+        }
+        + ["secret\r\nY: 1", "secret\n", "\rsecret", "sec\u{0}ret", "secret\u{7F}", "\u{1B}secret"].map {
+            Case("header value \($0.debugDescription)", .invalidHeaderValue(name: "X-Y"), get.header("X-Y", $0))
+        }
+        + [
+            "Content-Length", "transfer-encoding", "CONNECTION", "Host", "Expect", "TE", "Trailer", "Upgrade",
+            "Keep-Alive", "Proxy-Connection",
+        ].map { Case("reserved \($0)", .reservedHeader(name: $0), get.header($0, "secret")) }
+
+    @Test(arguments: cases)
+    func itIsATypedErrorAndNothingIsSent(it: Case) async throws {
+        let rig = Rig()
+        let error = try #require(await failure { try await rig.agent.send(it.request) } as? NetworkError)
+        #expect(error.reason == it.reason)
+        #expect(error.kind == .invalidRequest)
+        #expect(error.attempts == 0)
+        #expect(error.response == nil)
+        #expect(!error.description.contains("secret"), "\(error)")
+        #expect(error.description.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "\(error)")
+        #expect(error.localizedDescription == error.description)
+        await expect(throwing: it.reason) { _ = try await rig.agent.plan(for: it.request) }
+        await expect(throwing: it.reason) { _ = try await rig.agent.urlRequest(for: it.request) }
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test(arguments: ["tab\tinside", "é", "日本", "a, b; c=\"d\"", ""])
+    func headerValuesOfAnyPrintableTextAreSent(value: String) async throws {
+        #expect(try await Rig().wire(GeneralRequest("/x").header("X-Y", value)).headers["X-Y"] == value)
+    }
+
+    struct Checked: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "http://[malformed" }
+        func check() throws { throw Boom(id: 5) }
+    }
+
+    @Test func whatCheckThrowsComesFirstAndUnchanged() async {
+        let rig = Rig()
+        await #expect(throws: Boom(id: 5)) { try await rig.agent.send(Checked()) }
+        await #expect(throws: Boom(id: 5)) { try await rig.agent.plan(for: Checked()) }
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    struct Throwing: Request, Sendable {
+        enum Member: CaseIterable { case query, parameters, body }
+        typealias Model = JSONValue
+        let member: Member
+        var path: String { "/x" }
+        var method: HTTPMethod { .post }
+        var query: Parameters { get throws { try fail(.query) ?? [:] } }
+        var parameters: Parameters { get throws { try fail(.parameters) ?? [:] } }
+        var body: RequestBody { get throws { try fail(.body) ?? .automatic } }
+        private func fail<T>(_ member: Member) throws -> T? {
+            if member == self.member { throw Boom(id: 6) }
+            return nil
+        }
+    }
+
+    @Test(arguments: Throwing.Member.allCases)
+    func whatAMemberThrowsReachesTheCallerUnchanged(member: Throwing.Member) async {
+        let rig = Rig()
+        await #expect(throws: Boom(id: 6)) { try await rig.agent.send(Throwing(member: member)) }
+        #expect(rig.transport.requestCount == 0)
+    }
+}

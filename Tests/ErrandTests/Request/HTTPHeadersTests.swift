@@ -1,0 +1,85 @@
+import Errand
+import Testing
+
+@Suite struct HTTPHeadersTests {
+    @Test func orderAndRepeatedNamesAreKept() {
+        let headers: HTTPHeaders = ["B": "1", "A": "2", "b": "3"]
+        #expect(headers.map(\.name) == ["B", "A", "b"])
+        #expect(headers.map(\.value) == ["1", "2", "3"])
+    }
+
+    @Test(arguments: ["content-type", "CONTENT-TYPE", "Content-Type"])
+    func namesAreFoundInAnyCase(name: String) {
+        let headers: HTTPHeaders = ["Content-Type": "text/plain"]
+        #expect(headers[name] == "text/plain")
+        #expect(headers.contains(name))
+        #expect(headers.values(for: name) == ["text/plain"])
+    }
+
+    /// Bytes that differ in the bit of ASCII case without being letters, and a letter whose lower case is ASCII.
+    @Test(arguments: [("@", "`"), ("[", "{"), ("^", "~"), ("\u{212A}", "k"), ("É", "é"), ("ab", "abc")])
+    func namesThatAreNotEqualButForASCIICaseDiffer(one: String, other: String) {
+        let headers = HTTPHeaders([one: "1"])
+        #expect(headers[other] == nil)
+        #expect(!headers.contains(other))
+    }
+
+    @Test func linesOfOneNameAreReadJoined() {
+        var headers: HTTPHeaders = ["Accept": "a"]
+        headers.add("accept", "b")
+        headers.add("Other", "x")
+        headers.add("ACCEPT", "c")
+        #expect(headers["Accept"] == "a, b, c")
+        #expect(headers.values(for: "accept") == ["a", "b", "c"])
+        #expect(headers["Missing"] == nil)
+        #expect(headers.values(for: "Missing").isEmpty)
+    }
+
+    @Test func writingReplacesAllLinesInThePlaceOfTheFirst() {
+        var headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3", "C": "4", "A": "5"]
+        headers["a"] = "9"
+        #expect(headers.map { "\($0.name)=\($0.value)" } == ["a=9", "B=2", "C=4"])
+        headers["D"] = "0"
+        #expect(headers.last == HTTPHeaders.Field(name: "D", value: "0"))
+    }
+
+    @Test func writingNilRemovesAllLines() {
+        var headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
+        headers["A"] = nil
+        #expect(headers.map(\.name) == ["B"])
+        headers["Missing"] = nil
+        #expect(headers.count == 1)
+    }
+
+    @Test func mergingReplacesAllLinesOfANameThatStandsThere() {
+        let base: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
+        let merged = base.merging(["A": "x", "C": "y", "c": "z"])
+        #expect(merged.map { "\($0.name)=\($0.value)" } == ["B=2", "A=x", "C=y", "c=z"])
+        #expect(base.merging([:]) == base)
+        #expect(HTTPHeaders().merging(base) == base)
+    }
+
+    @Test func dictionariesAreSortedByName() {
+        #expect(HTTPHeaders(["b": "2", "a": "1", "c": "3"]).map(\.name) == ["a", "b", "c"])
+    }
+
+    @Test func equalityAndHashLeaveTheCaseOfNamesOut() {
+        let one: HTTPHeaders = ["Accept": "a"]
+        let other: HTTPHeaders = ["ACCEPT": "a"]
+        #expect(one == other)
+        #expect(Set([one, other]).count == 1)
+        #expect(one != ["Accept": "A"])
+    }
+
+    @Test func theDescriptionHoldsNoValue() {
+        let headers: HTTPHeaders = ["Authorization": "Bearer secret", "X-Trace": "1"]
+        #expect("\(headers)" == "[Authorization, X-Trace]")
+    }
+
+    @Test func itIsACollectionOfFields() {
+        let headers: HTTPHeaders = ["A": "1", "B": "2"]
+        #expect(headers.count == 2)
+        #expect(headers[1].name == "B")
+        #expect(HTTPHeaders().isEmpty)
+    }
+}

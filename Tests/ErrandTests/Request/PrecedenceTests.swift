@@ -1,0 +1,151 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Request over service over config over library, for everything that is inherited.
+@Suite struct PrecedenceTests {
+    enum Level: String, CaseIterable, Sendable { case config, service, request }
+
+    /// One member: how each level says its own value, and how the plan names it.
+    struct Member: Sendable, CustomTestStringConvertible {
+        let name: String
+        let library: String
+        let values: [Level: String]
+        let config: @Sendable (inout NetworkConfig) -> Void
+        let service: @Sendable (inout Service) -> Void
+        let request: @Sendable (inout GeneralRequest<JSONValueFormatter>) -> Void
+        var testDescription: String { name }
+    }
+
+    private static func limit(
+        _ name: String,
+        _ library: String,
+        _ words: [String],
+        _ set: @escaping @Sendable (inout Limits, Int) -> Void
+    ) -> Member {
+        Member(
+            name: "limits.\(name)",
+            library: library,
+            values: [.config: words[0], .service: words[1], .request: words[2]],
+            config: { set(&$0.limits, 1) },
+            service: { set(&$0.limits, 2) },
+            request: { set(&$0.limits, 3) }
+        )
+    }
+
+    private static let seconds = (1...3).map { "\(Duration.seconds($0))" }
+
+    static let members: [Member] = [
+        limit("timeout", "\(Duration.seconds(60))", seconds) { $0.timeout = .seconds($1) },
+        limit("deadline", "no limit", seconds) { $0.deadline = .seconds($1) },
+        limit("maximumBodySize", "\(64 << 20)", ["1", "2", "3"]) { $0.maximumBodySize = $1 },
+        limit("minimumInterval", "no limit", seconds) { $0.minimumInterval = .seconds($1) },
+        Member(
+            name: "authorization",
+            library: "anonymous",
+            values: [
+                .config: "Bearer (credentials hidden)", .service: "Basic (credentials hidden)", .request: "anonymous",
+            ],
+            config: { $0.authorization = .bearer("t") },
+            service: { $0.authorization = .basic(user: "u", password: "p") },
+            request: { $0.authorization = .anonymous }
+        ),
+        Member(
+            name: "retryPolicy",
+            library: "\(RetryPolicy.never)",
+            values: [
+                .config: "\(RetryPolicy(maximumAttempts: 2))", .service: "\(RetryPolicy(maximumAttempts: 3))",
+                .request: "\(RetryPolicy.never)",
+            ],
+            config: { $0.retryPolicy = RetryPolicy(maximumAttempts: 2) },
+            service: { $0.retryPolicy = RetryPolicy(maximumAttempts: 3) },
+            request: { $0.retryPolicy = .never }
+        ),
+        Member(
+            name: "redirectPolicy",
+            library: "\(RedirectPolicy.refuse)",
+            values: [
+                .config: "\(RedirectPolicy(maximumHops: 2))", .service: "\(RedirectPolicy(maximumHops: 3))",
+                .request: "\(RedirectPolicy.refuse)",
+            ],
+            config: { $0.redirectPolicy = RedirectPolicy(maximumHops: 2) },
+            service: { $0.redirectPolicy = RedirectPolicy(maximumHops: 3) },
+            request: { $0.redirectPolicy = .refuse }
+        ),
+        Member(
+            name: "cachePolicy",
+            library: "\(CachePolicy.networkOnly)",
+            values: [
+                .config: "\(CachePolicy.http)", .service: "\(CachePolicy.reload)",
+                .request: "\(CachePolicy.networkOnly)",
+            ],
+            config: { $0.cachePolicy = .http },
+            service: { $0.cachePolicy = .reload },
+            request: { $0.cachePolicy = .networkOnly }
+        ),
+        Member(
+            name: "filter",
+            library: "PassthroughFilter",
+            values: [.config: "EnvelopeFilter", .service: "ClosureFilter", .request: "PassthroughFilter"],
+            config: { $0.filter = EnvelopeFilter(code: "c", data: "d") },
+            service: { $0.filter = ClosureFilter { response, _ in Payload(response.body) } },
+            request: { $0.filter = .filter(PassthroughFilter()) }
+        ),
+    ]
+
+    static let levels: [[Level]] = [
+        [], [.config], [.service], [.config, .service], [.request], [.config, .request], [.service, .request],
+        [.config, .service, .request],
+    ]
+
+    @Test(arguments: members, levels)
+    func theInnermostLevelThatSaysSomethingHolds(member: Member, levels: [Level]) async throws {
+        var config = NetworkConfig.test
+        var service = Service(id: "s")
+        var request = GeneralRequest("/x")
+        if levels.contains(.config) { member.config(&config) }
+        if levels.contains(.service) { member.service(&service) }
+        if levels.contains(.request) { member.request(&request) }
+        let plan = try await Rig(config: config).agent.plan(for: request.service(service))
+        let entry = try #require(plan[member.name])
+        let last = levels.last
+        #expect(entry.value == (last.flatMap { member.values[$0] } ?? member.library))
+        #expect(entry.origin == (last.flatMap { Origin(rawValue: $0.rawValue) } ?? .library))
+    }
+
+    @Test func decodersAreTheFormattersElseTheServicesElseTheConfigs() async throws {
+        struct Named: DataDecoder {
+            let name: String
+            func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+                try JSONDecoder().decode(type, from: Data("\"\(name)\"".utf8))
+            }
+        }
+        struct Name: Decodable, Sendable, Equatable {
+            let text: String
+            init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+        }
+        let config = NetworkConfig.test { $0.decoder = Named(name: "config") }
+        var service = Service(id: "s")
+        service.decoder = Named(name: "service")
+        let agent = Rig(config: config).agent
+        let request = GeneralRequest("/x").expecting(Name.self)
+        #expect(try await agent.send(request).text == "config")
+        #expect(try await agent.send(request.service(service)).text == "service")
+        let own = GeneralRequest("/x", formatter: JSONFormatter<Name>(decoder: Named(name: "own"))).service(service)
+        #expect(try await agent.send(own).text == "own")
+        #expect(try await agent.response(for: own).decode(Name.self).text == "service")
+    }
+
+    @Test func accessoriesAreToldConfigServiceRequest() async throws {
+        struct One: Accessory { func request(_ context: RequestContext, did event: AccessoryEvent) {} }
+        struct Two: Accessory { func request(_ context: RequestContext, did event: AccessoryEvent) {} }
+        struct Three: Accessory { func request(_ context: RequestContext, did event: AccessoryEvent) {} }
+        var service = Service(id: "s")
+        service.accessories = [Two()]
+        let agent = Rig(config: .test { $0.accessories = [One()] }).agent
+        let plan = try await agent.plan(for: GeneralRequest("/x").service(service).accessory(Three()))
+        #expect(plan.accessories == ["One", "Two", "Three"])
+        #expect(plan["accessories"]?.origin == .request)
+    }
+}

@@ -1,0 +1,94 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct RequestBodyTests {
+    private let post = GeneralRequest("/x").method(.post).parameters(["a": 1])
+
+    @Test(
+        arguments: [
+            (RequestBody.automatic, #"{"a":1}"#, "application/json", nil), (.empty, "", nil, "a=1"),
+            (.data(Data("raw".utf8)), "raw", "application/octet-stream", "a=1"),
+            (.data(Data("<x/>".utf8), contentType: "text/xml"), "<x/>", "text/xml", "a=1"),
+            (.json(["k": [1, 2]]), #"{"k":[1,2]}"#, "application/json", "a=1"),
+            (
+                .form(["k": "a b+&=", "l": [1]]), "k=a%20b%2B%26%3D&l%5B%5D=1", "application/x-www-form-urlencoded",
+                "a=1"
+            ),
+            (
+                .form(["l": [1, 2], "t": true], encoding: .form.arrays(.repeated).booleans(.digits)), "l=1&l=2&t=1",
+                "application/x-www-form-urlencoded", "a=1"
+            ),
+        ] as [(RequestBody, String, String?, String?)]
+    )
+    func eachBodyIsSentAsItIs(body: RequestBody, text: String, type: String?, query: String?) async throws {
+        let sent = try await Rig().wire(post.body(body))
+        #expect(try sent.bodyText() == text)
+        #expect(sent.headers["Content-Type"] == type)
+        #expect(sent.url.query() == query)
+    }
+
+    @Test func aContentTypeAmongTheHeadersWins() async throws {
+        let sent = try await Rig().wire(post.header("content-type", "application/vnd.api+json"))
+        #expect(sent.headers.values(for: "Content-Type") == ["application/vnd.api+json"])
+        #expect(try sent.bodyText() == #"{"a":1}"#)
+    }
+
+    @Test func anEncoderOfTheCallersIsUsed() async throws {
+        struct Order: Encodable {
+            var itemName = "tea"
+        }
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        let sent = try await Rig().wire(GeneralRequest("/x").method(.put).body(.json(Order(), encoder: encoder)))
+        #expect(try sent.bodyText() == #"{"item_name":"tea"}"#)
+    }
+
+    @Test func whatJSONCannotHoldIsToldWithoutTheValue() async throws {
+        let rig = Rig()
+        let request = GeneralRequest("/x").method(.post).body(.json(["secret": Double.infinity]))
+        let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
+        #expect(error.kind == .invalidRequest)
+        #expect(error.underlying is EncodingError)
+        #expect(!error.description.contains("inf"))
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test(arguments: [RequestBody.data(Data()), .form([:]), .empty])
+    func anEmptyBodyIsNone(body: RequestBody) async throws {
+        let sent = try await Rig().wire(GeneralRequest("/x").body(body))
+        #expect(sent.body.byteCount == 0)
+        guard case .empty = sent.body else {
+            Issue.record("the body is \(sent.body)")
+            return
+        }
+    }
+
+    struct Source: BodySource {
+        let bytes: [UInt8]
+        var byteCount: Int64? { Int64(bytes.count) }
+        func makeReader() throws -> any BodyReader { Reader(bytes) }
+
+        final class Reader: BodyReader {
+            var rest: ArraySlice<UInt8>
+            init(_ bytes: [UInt8]) { rest = bytes[...] }
+            func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+                let count = min(7, rest.count, buffer.count)
+                buffer.copyBytes(from: rest.prefix(count))
+                rest = rest.dropFirst(count)
+                return count
+            }
+        }
+    }
+
+    @Test func aSourceIsReadAnyNumberOfTimes() async throws {
+        let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
+        let adapter = RequestAdapterTests.Adapter { request, _ in request.body = .source(Source(bytes: bytes)) }
+        let sent = try await Rig(config: .test { $0.adapters = [adapter] }).wire(post)
+        #expect(sent.body.byteCount == 1000)
+        #expect(sent.body.data == nil)
+        #expect(try sent.bodyData() == Data(bytes))
+        #expect(try sent.bodyData() == Data(bytes))
+    }
+}

@@ -1,0 +1,195 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Every member that says how a request is sent, what counts as its answer and what becomes of it, in the spelling of
+/// its documentation.
+@Suite struct RequestAnswerMembersTests {
+    /// The transport sees the idle time; the deadline and the interval belong to stages still to come.
+    struct WithLimits: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "/x" }
+        var limits: Limits { Limits(timeout: .seconds(5)) }
+    }
+
+    @Test func limitsReachTheTransport() async throws {
+        struct Probe: Transport {
+            let seen: Record<TransportOptions>
+            func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+                seen.add(options)
+                return .json("{}")
+            }
+        }
+        let seen = Record<TransportOptions>()
+        _ = try await Agent(config: .test, transport: Probe(seen: seen)).send(WithLimits())
+        #expect(seen.all == [TransportOptions(idleTimeout: .seconds(5))])
+    }
+
+    /// Stages that are still to come: seen in the plan for now.
+    struct WithPolicies: Request, Sendable {
+        typealias Model = JSONValue
+        let userID = "u7"
+        var path: String { "/x" }
+        var priority: Priority { .high }
+        var allowsCellularAccess: Bool { false }
+        var retryPolicy: RetryPolicy { .never }
+        var redirectPolicy: RedirectPolicy { .refuse }
+        var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }
+        var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }
+        var duplicatePolicy: DuplicatePolicy { .share }
+        func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { false }
+    }
+
+    @Test(arguments: [
+        ("priority", "\(Priority.high)"), ("allowsCellularAccess", "false"), ("retryPolicy", "\(RetryPolicy.never)"),
+        ("redirectPolicy", "\(RedirectPolicy.refuse)"),
+        ("cachePolicy", "\(CachePolicy.cacheElseNetwork(maxAge: .seconds(60)))"),
+        ("cacheIdentity", "\(CacheIdentity(variant: "u7"))"), ("duplicatePolicy", "\(DuplicatePolicy.share)"),
+    ])
+    func policiesOfStagesToComeAreSeenInThePlan(name: String, value: String) async throws {
+        let entry = try #require(try await Rig().agent.plan(for: WithPolicies())[name])
+        #expect(entry.value == value)
+        #expect(entry.origin == .request)
+    }
+
+    @Test func shouldCacheOfAStageToComeIsTheRequestsOwn() throws {
+        let url = try #require(URL(string: "https://api.example/x"))
+        let response = RawResponse(url: url)
+        #expect(!erased(WithPolicies()).shouldCache(Payload(Data()), of: response))
+        #expect(erased(WithAcceptance()).shouldCache(Payload(Data()), of: response))
+    }
+
+    private func erased(_ request: any Request) -> any Request { request }
+
+    struct WithAcceptance: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "/x" }
+        var acceptance: Acceptance { Acceptance(statusCodes: 200..<400) }
+    }
+
+    @Test func acceptanceSaysWhichAnswersCount() async throws {
+        #expect(try await Rig(answer: .json("1", status: 304)).agent.send(WithAcceptance()) == 1)
+        await expect(throwing: .status(400)) {
+            _ = try await Rig(answer: .json("1", status: 400)).agent.send(WithAcceptance())
+        }
+    }
+
+    struct WithFilter: Request, Sendable {
+        typealias Model = String
+        var path: String { "/x" }
+        var filter: PassthroughFilter { .passthrough }
+    }
+
+    @Test func filterReplacesTheInherited() async throws {
+        let config = NetworkConfig.test { $0.filter = EnvelopeFilter(code: "code", data: "data") }
+        #expect(try await Rig(config: config, answer: .text("plain")).agent.send(WithFilter()) == "plain")
+    }
+
+    struct User: Decodable, Sendable, Equatable { var id: Int }
+    struct WithFormatter: Request, Sendable {
+        var path: String { "/x" }
+        var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }
+    }
+
+    @Test func formatterMakesTheModel() async throws {
+        let rig = Rig(answer: .json(#"{"list":[{"id":7}]}"#))
+        #expect(try await rig.agent.send(WithFormatter()) == User(id: 7))
+    }
+
+    struct WithFormattingContext: Request, Sendable {
+        struct Model: Decodable, Sendable {
+            init(from decoder: any Decoder) throws { MainActor.assertIsolated() }
+        }
+        var path: String { "/x" }
+        var formattingContext: FormattingContext { .caller }
+    }
+
+    @MainActor @Test func formattingContextSaysWhereTheModelIsMade() async throws {
+        _ = try await Rig().agent.send(WithFormattingContext())
+    }
+
+    struct Printer: Accessory {
+        let seen = Record<Int>()
+        func request(_ context: RequestContext, did event: AccessoryEvent) { seen.add(context.id) }
+    }
+    struct WithAccessories: Request, Sendable {
+        typealias Model = JSONValue
+        let printer = Printer()
+        var path: String { "/x" }
+        var accessories: [any Accessory] { [printer] }
+    }
+
+    @Test func accessoriesAreTold() async throws {
+        let request = WithAccessories()
+        _ = try await Rig().agent.send(request)
+        #expect(request.printer.seen.all.count == 3)
+    }
+
+    struct WithHooks: Request, Sendable {
+        typealias Model = User
+        let seen: Record<String>
+        var path: String { "/x" }
+        func check() throws { seen.add("check") }
+        func didProduce(_ model: User, from response: RawResponse) throws {
+            seen.add("didProduce \(model.id) \(response.statusCode)")
+        }
+    }
+
+    @Test func hooksAreCalledInOrder() async throws {
+        let seen = Record<String>()
+        _ = try await Rig(answer: .json(#"{"id":7}"#, status: 201)).agent.send(WithHooks(seen: seen))
+        #expect(seen.all == ["check", "didProduce 7 201"])
+    }
+
+    struct WithCustomURLRequest: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "/x" }
+        func customURLRequest() throws -> URLRequest? {
+            URLRequest(url: try #require(URL(string: "https://custom.example/y")))
+        }
+    }
+
+    @Test func customURLRequestReplacesBuilding() async throws {
+        #expect(try await Rig().wire(WithCustomURLRequest()).url.absoluteString == "https://custom.example/y")
+    }
+
+    struct WithMarks: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "/x" }
+        var tag: String { "feed" }
+        var attributes: [String: any Sendable] { ["screen": "home"] }
+    }
+
+    @Test func tagAndAttributesAreInTheContextOfEveryStage() async throws {
+        let seen = Record<String>()
+        @Sendable func add(_ stage: String, _ context: RequestContext) {
+            seen.add("\(stage) \(context.tag) \(context.attributes["screen"] as? String ?? "")")
+        }
+        struct Seeing: Accessory, URLFilter {
+            let add: @Sendable (String, RequestContext) -> Void
+            func request(_ context: RequestContext, did event: AccessoryEvent) {
+                if case .willStart = event { add("accessory", context) }
+            }
+            func filter(_ url: URL, for context: RequestContext) throws -> URL {
+                add("url", context)
+                return url
+            }
+        }
+        let config = NetworkConfig.test {
+            $0.accessories = [Seeing(add: add)]
+            $0.urlFilters = [Seeing(add: add)]
+            $0.adapters = [RequestAdapterTests.Adapter { _, context in add("adapter", context) }]
+            $0.filter = ClosureFilter { response, context in
+                add("filter", context)
+                return Payload(response.body)
+            }
+        }
+        _ = try await Rig(config: config).agent.send(WithMarks())
+        #expect(seen.all == ["accessory", "url", "adapter", "filter"].map { "\($0) feed home" })
+    }
+}

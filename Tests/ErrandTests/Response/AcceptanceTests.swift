@@ -1,0 +1,86 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct AcceptanceTests {
+    private func send(_ answer: TransportResponse, _ acceptance: Acceptance = Acceptance()) async throws -> Data {
+        try await Rig(answer: answer).agent.send(GeneralRequest("/x").acceptance(acceptance).expecting(Data.self))
+    }
+
+    @Test(arguments: [
+        (199, false), (200, true), (204, true), (299, true), (300, false), (304, false), (404, false), (500, false),
+        (999, false),
+        (0, false),
+    ])
+    func statusesFrom200To299AreAccepted(status: Int, isAccepted: Bool) async throws {
+        if isAccepted {
+            #expect(try await send(.status(status)).isEmpty)
+        } else {
+            await expect(throwing: .status(status)) { _ = try await send(.status(status)) }
+        }
+    }
+
+    @Test(arguments: [(404, true), (409, true), (403, false), (200, true), (Int.max, false)])
+    func furtherStatusesAreAccepted(status: Int, isAccepted: Bool) async throws {
+        let acceptance = Acceptance().accepting(404, 409, .max)
+        if isAccepted {
+            _ = try await send(.status(status), acceptance)
+        } else {
+            await expect(throwing: .status(status)) { _ = try await send(.status(status), acceptance) }
+        }
+    }
+
+    @Test(arguments: [
+        ("application/json", ["application/json"], true),
+        ("Application/JSON; charset=utf-8", ["application/json"], true),
+        ("application/json", ["Application/JSON"], true), ("text/html", ["application/json", "text/*"], true),
+        ("text/html", ["*/*"], true), ("text/html", ["application/json"], false), ("textual/x", ["text/*"], false),
+        ("nonsense", ["*/*"], false), ("text/html", [], true),
+    ])
+    func contentTypesAreJudged(type: String, wanted: [String], isAccepted: Bool) async throws {
+        let answer = TransportResponse.data(Data("x".utf8), contentType: type)
+        if isAccepted {
+            _ = try await send(answer, Acceptance(contentTypes: wanted))
+        } else {
+            let error = try #require(
+                await failure { try await send(answer, Acceptance(contentTypes: wanted)) } as? NetworkError
+            )
+            #expect(error.kind == .unacceptableContent)
+            #expect(error.response?.body == Data("x".utf8))
+        }
+    }
+
+    @Test func anAnswerWithoutATypeIsRefusedUnlessItIsEmpty() async throws {
+        let acceptance = Acceptance(contentTypes: ["application/json"])
+        await expect(throwing: .contentType("none")) {
+            _ = try await send(.data(Data("x".utf8), contentType: nil), acceptance)
+        }
+        #expect(try await send(.status(204), acceptance).isEmpty)
+    }
+
+    @Test func theStatusIsJudgedBeforeTheContentTypeAndAnyParsing() async throws {
+        let answer = TransportResponse.html("<h1>Bad Gateway</h1>", status: 502)
+        let rig = Rig(answer: answer)
+        let request = GeneralRequest("/x").acceptance(Acceptance(contentTypes: ["application/json"]))
+            .expecting([String: Int].self)
+        let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
+        #expect(error.reason == .status(502))
+        #expect(error.kind == .unacceptableStatus)
+        #expect(error.statusCode == 502)
+        #expect(error.response?.headers["Content-Type"] == "text/html; charset=utf-8")
+        #expect(error.response?.body == Data("<h1>Bad Gateway</h1>".utf8))
+        #expect(error.attempts == 1)
+    }
+
+    @Test(arguments: [(5, true), (4, false)])
+    func theSizeIsJudged(limit: Int, fits: Bool) async throws {
+        let request = GeneralRequest("/x").limits(Limits(maximumBodySize: limit)).expecting(Data.self)
+        let rig = Rig(answer: .text("12345"))
+        if fits {
+            #expect(try await rig.agent.send(request).count == 5)
+        } else {
+            await expect(throwing: .bodyTooLarge(limit: limit)) { _ = try await rig.agent.send(request) }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Testing
+
+@testable import Errand
+
+@Suite struct MediaTypeTests {
+    @Test(arguments: [
+        ("application/json", "application/json", nil), ("Application/JSON", "application/json", nil),
+        ("text/html; charset=UTF-8", "text/html", "utf-8"),
+        ("text/html;charset=\"ISO-8859-1\"", "text/html", "iso-8859-1"),
+        (" text/plain ; format=flowed ;\tCharset = utf-8 ", "text/plain", "utf-8"), ("text/plain;", "text/plain", nil),
+        ("text/plain; charset", "text/plain", nil), ("text/plain; charset=", "text/plain", nil),
+        ("application/vnd.api+json", "application/vnd.api+json", nil),
+    ])
+    func typeAndCharsetAreRead(field: String, essence: String, charset: String?) throws {
+        let type = try #require(MediaType(field))
+        #expect(type.essence == essence)
+        #expect(type.charset == charset)
+    }
+
+    @Test(arguments: ["", "json", "/", "a/", "/b", "a/b/c", "te xt/plain", "text/pl ain", ";charset=utf-8"])
+    func whatHasNoTypeAndSubtypeIsNone(field: String) {
+        #expect(MediaType(field) == nil)
+    }
+
+    @Test(arguments: [
+        ("application/json", true), ("text/json", true), ("application/problem+json; charset=utf-8", true),
+        ("text/html", false), ("application/jsonp", false), ("application/xml", false),
+    ])
+    func jsonIsTold(field: String, isJSON: Bool) {
+        #expect(MediaType(field)?.isJSON == isJSON)
+    }
+
+    @Test func itIsWrittenInItsOwnSpelling() throws {
+        #expect(try #require(MediaType("Text/HTML; a=b; Charset=\"UTF-8\"")).description == "text/html; charset=utf-8")
+        #expect(try #require(MediaType("a/b")).description == "a/b")
+    }
+}

@@ -1,0 +1,93 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct ResponseFilterTests {
+    private let request = GeneralRequest("/x")
+
+    @Test func whatItThrowsReachesTheCallerUnchanged() async {
+        let filter = ClosureFilter { _, _ in throw Boom(id: 8) }
+        for config in [NetworkConfig.test, .test { $0.filter = filter }] {
+            let rig = Rig(config: config)
+            await #expect(throws: Boom(id: 8)) { try await rig.agent.send(request.filter(filter)) }
+        }
+    }
+
+    @Test func aDecodingErrorOfItsOwnStaysOne() async {
+        let filter = ClosureFilter { response, _ in
+            Payload(Data(try JSONDecoder().decode(String.self, from: response.body).utf8))
+        }
+        await #expect(throws: DecodingError.self) { try await Rig().agent.send(request.filter(filter)) }
+    }
+
+    @Test func itMayReplaceTheErrorOfARefusedAnswer() async throws {
+        let filter = ClosureFilter { response, _ in
+            guard response.failure == nil else { throw Boom(id: response.statusCode) }
+            return Payload(response.body)
+        }
+        await #expect(throws: Boom(id: 422)) {
+            try await Rig(answer: .json(#"{"reason":"x"}"#, status: 422)).agent.send(request.filter(filter))
+        }
+    }
+
+    @Test func aPayloadOfARefusedAnswerDoesNotHideTheFailure() async {
+        let filter = ClosureFilter { response, _ in Payload(response.body) }
+        await expect(throwing: .status(404)) {
+            _ = try await Rig(answer: .json("{}", status: 404)).agent.send(request.filter(filter))
+        }
+    }
+
+    struct Recovering: ResponseFilter {
+        func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+            Payload(Data((response.failure == nil ? #""fine""# : #""recovered""#).utf8))
+        }
+        func recovers(from failure: any Error, in response: RawResponse) -> Bool {
+            (failure as? NetworkError)?.reason == .status(404) && response.statusCode == 404
+        }
+    }
+
+    @Test func aRecoveringFilterMakesASuccessOfAFailure() async throws {
+        #expect(try await Rig(answer: .json("{}")).agent.send(request.filter(Recovering())) == "fine")
+        let full = try await Rig(answer: .json("{}", status: 404)).agent.response(for: request.filter(Recovering()))
+        #expect(full.model == "recovered")
+        #expect(full.statusCode == 404)
+        await expect(throwing: .status(500)) {
+            _ = try await Rig(answer: .json("{}", status: 500)).agent.send(request.filter(Recovering()))
+        }
+    }
+
+    @Test func itSeesTheContextOfTheSend() async throws {
+        let seen = Record<String>()
+        let filter = ClosureFilter { response, context in
+            seen.add("\(context.typeName) \(context.method) \(context.url?.absoluteString ?? "") \(context.attempt)")
+            seen.add("\(context.serviceID) \(context.tag) \(response.url.absoluteString)")
+            return Payload(response.body)
+        }
+        _ = try await Rig().agent.send(request.tag("t").filter(filter).service(Service(id: "s")))
+        #expect(
+            seen.all == [
+                "GeneralRequest<JSONValueFormatter> GET https://api.example/x 1", "s t https://api.example/x",
+            ]
+        )
+    }
+
+    @Test func itsMediaTypeWinsOverTheAnswers() async throws {
+        let bytes = Data([0xE9])
+        let latin = MediaType("text/plain; charset=iso-8859-1")
+        let filter = ClosureFilter { _, _ in Payload(bytes, mediaType: latin) }
+        let rig = Rig(answer: .json("{}"))
+        #expect(try await rig.agent.send(request.filter(filter).expecting(String.self)) == "é")
+    }
+
+    @Test func aServiceErrorTellsCodeMessageAndPlace() throws {
+        let url = try #require(URL(string: "https://api.example/users/7?token=secret"))
+        let big = RawResponse(statusCode: 200, body: Data(count: NetworkError.maximumBodyByteCount + 1), url: url)
+        let error = ServiceError(code: 40001, message: "no such user", response: big)
+        #expect(error.description == "the service reported 40001: no such user (status 200, api.example/users/7)")
+        #expect(error.response.body.count == NetworkError.maximumBodyByteCount)
+        #expect(
+            ServiceError(code: "E1", message: nil, response: big).description.hasPrefix("the service reported E1 (")
+        )
+    }
+}

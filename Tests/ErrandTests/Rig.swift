@@ -1,0 +1,78 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+/// An agent over a stub, with what tests ask of both.
+struct Rig: Sendable {
+    let agent: Agent
+    let transport: StubTransport
+
+    init(config: NetworkConfig = .test, answering handler: @escaping StubTransport.Handler = { _ in .json("{}") }) {
+        transport = StubTransport(handler)
+        agent = Agent(config: config, transport: transport)
+    }
+
+    /// Answers everything with one answer.
+    init(config: NetworkConfig = .test, answer: TransportResponse) {
+        self.init(config: config) { _ in answer }
+    }
+
+    /// Never answers.
+    static func silent(config: NetworkConfig = .test) -> Rig {
+        Rig(config: config) { _ in
+            try await Task.sleep(for: .seconds(3600))
+            return .status(500)
+        }
+    }
+
+    /// Sends a request and returns what the transport got.
+    func wire(_ request: some Request & Sendable) async throws -> OutgoingRequest {
+        let agent = agent
+        try await Self.settle(request, on: agent)
+        guard let sent = transport.requests.last else { throw NothingSent() }
+        return sent
+    }
+
+    private static func settle<R: Request & Sendable>(_ request: R, on agent: Agent) async throws {
+        _ = try await agent.response(for: request)
+    }
+
+    struct NothingSent: Error {}
+}
+
+extension NetworkConfig {
+    /// `https://api.example`, and no environment.
+    static var test: NetworkConfig {
+        var config = NetworkConfig(baseURL: "https://api.example")
+        config.environment = [:]
+        return config
+    }
+
+    static func test(_ change: (inout NetworkConfig) -> Void) -> NetworkConfig {
+        var config = NetworkConfig.test
+        change(&config)
+        return config
+    }
+}
+
+/// An error of the user's own.
+struct Boom: Error, Equatable, Sendable {
+    var id = 1
+}
+
+/// A list that several threads append to.
+final class Record<Element: Sendable>: Sendable {
+    private let list = Lock<[Element]>([])
+    func add(_ element: Element) { list.withLock { $0.append(element) } }
+    var all: [Element] { list.withLock { $0 } }
+}
+
+/// The error that a closure throws.
+func failure<T>(of work: () async throws -> T) async -> (any Error)? {
+    do {
+        _ = try await work()
+        return nil
+    } catch {
+        return error
+    }
+}

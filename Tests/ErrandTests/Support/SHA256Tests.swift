@@ -1,0 +1,37 @@
+import Errand
+import Testing
+
+@Suite struct SHA256Tests {
+    /// FIPS 180-4 and NIST's examples.
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+        ),
+        (
+            "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+            "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"
+        ),
+    ])
+    func theVectorsOfFIPSHold(text: String, digest: String) {
+        #expect(SHA256.hexadecimal(text.utf8) == digest)
+    }
+
+    @Test func aMillionBytesHold() {
+        let digest = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+        #expect(SHA256.hexadecimal(repeatElement(UInt8(ascii: "a"), count: 1_000_000)) == digest)
+    }
+
+    @Test(arguments: [1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129])
+    func piecesGiveTheSameAsTheWhole(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        for cut in [0, 1, count / 2, count] {
+            var hash = SHA256()
+            hash.update(bytes[..<cut])
+            hash.update(bytes[cut...])
+            #expect(hash.hexadecimal() == SHA256.hexadecimal(bytes))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct ResponseBodyTests {
+    @Test func aWholeBodyIsReadAnyNumberOfTimes() async throws {
+        let body = ResponseBody(Data("abc".utf8))
+        #expect(body.whole == Data("abc".utf8))
+        #expect(try await body.collect(upTo: 3) == Data("abc".utf8))
+        #expect(try await body.collect(upTo: 3) == Data("abc".utf8))
+        let chunks = body.chunks
+        #expect(try await chunks.next() == Data("abc".utf8))
+        #expect(try await chunks.next() == nil)
+        #expect(try await ResponseBody(Data()).chunks.next() == nil)
+    }
+
+    @Test(arguments: [(6, true), (5, false), (0, false)])
+    func aBodyOverTheLimitIsAnError(limit: Int, fits: Bool) async throws {
+        let cancels = Record<Void>()
+        let chunks = SpillingChunks { cancels.add(()) }
+        for text in ["ab", "cd", "ef"] { chunks.append(Data(text.utf8)) }
+        chunks.finish(throwing: nil)
+        let body = ResponseBody(chunks: chunks)
+        #expect(body.whole == nil)
+        if fits {
+            #expect(try await body.collect(upTo: limit) == Data("abcdef".utf8))
+        } else {
+            await expect(throwing: .bodyTooLarge(limit: limit)) { _ = try await body.collect(upTo: limit) }
+            #expect(cancels.all.count == 1)
+        }
+    }
+
+    @Test func aWholeBodyOverTheLimitIsAnError() async {
+        await expect(throwing: .bodyTooLarge(limit: 2)) {
+            _ = try await ResponseBody(Data("abc".utf8)).collect(upTo: 2)
+        }
+    }
+}

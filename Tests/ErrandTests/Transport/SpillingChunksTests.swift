@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct SpillingChunksTests {
+    private let cancels = Record<Void>()
+
+    private func makeChunks() -> SpillingChunks { SpillingChunks { [cancels] in cancels.add(()) } }
+
+    @Test func chunksComeInOrderAndEnd() async throws {
+        let chunks = makeChunks()
+        for text in ["a", "", "b", "c"] { chunks.append(Data(text.utf8)) }
+        chunks.finish(throwing: nil)
+        #expect(try await chunks.next() == Data("a".utf8))
+        #expect(try await chunks.next() == Data("b".utf8))
+        #expect(try await chunks.next() == Data("c".utf8))
+        #expect(try await chunks.next() == nil)
+        #expect(try await chunks.next() == nil)
+        #expect(cancels.all.isEmpty)
+    }
+
+    @Test func whatASlowReaderLeavesGoesToAFileAndBack() async throws {
+        let chunks = makeChunks()
+        let piece = 100_000
+        let total = 3 * SpillingChunks.memoryLimit
+        let bytes = Data((0..<total).map { UInt8(truncatingIfNeeded: $0 / 1021) })
+        for start in stride(from: 0, to: total, by: piece) { chunks.append(bytes[start..<min(start + piece, total)]) }
+        var read = Data()
+        while read.count < total { read.append(try #require(try await chunks.next())) }
+        #expect(read == bytes)
+        chunks.append(Data("more".utf8))
+        chunks.finish(throwing: nil)
+        #expect(try await chunks.next() == Data("more".utf8))
+        #expect(try await chunks.next() == nil)
+    }
+
+    @Test func aReaderThatWaitsIsServed() async throws {
+        let chunks = makeChunks()
+        async let first = chunks.next()
+        await Task.yield()
+        chunks.append(Data("late".utf8))
+        #expect(try await first == Data("late".utf8))
+        async let end = chunks.next()
+        await Task.yield()
+        chunks.finish(throwing: nil)
+        #expect(try await end == nil)
+    }
+
+    @Test func anErrorComesAfterTheBytesBeforeIt() async throws {
+        let chunks = makeChunks()
+        chunks.append(Data("a".utf8))
+        chunks.finish(throwing: Boom())
+        chunks.append(Data("ignored".utf8))
+        chunks.finish(throwing: nil)
+        #expect(try await chunks.next() == Data("a".utf8))
+        await #expect(throws: Boom()) { try await chunks.next() }
+        await #expect(throws: Boom()) { try await chunks.next() }
+    }
+
+    @Test func cancelDropsTheRestAndTellsTheExchange() async throws {
+        let chunks = makeChunks()
+        chunks.append(Data(count: 2 * SpillingChunks.memoryLimit))
+        chunks.cancel()
+        await #expect(throws: CancellationError.self) { try await chunks.next() }
+        #expect(cancels.all.count == 1)
+    }
+
+    @Test func aCancelledReaderEndsAtOnce() async throws {
+        let chunks = makeChunks()
+        let reader = Task { try await chunks.next() }
+        await Task.yield()
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        #expect(cancels.all.count == 1)
+    }
+
+    @Test func chunksThatNobodyHoldsTellTheExchange() {
+        do {
+            let chunks = makeChunks()
+            chunks.append(Data("a".utf8))
+        }
+        #expect(cancels.all.count == 1)
+    }
+}
