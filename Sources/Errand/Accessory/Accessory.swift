@@ -3,6 +3,11 @@
 /// Called synchronously in the background, never on the caller's actor, and never under a lock of the library. Every
 /// send tells exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
 public protocol Accessory: Sendable {
+    /// Told what happened to a send.
+    ///
+    /// - Parameters:
+    ///   - context: Which send it is; its ``RequestContext/url`` is `nil` while none is formed.
+    ///   - event: What happened.
     func request(_ context: RequestContext, did event: AccessoryEvent)
 }
 
@@ -10,13 +15,13 @@ public protocol Accessory: Sendable {
 public enum AccessoryEvent: Sendable {
     /// First, before anything else.
     case willStart
-    /// Bytes went out or came in.
+    /// Bytes went out or came in. Still to come: no send tells it yet.
     case didProgress(TransferProgress)
-    /// An attempt failed and another one follows after a pause.
+    /// An attempt failed and another one follows after a pause. Still to come, with retries.
     case willRetry(after: Duration, because: any Error)
-    /// A redirect is followed.
+    /// A redirect is followed. Still to come, with redirects.
     case didRedirect(statusCode: Int)
-    /// The send waited for its turn.
+    /// The send waited for its turn. Still to come, with admission.
     case didWait(Duration)
     /// The outcome is known; delivery follows.
     case willStop(Outcome)
@@ -26,21 +31,27 @@ public enum AccessoryEvent: Sendable {
 
 /// How a send ended.
 public enum Outcome: Sendable {
+    /// The model was made.
     case success(statusCode: Int, source: Source, metrics: Metrics)
+    /// It failed with this error, the one that the caller gets.
     case failure(any Error)
+    /// It was cancelled; the caller gets `CancellationError`.
     case cancelled
 }
 
 /// How far a transfer is.
 public struct TransferProgress: Sendable, Hashable {
+    /// The way that the bytes go: `upload` is the request's body, `download` the answer's.
     public enum Direction: Sendable, Hashable { case upload, download }
 
+    /// The way that the bytes go.
     public var direction: Direction
     /// Bytes so far.
     public var completed: Int64
     /// Bytes in all, or `nil` when nobody knows.
     public var total: Int64?
 
+    /// Takes a state of a transfer; a `total` of `nil` means that nobody knows it.
     public init(direction: Direction, completed: Int64, total: Int64? = nil) {
         self.direction = direction
         self.completed = completed

@@ -25,6 +25,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         essence == "application/json" || essence.hasSuffix("+json") || essence == "text/json"
     }
 
+    /// The type as it would stand in a `Content-Type` field.
     public var description: String { charset.map { "\(essence); charset=\($0)" } ?? essence }
 }
 

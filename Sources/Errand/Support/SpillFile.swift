@@ -29,9 +29,10 @@ final class SpillFile {
 
     func append(_ data: Data) throws {
         try data.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
             var done = 0
             while done < bytes.count {
-                let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, writeOffset)
+                let count = pwrite(descriptor, start + done, bytes.count - done, writeOffset)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
                 done += count
@@ -45,7 +46,7 @@ final class SpillFile {
         let wanted = min(Int(writeOffset - readOffset), 64 << 10)
         guard wanted > 0 else { return nil }
         var data = Data(count: wanted)
-        let count = data.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress!, wanted, readOffset) }
+        let count = data.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, wanted, readOffset) }
         guard count > 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         readOffset += off_t(count)
         return data.prefix(count)

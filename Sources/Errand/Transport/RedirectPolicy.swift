@@ -1,5 +1,7 @@
 /// Which redirects are followed.
 ///
+/// Still to come: following. Today every 3xx is handed up as it is.
+///
 /// Spelling in a request: `var redirectPolicy: RedirectPolicy { .refuse }`.
 public struct RedirectPolicy: Sendable, Hashable {
     /// The most hops of one send; `nil` inherits, 0 hands every 3xx up as it is.
