@@ -24,6 +24,12 @@ let package = Package(
             path: "Examples/Tour",
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "ReadmeSnippets",
+            dependencies: ["Errand", "ErrandTesting"],
+            path: "Examples/ReadmeSnippets",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ErrandTestingTests",
             dependencies: ["Errand", "ErrandTesting"],
@@ -34,6 +40,7 @@ let package = Package(
             dependencies: ["Errand", "ErrandTesting"],
             swiftSettings: settings
         ),
+        .testTarget(name: "ExampleTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
