@@ -41,8 +41,13 @@ public enum Outcome: Sendable {
 
 /// How far a transfer is.
 public struct TransferProgress: Sendable, Hashable {
-    /// The way that the bytes go: `upload` is the request's body, `download` the answer's.
-    public enum Direction: Sendable, Hashable { case upload, download }
+    /// The way that the bytes go.
+    public enum Direction: Sendable, Hashable {
+        /// The request's body, to the server.
+        case upload
+        /// The answer's body, from the server.
+        case download
+    }
 
     /// The way that the bytes go.
     public var direction: Direction
