@@ -25,6 +25,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "ReadmeSnippets",
+            dependencies: ["Errand", "ErrandTesting"],
+            path: "Examples/ReadmeSnippets",
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "Benchmarks",
             dependencies: ["Errand", "ErrandTesting"],
             path: "Tests/Benchmarks",
@@ -52,6 +58,7 @@ let package = Package(
                 .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
             ]
         ),
+        .testTarget(name: "ExampleTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

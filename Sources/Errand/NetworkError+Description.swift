@@ -13,6 +13,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
         return text
     }
 
+    /// The ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }
 

@@ -1,5 +1,7 @@
 extension NetworkError {
-    /// What happened, in detail. New cases may come: keep a `default` when you switch over it.
+    /// What happened, in detail.
+    ///
+    /// New cases may come: keep a `default` when you switch over it.
     public enum Reason: Sendable, Hashable {
         // Nothing was sent.
         /// A base URL is neither absolute nor http(s), or a path needs one and there is none.
@@ -34,11 +36,15 @@ extension NetworkError {
         case interceptedWithoutAnswer
 
         // No connection.
+        /// The name server does not know the host.
         case hostNotFound
+        /// Nothing listens at the host and port.
         case connectionRefused
+        /// This machine has no network.
         case noConnection
 
         // The connection broke.
+        /// The other side reset the connection.
         case connectionReset
         /// The server closed without an answer.
         case closedWithoutResponse
@@ -56,13 +62,19 @@ extension NetworkError {
         case deadlineExceeded(Duration)
 
         // TLS.
+        /// The certificate is not trusted, or the TLS handshake failed; the text says which.
         case certificateRefused(String)
 
         // Not HTTP.
+        /// The answer does not begin with a status line.
         case malformedStatusLine
+        /// A field line of the answer is malformed.
         case malformedHeader
+        /// The head of the answer is larger than the transport takes.
         case headTooLarge
+        /// The chunked framing of the answer is damaged.
         case malformedChunk
+        /// The `Content-Length` of the answer is not a length.
         case invalidContentLength
         /// The content coding is unknown or its data damaged.
         case invalidContentCoding
@@ -76,8 +88,11 @@ extension NetworkError {
         case invalidRedirect(String)
 
         // The answer is refused.
+        /// ``Acceptance`` refuses the status.
         case status(Int)
+        /// ``Acceptance`` refuses the media type; `none` when the answer states none.
         case contentType(String)
+        /// The decoded body is larger than this many bytes.
         case bodyTooLarge(limit: Int)
         /// The body is larger than a multiple of what the head says it has on the wire: a decompression bomb.
         case decompressionRatio(limit: Int)
@@ -89,6 +104,7 @@ extension NetworkError {
         case path(JSONError)
         /// The payload does not become a model of this type.
         case model(type: String, detail: String)
+        /// Only a stored answer was wanted, and there is none.
         case notCached
 
         /// What the system said, with secrets left out.

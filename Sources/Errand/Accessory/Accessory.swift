@@ -3,6 +3,11 @@
 /// Called synchronously in the background, never on the caller's actor, and never under a lock of the library. Every
 /// send tells exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
 public protocol Accessory: Sendable {
+    /// Told what happened to a send.
+    ///
+    /// - Parameters:
+    ///   - context: Which send it is; its ``RequestContext/url`` is `nil` while none is formed.
+    ///   - event: What happened.
     func request(_ context: RequestContext, did event: AccessoryEvent)
 }
 
@@ -26,21 +31,32 @@ public enum AccessoryEvent: Sendable {
 
 /// How a send ended.
 public enum Outcome: Sendable {
+    /// The model was made.
     case success(statusCode: Int, source: Source, metrics: Metrics)
+    /// It failed with this error, the one that the caller gets.
     case failure(any Error)
+    /// It was cancelled; the caller gets `CancellationError`.
     case cancelled
 }
 
 /// How far a transfer is.
 public struct TransferProgress: Sendable, Hashable {
-    public enum Direction: Sendable, Hashable { case upload, download }
+    /// The way that the bytes go.
+    public enum Direction: Sendable, Hashable {
+        /// The request's body, to the server.
+        case upload
+        /// The answer's body, from the server.
+        case download
+    }
 
+    /// The way that the bytes go.
     public var direction: Direction
     /// Bytes so far.
     public var completed: Int64
     /// Bytes in all, or `nil` when nobody knows.
     public var total: Int64?
 
+    /// Takes a state of a transfer; a `total` of `nil` means that nobody knows it.
     public init(direction: Direction, completed: Int64, total: Int64? = nil) {
         self.direction = direction
         self.completed = completed

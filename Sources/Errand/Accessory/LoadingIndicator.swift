@@ -3,7 +3,9 @@ internal import Dispatch
 /// Something on a screen that shows that work is under way.
 @MainActor
 public protocol LoadingIndicator: AnyObject, Sendable {
+    /// Shows it; called when the first send starts.
     func show()
+    /// Hides it; called when the last send has stopped.
     func hide()
 }
 
@@ -14,9 +16,11 @@ public final class LoadingIndicatorAccessory: Accessory {
     private let indicator: WeakIndicator
     private let running = Lock(0)
 
+    /// Takes the indicator, which it does not keep alive.
     @MainActor
     public init(_ indicator: any LoadingIndicator) { self.indicator = WeakIndicator(indicator) }
 
+    /// Counts starts and stops; every other event is of no interest here.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         switch event {
         case .willStart: change(by: 1)

@@ -7,8 +7,10 @@ extension Agent {
     /// Sends a request and calls back on a queue.
     ///
     /// - Parameters:
+    ///   - request: What to send.
     ///   - scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
     ///   - queue: Where the completion is called.
+    ///   - completion: Called once with the model, or with what the send threw.
     /// - Returns: A handle to cancel it by; it need not be kept.
     @discardableResult
     public func start<R: Request & Sendable>(
@@ -29,7 +31,10 @@ extension Agent {
 
     /// Sends a request and calls back on the main actor.
     ///
-    /// - Parameter scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
+    ///   - completion: Called once with the model, or with what the send threw.
     /// - Returns: A handle to cancel it by; it need not be kept.
     @discardableResult
     public func start<R: Request & Sendable>(
@@ -44,7 +49,10 @@ extension Agent {
 
     /// Sends a request, formats its payload and calls back on the main actor.
     ///
-    /// - Parameter scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
+    ///   - completion: Called once with the model, or with what the send threw.
     /// - Returns: A handle to cancel it by; it need not be kept.
     @MainActor
     @discardableResult
@@ -58,6 +66,10 @@ extension Agent {
 
     /// Sends a request for an owner that is held weakly: once it is gone, the send is cancelled in silence.
     ///
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - owner: Whose send it is; asked for ten times a second, and once more before the completion.
+    ///   - completion: Called once with the owner and the model, or what the send threw.
     /// - Returns: A handle to cancel it by; it need not be kept.
     @MainActor
     @discardableResult
@@ -66,7 +78,8 @@ extension Agent {
         owner: Owner,
         completion: @escaping @MainActor (Owner, Result<R.Model, any Error>) -> Void
     ) -> RequestHandle {
-        launchOnMain(request, in: nil, watching: { [weak owner] in owner != nil }) { [weak owner] handle, result in
+        let isWanted: @MainActor () -> Bool = { [weak owner] in owner != nil }
+        return launchOnMain(request, in: nil, watching: isWanted) { [weak owner] handle, result in
             if let owner, handle.mayDeliver { completion(owner, result) }
         }
     }

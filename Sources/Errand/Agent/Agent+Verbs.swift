@@ -8,8 +8,14 @@ internal import Foundation
 public struct VerbFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable {
     let path: JSONPath
 
+    /// Whether the payload must be JSON: always at a path, else by the rule of ``DefaultFormatter``.
     public var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }
 
+    /// Decodes the payload, or the value at the path in it.
+    ///
+    /// - Parameter payload: What the filter found.
+    /// - Returns: The model.
+    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
     public func format(_ payload: Payload) throws -> Output {
         path == .payload ? try DefaultFormatter().format(payload) : try JSONFormatter(at: path).format(payload)
     }

@@ -23,9 +23,13 @@ public final class Agent: Sendable {
     let retries: RetryLoop
     let logins = LoginRefresh()
 
-    /// An agent for programs that want only one. Nothing in the library depends on it.
+    /// An agent for programs that want only one.
+    ///
+    /// Nothing in the library depends on it.
     public static let shared = Agent(config: NetworkConfig())
 
+    /// Makes an agent; it opens no connection before its first send.
+    ///
     /// - Parameters:
     ///   - config: What holds for all requests.
     ///   - transport: Where bytes leave the process; one session of URLSession unless you say otherwise.

@@ -2,6 +2,7 @@
 public final class RequestScope: Sendable {
     private let handles = Lock<[ObjectIdentifier: RequestHandle]>([:])
 
+    /// A scope that owns nothing yet.
     public init() {}
 
     deinit { for handle in handles.withLock({ Array($0.values) }) { handle.abandon() } }

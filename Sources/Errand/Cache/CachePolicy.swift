@@ -1,5 +1,7 @@
 /// When a stored answer may be used, and how old it may be.
 ///
+/// Still to come: the cache. Today every policy goes to the network and nothing is stored.
+///
 /// Spelling in a request: `var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }`.
 public enum CachePolicy: Sendable, Hashable {
     /// What the service says, then the config; the library's own is ``networkOnly``.
@@ -33,6 +35,12 @@ public struct CacheIdentity: Sendable, Hashable {
     /// Names of parameters that do not count, such as a time stamp.
     public var ignoredParameters: Set<String>
 
+    /// Takes what distinguishes entries.
+    ///
+    /// - Parameters:
+    ///   - version: The version of the model.
+    ///   - variant: What makes two equal URLs different; empty when nothing does.
+    ///   - ignoredParameters: Names of parameters that do not count.
     public init(version: Int = 0, variant: String = "", ignoredParameters: Set<String> = []) {
         self.version = version
         self.variant = variant

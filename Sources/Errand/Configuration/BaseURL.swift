@@ -9,6 +9,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
     /// Takes a literal; text from elsewhere goes through `URL`.
     public init(stringLiteral value: StaticString) { self.init(text: value.description) }
 
+    /// Takes a URL that is only known at run time; it is checked when a request is built.
     public init(_ url: URL) { self.init(text: url.absoluteString) }
 
     init(text: String) {
@@ -24,6 +25,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         }
     }
 
+    /// The URL as text, without user information, or in parentheses what is wrong with it.
     public var description: String {
         switch parts {
         case .success(let parts): parts.text

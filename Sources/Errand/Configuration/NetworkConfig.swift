@@ -16,6 +16,7 @@ public struct NetworkConfig: Sendable {
     /// Parameters of all requests; a request opts out with `usesBaseParameters`.
     public var parameters: Parameters = [:]
 
+    /// What requests show that say nothing of their own; `.inherited` is none.
     public var authorization: Authorization = .inherited
 
     /// Opens the envelope of answers; `nil` takes the whole body.
@@ -39,9 +40,16 @@ public struct NetworkConfig: Sendable {
     /// Told of every send, outermost.
     public var accessories: [any Accessory] = []
 
+    /// Times and sizes; each `nil` is the library's own, ``Limits/library``.
     public var limits = Limits()
+
+    /// Which failures are tried again; `.inherited` is the library's own.
     public var retryPolicy: RetryPolicy = .inherited
+
+    /// Which redirects are followed; `.inherited` is the library's own.
     public var redirectPolicy: RedirectPolicy = .inherited
+
+    /// When a stored answer is used; `.inherited` is the library's own, ``CachePolicy/networkOnly``.
     public var cachePolicy: CachePolicy = .inherited
 
     /// What must not be told to anyone, nor leave for another origin.
@@ -53,9 +61,13 @@ public struct NetworkConfig: Sendable {
     /// A config without a base URL, for requests with absolute paths and services with bases of their own.
     public init() {}
 
+    /// A config in which relative paths start at a base URL.
+    ///
     /// - Parameter baseURL: A literal such as `"https://api.example/v1"`, or `BaseURL(url)`.
     public init(baseURL: BaseURL) { self.baseURL = baseURL }
 
+    /// The same with a `URL`.
+    ///
     /// - Parameter baseURL: A URL that is only known at run time.
     public init(baseURL: URL) { self.baseURL = BaseURL(baseURL) }
 }

@@ -2,6 +2,8 @@
 ///
 /// The config's adapters run in their order, then the service's. What they make is checked again before it is sent.
 public protocol RequestAdapter: Sendable {
+    /// Changes a request, once for each attempt.
+    ///
     /// - Parameters:
     ///   - request: What is about to be sent; change it in place.
     ///   - context: Which send it belongs to, and which attempt this is.
@@ -16,5 +18,6 @@ public protocol RequestAdapter: Sendable {
 }
 
 extension RequestAdapter {
+    /// The default: `nil`, for an adapter that adds no credentials.
     public func credentialScope(for context: RequestContext) -> String? { nil }
 }

@@ -4,6 +4,7 @@ public import Foundation
 ///
 /// What a service does not say is taken from the ``NetworkConfig``.
 public struct Service: Sendable, Identifiable {
+    /// Its name in contexts, plans and logs.
     public let id: String
 
     /// Where the paths of its requests start; `nil` is the config's.
@@ -22,6 +23,7 @@ public struct Service: Sendable, Identifiable {
     /// Parameters of all its requests, over the config's; a request opts out with `usesBaseParameters`.
     public var parameters: Parameters = [:]
 
+    /// What requests show that say nothing of their own; `.inherited` is the config's.
     public var authorization: Authorization = .inherited
 
     /// Opens the envelope that its answers come in; `nil` is the config's.
@@ -45,14 +47,23 @@ public struct Service: Sendable, Identifiable {
     /// Told after the config's and before the request's.
     public var accessories: [any Accessory] = []
 
+    /// Times and sizes; each `nil` is the config's.
     public var limits = Limits()
+
+    /// Which failures are tried again; `.inherited` is the config's.
     public var retryPolicy: RetryPolicy = .inherited
+
+    /// Which redirects are followed; `.inherited` is the config's.
     public var redirectPolicy: RedirectPolicy = .inherited
+
+    /// When a stored answer is used; `.inherited` is the config's.
     public var cachePolicy: CachePolicy = .inherited
 
     /// A service that takes everything from the config; what a request belongs to that names none.
     public static let `default` = Service(id: "default")
 
+    /// Declares a service; further properties can be set afterwards.
+    ///
     /// - Parameters:
     ///   - id: Its name in contexts and logs.
     ///   - baseURL: A literal, or `BaseURL(url)`; `nil` is the config's.

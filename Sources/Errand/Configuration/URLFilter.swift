@@ -4,6 +4,12 @@ public import Foundation
 ///
 /// The config's filters run in their order, then the service's; each sees what the one before made.
 public protocol URLFilter: Sendable {
+    /// Returns the URL to use instead, or the same.
+    ///
+    /// - Parameters:
+    ///   - url: The URL by now; absolute, without the request's parameters.
+    ///   - context: Which send it belongs to.
+    /// - Returns: An absolute http or https URL.
     /// - Throws: What reaches the caller unchanged; nothing is sent.
     func filter(_ url: URL, for context: RequestContext) throws -> URL
 }

@@ -1,4 +1,6 @@
-/// How long each stage of a send took. A stage that did not run has `nil` or zero.
+/// How long each stage of a send took.
+///
+/// A stage that did not run has `nil` or zero.
 public struct Metrics: Sendable, Hashable {
     /// One time on the wire.
     public struct Attempt: Sendable, Hashable {
@@ -9,6 +11,7 @@ public struct Metrics: Sendable, Hashable {
         /// The whole attempt, adapters included.
         public var total: Duration
 
+        /// Takes the times of an attempt; `nil` for what did not happen.
         public init(firstByte: Duration? = nil, transfer: Duration? = nil, total: Duration) {
             self.firstByte = firstByte
             self.transfer = transfer
@@ -39,5 +42,6 @@ public struct Metrics: Sendable, Hashable {
         case callerByNeed = "caller (the request, its Model or its Formatter is not Sendable)"
     }
 
+    /// Metrics of a send that has not begun: all zero.
     public init() {}
 }

@@ -41,6 +41,7 @@ public struct Authorization: Sendable, Hashable, CustomStringConvertible {
         return "\(scheme) \(credentials)"
     }
 
+    /// The scheme, and never the credentials.
     public var description: String {
         switch scheme {
         case .inherited: "inherited"

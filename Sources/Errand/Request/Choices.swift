@@ -1,5 +1,6 @@
 /// Who said what holds for a send.
 public enum Origin: String, Sendable, Hashable, Comparable {
+    /// Weakest first: a value of `request` wins over `service`, `config` and `library`.
     case library, config, service, request
 
     private var rank: Int {
@@ -11,6 +12,7 @@ public enum Origin: String, Sendable, Hashable, Comparable {
         }
     }
 
+    /// Whether the first is the weaker of two.
     public static func < (one: Origin, other: Origin) -> Bool { one.rank < other.rank }
 }
 

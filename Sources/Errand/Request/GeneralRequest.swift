@@ -3,35 +3,64 @@
 /// It has the defaults of ``Request``; each modifier returns a changed copy. Without ``expecting(_:at:)`` or
 /// ``formatted(by:)`` its model is the JSON that arrives.
 public struct GeneralRequest<Formatter: ResponseFormatter>: Request {
+    /// What the formatter makes.
     public typealias Model = Formatter.Output
 
+    /// As ``Request/path``.
     public var path: String
+    /// As ``Request/service``.
     public var service: Service = .default
+    /// As ``Request/usesCDN``.
     public var usesCDN = false
+    /// As ``Request/method``.
     public var method: HTTPMethod = .get
+    /// As ``Request/query``.
     public var query: Parameters = [:]
+    /// As ``Request/parameters``.
     public var parameters: Parameters = [:]
+    /// As ``Request/parameterEncoding``.
     public var parameterEncoding: ParameterEncoding = .automatic
+    /// As ``Request/body``.
     public var body: RequestBody = .automatic
+    /// As ``Request/headers``.
     public var headers: HTTPHeaders = [:]
+    /// As ``Request/authorization``.
     public var authorization: Authorization = .inherited
+    /// As ``Request/idempotencyKey``.
     public var idempotencyKey: IdempotencyKey = .absent
+    /// As ``Request/usesBaseHeaders``.
     public var usesBaseHeaders = true
+    /// As ``Request/usesBaseParameters``.
     public var usesBaseParameters = true
+    /// As ``Request/limits``.
     public var limits = Limits()
+    /// As ``Request/priority``.
     public var priority: Priority = .normal
+    /// As ``Request/allowsCellularAccess``.
     public var allowsCellularAccess = true
+    /// As ``Request/retryPolicy``.
     public var retryPolicy: RetryPolicy = .inherited
+    /// As ``Request/redirectPolicy``.
     public var redirectPolicy: RedirectPolicy = .inherited
+    /// As ``Request/cachePolicy``.
     public var cachePolicy: CachePolicy = .inherited
+    /// As ``Request/cacheIdentity``.
     public var cacheIdentity = CacheIdentity()
+    /// As ``Request/duplicatePolicy``.
     public var duplicatePolicy: DuplicatePolicy = .allow
+    /// As ``Request/acceptance``.
     public var acceptance = Acceptance()
+    /// As ``Request/filter``.
     public var filter = GeneralFilter.inherited
+    /// As ``Request/formatter``.
     public var formatter: Formatter
+    /// As ``Request/formattingContext``.
     public var formattingContext: FormattingContext = .background
+    /// As ``Request/accessories``.
     public var accessories: [any Accessory] = []
+    /// As ``Request/tag``.
     public var tag = ""
+    /// As ``Request/attributes``.
     public var attributes: [String: any Sendable] = [:]
 
     /// A request to a path, below the base URL or absolute, whose model a formatter makes.
@@ -49,34 +78,55 @@ extension GeneralRequest where Formatter == JSONValueFormatter {
 extension GeneralRequest: Sendable where Formatter: Sendable {}
 
 extension GeneralRequest {
+    /// Returns a copy that belongs to a service.
     public func service(_ service: Service) -> Self { changing { $0.service = service } }
+    /// Returns a copy whose path starts at the CDN's URL, or with `false` at the base URL.
     public func usingCDN(_ flag: Bool = true) -> Self { changing { $0.usesCDN = flag } }
+    /// Returns a copy with another method.
     public func method(_ method: HTTPMethod) -> Self { changing { $0.method = method } }
+    /// Returns a copy with these pairs in the query, in place of those that were there.
     public func query(_ query: Parameters) -> Self { changing { $0.query = query } }
+    /// Returns a copy with these parameters, in place of those that were there.
     public func parameters(_ parameters: Parameters) -> Self { changing { $0.parameters = parameters } }
+    /// Returns a copy whose parameters are written this way.
     public func parameterEncoding(_ encoding: ParameterEncoding) -> Self {
         changing { $0.parameterEncoding = encoding }
     }
+    /// Returns a copy with this body.
     public func body(_ body: RequestBody) -> Self { changing { $0.body = body } }
     /// Sets one field, and replaces what was set under its name.
     public func header(_ name: String, _ value: String) -> Self { changing { $0.headers[name] = value } }
+    /// Returns a copy with these fields, in place of those that were there.
     public func headers(_ headers: HTTPHeaders) -> Self { changing { $0.headers = headers } }
+    /// Returns a copy that shows these credentials, or `.anonymous` none.
     public func authorization(_ authorization: Authorization) -> Self { changing { $0.authorization = authorization } }
+    /// Returns a copy with an `Idempotency-Key` field.
     public func idempotencyKey(_ key: IdempotencyKey) -> Self { changing { $0.idempotencyKey = key } }
+    /// Returns a copy with these times and sizes; each `nil` inherits.
     public func limits(_ limits: Limits) -> Self { changing { $0.limits = limits } }
+    /// Returns a copy with another place among those that wait.
     public func priority(_ priority: Priority) -> Self { changing { $0.priority = priority } }
+    /// Returns a copy whose failures are tried again by this policy.
     public func retryPolicy(_ policy: RetryPolicy) -> Self { changing { $0.retryPolicy = policy } }
+    /// Returns a copy whose redirects are followed by this policy.
     public func redirectPolicy(_ policy: RedirectPolicy) -> Self { changing { $0.redirectPolicy = policy } }
+    /// Returns a copy that uses stored answers by this policy.
     public func cachePolicy(_ policy: CachePolicy) -> Self { changing { $0.cachePolicy = policy } }
+    /// Returns a copy with these further parts in its cache key.
     public func cacheIdentity(_ identity: CacheIdentity) -> Self { changing { $0.cacheIdentity = identity } }
+    /// Returns a copy that treats its equal in flight by this policy.
     public func duplicatePolicy(_ policy: DuplicatePolicy) -> Self { changing { $0.duplicatePolicy = policy } }
+    /// Returns a copy that accepts these answers.
     public func acceptance(_ acceptance: Acceptance) -> Self { changing { $0.acceptance = acceptance } }
     /// Opens the envelope with this filter, whatever service and config say.
     public func filter(_ filter: any ResponseFilter) -> Self { changing { $0.filter = .filter(filter) } }
+    /// Returns a copy that is prepared and formatted there, as far as its types allow.
     public func formattingContext(_ context: FormattingContext) -> Self { changing { $0.formattingContext = context } }
     /// Adds an accessory, inside those that are there.
     public func accessory(_ accessory: any Accessory) -> Self { changing { $0.accessories.append(accessory) } }
+    /// Returns a copy with a mark for scopes and accessories.
     public func tag(_ tag: String) -> Self { changing { $0.tag = tag } }
+    /// Returns a copy that carries a value to later stages, in ``RequestContext/attributes``.
     public func attribute(_ name: String, _ value: any Sendable) -> Self { changing { $0.attributes[name] = value } }
 
     /// Expects a model of this type, at a path of the payload.
@@ -133,9 +183,12 @@ extension GeneralRequest {
 
 /// The filter of a ``GeneralRequest``: the inherited one, or any.
 public enum GeneralFilter: ResponseFilter {
+    /// The filter of the service, else of the config.
     case inherited
+    /// This filter.
     case filter(any ResponseFilter)
 
+    /// Lets the chosen filter find the payload; throws what that throws.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         switch self {
         case .inherited: try InheritedFilter().filter(response, for: context)
@@ -143,6 +196,7 @@ public enum GeneralFilter: ResponseFilter {
         }
     }
 
+    /// What the chosen filter says.
     public func recovers(from failure: any Error, in response: RawResponse) -> Bool {
         switch self {
         case .inherited: false

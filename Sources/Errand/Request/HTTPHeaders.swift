@@ -10,15 +10,18 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         /// The value without surrounding white space.
         public var value: String
 
+        /// Takes a name and a value; both are checked when a request is built.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
 
+        /// Whether the names are the same but for ASCII case, and the values exactly.
         public static func == (one: Field, other: Field) -> Bool {
             one.value == other.value && one.name.isSameFieldName(as: other.name)
         }
 
+        /// Hashes the name in lower case, and the value.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(name.lowercased())
             hasher.combine(value)
@@ -101,8 +104,11 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         return merged
     }
 
+    /// The position of the first line: 0.
     public var startIndex: Int { 0 }
+    /// The position after the last line: the number of lines.
     public var endIndex: Int { fields.count }
+    /// The line at a position in 0..<`count`; any other traps.
     public subscript(position: Int) -> Field { fields[position] }
 }
 

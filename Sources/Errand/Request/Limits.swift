@@ -1,15 +1,22 @@
-/// How long and how large a send may become. Each `nil` inherits: request over service over config over library.
+/// How long and how large a send may become.
+///
+/// Each `nil` inherits: request over service over config over library.
 ///
 /// Spelling in a request: `var limits: Limits { Limits(timeout: .seconds(5), deadline: .seconds(30)) }`.
 public struct Limits: Sendable, Hashable {
-    /// The longest silence within one attempt: nothing sent, nothing received. The library's own: 60 seconds.
+    /// The longest silence within one attempt: nothing sent, nothing received.
+    ///
+    /// The library's own: 60 seconds. Today ``URLSessionTransport`` rounds it up to whole seconds, 1 at least.
     public var timeout: Duration?
 
     /// The time for the whole send, from its start to its model: waiting, attempts, pauses, body and formatting.
+    ///
     /// The library's own: none.
     public var deadline: Duration?
 
-    /// The most bytes a body held in memory may have, after content decoding. The library's own: 64 MiB.
+    /// The most bytes a body held in memory may have, after content decoding.
+    ///
+    /// The library's own: 64 MiB.
     public var maximumBodySize: Int?
 
     /// The most bytes the fields of a head may have, names and values together. The library's own: 256 KiB.

@@ -48,16 +48,26 @@ public struct ParameterEncoding: Sendable, Hashable {
     /// How a `Date` is written, in every format.
     public typealias Dates = JSONDateStrategy
 
+    /// The place and the format.
     public private(set) var format: Format
+    /// How arrays stand in a query or a form.
     public private(set) var arrays: Arrays = .brackets
+    /// How members of nested objects stand in a query or a form.
     public private(set) var nesting: Nesting = .brackets
+    /// How a Bool stands in a query or a form.
     public private(set) var booleans: Booleans = .words
+    /// How a `Date` is written, in every format.
     public private(set) var dates: Dates = .iso8601
 
+    /// The query for GET, HEAD and DELETE; a JSON body otherwise.
     public static let automatic = ParameterEncoding(format: .automatic)
+    /// The query of the URL, with any method.
     public static let query = ParameterEncoding(format: .query)
+    /// A body of `application/x-www-form-urlencoded`.
     public static let form = ParameterEncoding(format: .form)
+    /// A body of `application/json`.
     public static let json = ParameterEncoding(format: .json)
+    /// A body of `application/x-plist`, in XML; it cannot hold a null.
     public static let propertyList = ParameterEncoding(format: .propertyList)
 
     private init(format: Format) { self.format = format }

@@ -6,10 +6,13 @@ struct ParameterPlacement {
     let method: HTTPMethod
     let encoding: ParameterEncoding
 
+    /// Writes the parameters.
+    ///
     /// - Parameters:
     ///   - values: The parameters, base ones included.
     ///   - parts: The URL, whose query grows when they go there.
     /// - Returns: The body, and its `Content-Type` when it has one.
+    /// - Throws: ``NetworkError`` for what the format cannot hold; what a body's own encoding threw.
     func place(
         _ values: [(name: String, value: JSONValue)],
         in parts: inout URLParts

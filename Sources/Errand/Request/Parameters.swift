@@ -35,7 +35,9 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Takes the members that a value encodes itself to, in their order.
     ///
-    /// - Parameter dates: How a `Date` inside is written.
+    /// - Parameters:
+    ///   - value: What encodes itself as an object.
+    ///   - dates: How a `Date` inside is written.
     /// - Throws: What the value's `encode(to:)` throws, or ``NetworkError`` when it is not an object.
     public init(encoding value: some Encodable, dates: ParameterEncoding.Dates = .iso8601) throws {
         self.init()

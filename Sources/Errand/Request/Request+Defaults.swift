@@ -7,34 +7,63 @@ public import Foundation
 #endif
 
 extension Request {
+    /// The default: ``Service/default``.
     public var service: Service { .default }
+    /// The default: `false`.
     public var usesCDN: Bool { false }
+    /// The default: ``HTTPMethod/get``.
     public var method: HTTPMethod { .get }
+    /// The default: nothing.
     public var query: Parameters { Parameters() }
+    /// The default: nothing, for a request that is not `Encodable`.
     public var parameters: Parameters { Parameters() }
+    /// The default: ``ParameterEncoding/automatic``.
     public var parameterEncoding: ParameterEncoding { .automatic }
+    /// The default: ``RequestBody/automatic``.
     public var body: RequestBody { .automatic }
+    /// The default: none.
     public var headers: HTTPHeaders { HTTPHeaders() }
+    /// The default: ``Authorization/inherited``.
     public var authorization: Authorization { .inherited }
+    /// The default: ``IdempotencyKey/absent``.
     public var idempotencyKey: IdempotencyKey { .absent }
+    /// The default: `true`.
     public var usesBaseHeaders: Bool { true }
+    /// The default: `true`.
     public var usesBaseParameters: Bool { true }
+    /// The default: all inherited.
     public var limits: Limits { Limits() }
+    /// The default: ``Priority/normal``.
     public var priority: Priority { .normal }
+    /// The default: `true`.
     public var allowsCellularAccess: Bool { true }
+    /// The default: ``RetryPolicy/inherited``.
     public var retryPolicy: RetryPolicy { .inherited }
+    /// The default: ``RedirectPolicy/inherited``.
     public var redirectPolicy: RedirectPolicy { .inherited }
+    /// The default: ``CachePolicy/inherited``.
     public var cachePolicy: CachePolicy { .inherited }
+    /// The default: nothing beside method, URL, body and credentials.
     public var cacheIdentity: CacheIdentity { CacheIdentity() }
+    /// The default: ``DuplicatePolicy/allow``.
     public var duplicatePolicy: DuplicatePolicy { .allow }
+    /// The default: statuses 200 to 299, any content type.
     public var acceptance: Acceptance { Acceptance() }
+    /// The default: ``FormattingContext/background``.
     public var formattingContext: FormattingContext { .background }
+    /// The default: none.
     public var accessories: [any Accessory] { [] }
+    /// The default: empty.
     public var tag: String { "" }
+    /// The default: empty.
     public var attributes: [String: any Sendable] { [:] }
+    /// The default: nothing to object.
     public func check() throws {}
+    /// The default: every model is welcome.
     public func didProduce(_ model: Model, from response: RawResponse) throws {}
+    /// The default: `true`.
     public func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { true }
+    /// The default: `nil`, so the request is built.
     public func customURLRequest() throws -> URLRequest? { nil }
 }
 
@@ -46,13 +75,16 @@ extension Request where Self: Encodable {
 }
 
 extension Request where Filter == InheritedFilter {
+    /// The default: the filter of the service, else of the config.
     public var filter: InheritedFilter { InheritedFilter() }
 }
 
 extension Request where Model: Decodable, Formatter == DefaultFormatter<Model> {
+    /// The default: by the type of the model.
     public var formatter: DefaultFormatter<Model> { DefaultFormatter() }
 }
 
 extension Request where Model == Void, Formatter == DefaultFormatter<Void> {
+    /// The default: nothing is read.
     public var formatter: DefaultFormatter<Void> { DefaultFormatter() }
 }

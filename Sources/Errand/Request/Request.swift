@@ -8,7 +8,7 @@ public import Foundation
 ///
 /// Two things are for you to say, ``Model`` and ``path``; everything else has a default, given with each member
 /// together with the spelling that overrides it. A spelling that differs in type is a new property to Swift and changes
-/// nothing, so copy it; ``Agent/plan(for:)`` tells which values hold and where they come from.
+/// nothing, so copy it; `plan(for:)` of ``Agent`` tells which values hold and where they come from.
 ///
 /// A request need not be `Sendable`. One that is, with `Model` and `Formatter`, is prepared and formatted in the
 /// background; every other on the actor that sends it, so plain types of a module isolated to the main actor just work.

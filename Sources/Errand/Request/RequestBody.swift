@@ -21,7 +21,10 @@ public struct RequestBody: Sendable {
 
     /// These bytes.
     ///
-    /// - Parameter contentType: The `Content-Type`; one among the request's headers wins.
+    /// - Parameters:
+    ///   - data: The bytes; none means no body.
+    ///   - contentType: The `Content-Type`; one among the request's headers wins.
+    /// - Returns: The body.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(content: .data(.success(data), contentType: contentType))
     }

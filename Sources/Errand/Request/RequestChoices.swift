@@ -1,7 +1,11 @@
-/// The urgency of a request among those that wait for a slot. It changes the order of waiting, nothing on the wire.
+/// The urgency of a request among those that wait for a slot.
+///
+/// It changes the order of waiting, nothing on the wire. Still to come: today nothing waits.
 public enum Priority: Int, Sendable, Hashable, Comparable {
+    /// Least urgent first.
     case low, normal, high
 
+    /// Whether the first is the less urgent of two.
     public static func < (one: Priority, other: Priority) -> Bool { one.rawValue < other.rawValue }
 }
 
@@ -17,6 +21,8 @@ public enum FormattingContext: Sendable, Hashable {
 }
 
 /// What happens to a send whose equal is in flight already.
+///
+/// Still to come: today every policy is ``allow``.
 public enum DuplicatePolicy: Sendable, Hashable {
     /// Both run.
     case allow
@@ -48,6 +54,7 @@ public struct IdempotencyKey: Sendable, Hashable, ExpressibleByStringLiteral {
 
     /// A key of your own.
     public init(_ value: String) { source = .value(value) }
+    /// A key of your own, as a literal.
     public init(stringLiteral value: String) { source = .value(value) }
 
     private init(source: Source) { self.source = source }

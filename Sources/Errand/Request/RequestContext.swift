@@ -6,6 +6,7 @@ public struct RequestContext: Sendable, Identifiable {
     public let id: Int
     /// The name of the request's type, such as `GetUser`.
     public let typeName: String
+    /// The method of the request.
     public let method: HTTPMethod
     /// The URL by now; `nil` until it is formed.
     public internal(set) var url: URL?

@@ -30,6 +30,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// The entry of a name, such as `retryPolicy`, or `nil` when there is none.
     public subscript(name: String) -> Entry? { entries.first { $0.name == name } }
 
+    /// The plan as lines of text, with names of headers and parameters and none of their values.
     public var description: String {
         var lines = ["\(context.typeName): \(request.method) \(request.url.host() ?? "")\(request.url.path())"]
         let width = entries.map(\.name.count).max() ?? 0

@@ -1,5 +1,7 @@
 /// Which failures are tried again, how often, and after which pause.
 ///
+/// Still to come: retries. Today every send has one attempt.
+///
 /// Spelling in a request: `var retryPolicy: RetryPolicy { .never }`.
 public struct RetryPolicy: Sendable, Hashable {
     /// The most attempts of one send, the first included; `nil` inherits.

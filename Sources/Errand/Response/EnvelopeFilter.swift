@@ -19,6 +19,14 @@ public struct EnvelopeFilter: ResponseFilter {
     /// Codes whose error is marked ``ServiceError/isIgnorable``.
     public var ignorable: Set<ServiceCode>
 
+    /// Takes the names of the members, and the codes that mean something.
+    ///
+    /// - Parameters:
+    ///   - code: The name of the member that holds the code.
+    ///   - message: The name of the member that holds the service's words; `nil` when there is none.
+    ///   - data: The name of the member that holds the data.
+    ///   - success: The codes that mean success; `0` unless you say otherwise.
+    ///   - ignorable: Codes whose error is marked ``ServiceError/isIgnorable``.
     public init(
         code: String,
         message: String? = nil,
@@ -36,6 +44,13 @@ public struct EnvelopeFilter: ResponseFilter {
     /// It finds the members in the pass that validates the body.
     public var guardsItself: Bool { true }
 
+    /// Returns the data of an envelope whose code means success.
+    ///
+    /// - Parameters:
+    ///   - response: The answer; its `failure` is thrown when the envelope reports none of its own.
+    ///   - context: Which request it answers.
+    /// - Returns: The data, or `null` when the envelope has none.
+    /// - Throws: ``ServiceError`` for any other code, ``NetworkError`` for what is no envelope.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         let envelope: Envelope
         do {

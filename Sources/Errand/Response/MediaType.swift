@@ -30,7 +30,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// Whether a body of this type is JSON: `application/json`, `text/json` or any `+json`.
     public var isJSON: Bool { essence == "application/json" || essence.hasSuffix("+json") || essence == "text/json" }
 
-    /// The type, with its charset when it has one.
+    /// The type as it would stand in a `Content-Type` field.
     public var description: String { charset.map { "\(essence); charset=\($0)" } ?? essence }
 }
 

@@ -45,6 +45,7 @@ public struct Payload: Sendable {
     /// - Parameters:
     ///   - type: What to decode; an Optional takes `null`.
     ///   - path: The way from the payload to the value.
+    /// - Returns: The value.
     /// - Throws: ``NetworkError`` when the bytes are not JSON, the path leads nowhere or the value does not fit; what
     ///   the type's own `init(from:)` throws beside `DecodingError` is thrown unchanged.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {

@@ -2,8 +2,11 @@ public import Foundation
 
 /// A head and a body as received: what filters, errors and interceptors see.
 public struct RawResponse: Sendable {
+    /// The status code as received.
     public var statusCode: Int
+    /// The fields of the head; `Content-Length` and `Content-Encoding` are those before decoding.
     public var headers: HTTPHeaders
+    /// The bytes after content decoding; empty when there were none.
     public var body: Data
     /// Where the answer came from, after redirects.
     public var url: URL
@@ -14,13 +17,15 @@ public struct RawResponse: Sendable {
     /// When its bytes came.
     var timing: Metrics.Attempt?
 
-    /// Why ``Acceptance`` refuses this answer; `nil` when it accepts it. A filter that finds nothing better to say
-    /// throws it.
+    /// Why ``Acceptance`` refuses this answer; `nil` when it accepts it.
+    ///
+    /// A filter that finds nothing better to say throws it.
     public internal(set) var failure: (any Error)?
 
     /// Whether the JSON guard has read the body already.
     var isGuarded = false
 
+    /// An answer made by hand, for tests and for interceptors that answer by themselves.
     public init(statusCode: Int = 200, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
         self.statusCode = statusCode
         self.headers = headers

@@ -2,6 +2,7 @@ public import Foundation
 
 /// A model with the answer that it came from.
 public struct Response<Model> {
+    /// What the formatter made.
     public let model: Model
     /// The answer as received.
     public let raw: RawResponse
@@ -12,8 +13,11 @@ public struct Response<Model> {
     /// How long each stage took.
     public let metrics: Metrics
 
+    /// The status of the answer.
     public var statusCode: Int { raw.statusCode }
+    /// The fields of the answer's head.
     public var headers: HTTPHeaders { raw.headers }
+    /// The whole body, envelope included.
     public var body: Data { raw.body }
     /// Where the answer came from, after redirects.
     public var url: URL { raw.url }
@@ -26,6 +30,7 @@ public struct Response<Model> {
     /// - Parameters:
     ///   - type: What to decode.
     ///   - path: The way from the payload; from the whole body when it begins with `~`.
+    /// - Returns: The value.
     /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
         try payload.decode(type, at: path)
@@ -36,6 +41,7 @@ extension Response: Sendable where Model: Sendable {}
 
 /// Where an answer came from.
 public enum Source: Sendable {
+    /// The answer arrived in this send.
     case network
     /// A stored answer of this age.
     case cache(age: Duration)

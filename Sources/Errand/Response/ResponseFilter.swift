@@ -10,6 +10,7 @@ public protocol ResponseFilter: Sendable {
     /// - Parameters:
     ///   - response: The answer, accepted unless its `failure` is set.
     ///   - context: Which request it answers.
+    /// - Returns: The part of the body that becomes the model.
     /// - Throws: What reaches the caller unchanged.
     func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload
 
@@ -22,7 +23,7 @@ public protocol ResponseFilter: Sendable {
 }
 
 extension ResponseFilter {
-    /// A refused answer stays refused.
+    /// The default: `false`, a refused answer stays refused.
     public func recovers(from failure: any Error, in response: RawResponse) -> Bool { false }
 
     /// The JSON guard reads the body before the filter does.
@@ -33,12 +34,21 @@ extension ResponseFilter {
 ///
 /// Spelling in a request that wants no envelope opened: `var filter: PassthroughFilter { .passthrough }`.
 public struct PassthroughFilter: ResponseFilter {
+    /// Makes the filter; it has no settings.
     public init() {}
+    /// The filter, by the name that a request's ``Request/filter`` spells.
     public static let passthrough = PassthroughFilter()
 
     /// It decodes nothing.
     public var guardsItself: Bool { true }
 
+    /// Returns the whole body as the payload.
+    ///
+    /// - Parameters:
+    ///   - response: The answer.
+    ///   - context: Which request it answers.
+    /// - Returns: A payload of the whole body.
+    /// - Throws: The answer's ``RawResponse/failure`` when it was refused.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         if let failure = response.failure { throw failure }
         return Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
@@ -47,6 +57,7 @@ public struct PassthroughFilter: ResponseFilter {
 
 /// The filter of the service, else of the config, else none: what a request has that says nothing.
 public struct InheritedFilter: ResponseFilter {
+    /// Makes the filter; it has no settings.
     public init() {}
 
     /// Passes the body on; the agent puts the inherited filter in this one's place before it is asked.
@@ -59,8 +70,12 @@ public struct InheritedFilter: ResponseFilter {
 public struct ClosureFilter: ResponseFilter {
     private let body: @Sendable (RawResponse, RequestContext) throws -> Payload
 
+    /// Takes the closure, which is called in the background.
+    ///
+    /// It is called for refused answers too; unless it throws, their ``RawResponse/failure`` stays the outcome.
     public init(_ body: @escaping @Sendable (RawResponse, RequestContext) throws -> Payload) { self.body = body }
 
+    /// Calls the closure; throws what it throws.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         try body(response, context)
     }

@@ -2,11 +2,13 @@ public import Foundation
 
 /// Makes a model of a payload.
 public protocol ResponseFormatter<Output> {
+    /// What it makes.
     associatedtype Output
 
     /// Makes the model, where the request's ``FormattingContext`` says.
     ///
     /// - Parameter payload: What the filter found; it knows the answer's media type and charset.
+    /// - Returns: The model.
     /// - Throws: What reaches the caller unchanged.
     func format(_ payload: Payload) throws -> Output
 
@@ -16,6 +18,7 @@ public protocol ResponseFormatter<Output> {
 }
 
 extension ResponseFormatter {
+    /// The default: `false`, the payload may be anything.
     public var readsJSON: Bool { false }
 }
 
@@ -25,10 +28,17 @@ protocol SelfGuardingFormatter: ResponseFormatter {}
 /// What a request has that names no formatter: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
 /// other `Decodable`.
 public struct DefaultFormatter<Output>: SelfGuardingFormatter, Sendable {
+    /// Makes the formatter; it has no settings.
     public init() {}
 
+    /// Whether the model comes from JSON: not text, bytes or nothing.
     public var readsJSON: Bool { Output.self != String.self && Output.self != Data.self && Output.self != Void.self }
 
+    /// Makes the model by the rule for its type.
+    ///
+    /// - Parameter payload: What the filter found.
+    /// - Returns: The model.
+    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
     public func format(_ payload: Payload) throws -> Output {
         if Output.self == Void.self, let nothing = () as? Output { return nothing }
         if Output.self == Data.self, let bytes = Data(payload.data) as? Output { return bytes }
@@ -49,6 +59,8 @@ public struct JSONFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable 
     private let path: JSONPath
     private let decoder: (any DataDecoder)?
 
+    /// Takes a path and a decoder.
+    ///
     /// - Parameters:
     ///   - path: The way from the payload to the model.
     ///   - decoder: `nil` is that of the service, else of the config.
@@ -57,8 +69,14 @@ public struct JSONFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable 
         self.decoder = decoder
     }
 
+    /// `true`.
     public var readsJSON: Bool { true }
 
+    /// Decodes the value at the path.
+    ///
+    /// - Parameter payload: What the filter found.
+    /// - Returns: The model.
+    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
     public func format(_ payload: Payload) throws -> Output {
         var payload = payload
         if let decoder { payload.decoder = decoder }
@@ -70,28 +88,37 @@ public struct JSONFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable 
 public struct JSONValueFormatter: SelfGuardingFormatter, Sendable {
     private let path: JSONPath
 
+    /// Takes the way from the payload to the value; none takes the whole payload.
     public init(at path: JSONPath = .payload) { self.path = path }
 
+    /// `true`.
     public var readsJSON: Bool { true }
 
+    /// Reads the value at the path; throws ``NetworkError`` when the bytes are not JSON or the path leads nowhere.
     public func format(_ payload: Payload) throws -> JSONValue { try payload.decode(JSONValue.self, at: path) }
 }
 
 /// Text, by the charset of the answer.
 public struct StringFormatter: SelfGuardingFormatter, Sendable {
+    /// Makes the formatter; it has no settings.
     public init() {}
+    /// Reads the text; throws ``NetworkError`` when the charset is unknown or the bytes do not fit it.
     public func format(_ payload: Payload) throws -> String { try payload.text() }
 }
 
 /// The bytes.
 public struct DataFormatter: SelfGuardingFormatter, Sendable {
+    /// Makes the formatter; it has no settings.
     public init() {}
+    /// Copies the bytes out of the body.
     public func format(_ payload: Payload) throws -> Data { Data(payload.data) }
 }
 
 /// Nothing: the answer only has to be accepted.
 public struct VoidFormatter: SelfGuardingFormatter, Sendable {
+    /// Makes the formatter; it has no settings.
     public init() {}
+    /// Looks at nothing.
     public func format(_ payload: Payload) throws {}
 }
 
@@ -99,7 +126,9 @@ public struct VoidFormatter: SelfGuardingFormatter, Sendable {
 public struct ClosureFormatter<Output>: ResponseFormatter, Sendable {
     private let body: @Sendable (Payload) throws -> Output
 
+    /// Takes the closure; it is called where the request's ``FormattingContext`` says.
     public init(_ body: @escaping @Sendable (Payload) throws -> Output) { self.body = body }
 
+    /// Calls the closure; throws what it throws.
     public func format(_ payload: Payload) throws -> Output { try body(payload) }
 }

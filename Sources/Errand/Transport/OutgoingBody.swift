@@ -36,6 +36,9 @@ public protocol BodySource: Sendable {
     var byteCount: Int64? { get }
 
     /// Opens a new reader at the first byte.
+    ///
+    /// - Returns: A reader of its own; readers of one source may be in use at the same time.
+    /// - Throws: What fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func makeReader() throws -> any BodyReader
 }
 
@@ -46,6 +49,8 @@ public protocol BodySource: Sendable {
 public protocol BodyReader: AnyObject {
     /// Fills a buffer from its start.
     ///
+    /// - Parameter buffer: Where the bytes go; never empty.
     /// - Returns: How many bytes were written, 1 at least; 0 at the end.
+    /// - Throws: What fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }

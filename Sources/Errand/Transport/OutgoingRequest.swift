@@ -4,11 +4,16 @@ public import Foundation
 ///
 /// A type of its own, because a `URLRequest` drops bad header values without a word.
 public struct OutgoingRequest: Sendable {
+    /// The method; checked as an RFC 9110 token before it is sent.
     public var method: HTTPMethod
+    /// The final URL, absolute, http or https.
     public var url: URL
+    /// The fields, but for those that the transport sets itself.
     public var headers: HTTPHeaders
+    /// What follows the head; empty with GET, HEAD and TRACE.
     public var body: OutgoingBody
 
+    /// A request made by hand; it is checked when it is sent, not here.
     public init(method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: OutgoingBody = .empty) {
         self.method = method
         self.url = url

@@ -25,6 +25,7 @@ public struct ResponseBody: Sendable {
     /// Reads the rest into memory.
     ///
     /// - Parameter limit: The most bytes; one more ends the exchange.
+    /// - Returns: The bytes that were not read before.
     /// - Throws: ``NetworkError``, also for a body over the limit, or `CancellationError`.
     public func collect(upTo limit: Int) async throws -> Data {
         switch source {
@@ -55,7 +56,12 @@ public struct ResponseBody: Sendable {
 
 /// Chunks of a body, in order.
 public protocol ResponseChunks: Sendable {
-    /// The next bytes, or `nil` at the end; waits until there are some. One caller at a time.
+    /// Returns the next bytes, or `nil` at the end; waits until there are some.
+    ///
+    /// One caller at a time.
+    ///
+    /// - Returns: At least one byte, or `nil` at the end.
+    /// - Throws: ``NetworkError`` when the exchange broke, `CancellationError` when the reader was cancelled.
     func next() async throws -> Data?
 
     /// Ends the exchange; nobody wants the rest. Returns at once.

@@ -47,7 +47,11 @@ final class SessionExchange: Sendable {
         if isSettled { continuation.resume(throwing: CancellationError()) }
     }
 
-    /// - Parameter stop: Asks for the task's cancellation, from any thread, without blocking.
+    /// Takes the task that runs.
+    ///
+    /// - Parameters:
+    ///   - task: Just made, and not resumed yet.
+    ///   - stop: Asks for the task's cancellation, from any thread, without blocking.
     func began(_ task: URLSessionTask, stop: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.task = task
@@ -214,8 +218,10 @@ extension HTTPURLResponse {
 }
 
 extension HTTPHeaders {
-    /// The fields of an answer. URLSession keeps neither their order nor, where spellings differ only in case, their
-    /// unity: lines of one name are joined, and names sorted so that equal heads are equal lists.
+    /// The fields of an answer.
+    ///
+    /// URLSession keeps neither their order nor, where spellings differ only in case, their unity: lines of one name
+    /// are joined, and names sorted so that equal heads are equal lists.
     init(_ response: HTTPURLResponse) {
         var fields: [Field] = []
         let received = response.allHeaderFields

@@ -4,9 +4,17 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// What URLSession's errors mean. On Linux one code stands for a dozen failures that only libcurl's words tell apart.
+/// What URLSession's errors mean.
+///
+/// On Linux one code stands for a dozen failures that only libcurl's words tell apart.
 enum SessionFailure {
-    /// - Parameter hasHead: Whether a head arrived before the failure.
+    /// Returns what the caller of the transport gets for an error of the system.
+    ///
+    /// - Parameters:
+    ///   - error: What URLSession reported.
+    ///   - idleTimeout: The limit of the exchange, for the reason of a timeout.
+    ///   - hasHead: Whether a head arrived before the failure.
+    /// - Returns: ``NetworkError`` or `CancellationError`.
     static func classify(_ error: any Error, idleTimeout: Duration, hasHead: Bool) -> any Error {
         guard let error = error as? URLError else {
             return NetworkError(.other("the system failed: \(type(of: error))"), underlying: error)

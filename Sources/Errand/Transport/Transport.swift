@@ -10,6 +10,7 @@ public protocol Transport: Sendable {
     /// - Parameters:
     ///   - request: Already validated; a body is opened anew by each call.
     ///   - options: The limits of this exchange.
+    /// - Returns: The final head, never an interim one, and the body.
     /// - Throws: ``NetworkError`` or `CancellationError`.
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
 }
@@ -19,8 +20,10 @@ public struct TransportOptions: Sendable, Hashable {
     /// The longest silence, nothing sent and nothing received, before the exchange fails as timed out.
     public var idleTimeout: Duration
 
-    /// How many bytes of the body a transport may gather before it hands up the head; a body up to this size comes
-    /// whole with its head, which spares a change of thread for each chunk. 0 hands up the head as soon as it is final.
+    /// How many bytes of the body a transport may gather before it hands up the head.
+    ///
+    /// A body up to this size comes whole with its head, which spares a change of thread for each chunk. 0 hands up the
+    /// head as soon as it is final.
     public var readAhead: Int
 
     /// The most decoded bytes of a body; one more fails the exchange with ``NetworkError/Reason/bodyTooLarge(limit:)``.
@@ -54,12 +57,16 @@ public struct TransportOptions: Sendable, Hashable {
 
 /// The answer to one exchange.
 public struct TransportResponse: Sendable {
+    /// The status of the final head.
     public var statusCode: Int
     /// The fields of the final head; lines of one name may be joined by `", "`.
     public var headers: HTTPHeaders
+    /// The bytes that follow it, after content decoding.
     public var body: ResponseBody
+    /// When things happened, as far as the head: a body still on its way has not finished.
     public var timings: TransportTimings
 
+    /// An answer made by hand, for transports of your own and for tests.
     public init(
         statusCode: Int,
         headers: HTTPHeaders = [:],
@@ -82,6 +89,7 @@ public struct TransportTimings: Sendable, Hashable {
     /// The last byte of the body arrived.
     public var finished: ContinuousClock.Instant?
 
+    /// Takes the moments that the transport can tell.
     public init(
         started: ContinuousClock.Instant? = nil,
         headReceived: ContinuousClock.Instant? = nil,

@@ -13,6 +13,8 @@ public final class URLSessionTransport: Transport {
     private let delegate = SessionDelegate()
     private let control = DispatchQueue(label: "errand.transport.control", qos: .userInitiated)
 
+    /// Opens a session, which lives as long as the transport.
+    ///
     /// - Parameter maximumConnectionsPerHost: How many connections to one host may be open at once, 1 at least. What
     ///   comes on top waits inside the system, its idle timeout running.
     public init(maximumConnectionsPerHost: Int = 8) {
@@ -29,6 +31,13 @@ public final class URLSessionTransport: Transport {
 
     deinit { session.finishTasksAndInvalidate() }
 
+    /// Sends a request over the session.
+    ///
+    /// - Parameters:
+    ///   - request: Already validated.
+    ///   - options: The limits; an idle timeout is rounded up to whole seconds, 1 at least.
+    /// - Returns: The final head, with a body that is whole or still on its way.
+    /// - Throws: ``NetworkError``, or `CancellationError` when the task was cancelled.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
         let exchange = SessionExchange(request: request, options: options)
         return try await withTaskCancellationHandler {
@@ -68,8 +77,10 @@ public final class URLSessionTransport: Transport {
     }
 }
 
-/// Runs URLSession's callbacks where they arise, in order, instead of queueing them: that keeps a slow reader's body in
-/// the socket and not in memory. `addOperation` with a closure is all that URLSession calls.
+/// Runs URLSession's callbacks where they arise, in order, instead of queueing them.
+///
+/// That keeps a slow reader's body in the socket and not in memory. `addOperation` with a closure is all that
+/// URLSession calls.
 ///
 /// Unchecked: it has no state.
 private final class InlineQueue: OperationQueue, @unchecked Sendable {

@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+/// Runs the examples as a user does: as programs of their own, which end with status 0 when all held.
+@Suite struct ExampleTests {
+    @Test(.timeLimit(.minutes(2)), arguments: ["Tour", "ReadmeSnippets"])
+    func exampleEndsWithoutFailure(name: String) async throws {
+        let program = try #require(Self.program(name), "\(name) is not built; `swift build` builds it")
+        let outcome = try await Self.run(program)
+        #expect(outcome.status == 0, "\(outcome.output)")
+    }
+
+    /// The built program of an example, which lies beside the test bundle, or `nil` when it is not there.
+    private static func program(_ name: String) -> URL? {
+        let bundles = Bundle.allBundles.map(\.bundleURL).filter { $0.pathExtension == "xctest" }
+        let places = bundles + [Bundle.main.executableURL, URL(filePath: CommandLine.arguments[0])].compactMap(\.self)
+        return places.map { $0.deletingLastPathComponent().appending(path: name) }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }
+
+    private static func run(_ program: URL) async throws -> (status: Int32, output: String) {
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-example-\(UUID().uuidString)")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }  // what is left over is only a temporary file
+        let output = try FileHandle(forWritingTo: file)
+        let process = Process()
+        process.executableURL = program
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+        process.standardOutput = output
+        process.standardError = output
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
+        try output.close()
+        return (process.terminationStatus, try String(contentsOf: file, encoding: .utf8))
+    }
+}
