@@ -50,8 +50,9 @@ enum Steps {
         Step("A config is a value: replaced while a send runs, it changes only later sends") { tour in
             let agent = Agent(config: NetworkConfig(baseURL: tour.server.baseURL))
             agent.config.headers["X-Version"] = "1"
+            let before = tour.server.requestCount
             async let early = agent.send(GeneralRequest("/echo").expecting(String.self, at: #"headers.x-version"#))
-            await tour.server.waitForRequests(tour.server.requestCount + 1)
+            await tour.server.waitForRequests(before + 1)
             agent.config.headers["X-Version"] = "2"
             let late = try await agent.send(GeneralRequest("/echo").expecting(String.self, at: #"headers.x-version"#))
             let first = try await early
@@ -91,8 +92,9 @@ enum Steps {
         },
         Step("Cancelling ends a send at once, with CancellationError") { tour in
             let began = ContinuousClock.now
+            let before = tour.server.requestCount
             let send = Task { try await tour.agent.send(GeneralRequest("/slow")) }
-            await tour.server.waitForRequests(tour.server.requestCount + 1)
+            await tour.server.waitForRequests(before + 1)
             send.cancel()
             guard case .failure(let error) = await send.result else { throw DidNotHold(description: "it had a value") }
             let time = ContinuousClock.now - began
@@ -100,11 +102,12 @@ enum Steps {
             return "\(error) after \(time.formatted(.units(allowed: [.milliseconds])))"
         },
         Step("A scope that goes away ends its sends in silence") { tour in
+            let before = tour.server.requestCount
             var scope = RequestScope() as RequestScope?
             let handle = tour.agent.start(GeneralRequest("/slow"), in: scope, on: .global()) { _ in
                 print("      this line must never be seen")
             }
-            await tour.server.waitForRequests(tour.server.requestCount + 1)
+            await tour.server.waitForRequests(before + 1)
             scope = nil
             while !handle.isFinished { await Task.yield() }
             return "the handle is finished, nobody was called"

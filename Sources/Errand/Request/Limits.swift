@@ -6,7 +6,7 @@
 public struct Limits: Sendable, Hashable {
     /// The longest silence within one attempt: nothing sent, nothing received.
     ///
-    /// The library's own: 60 seconds. Today ``URLSessionTransport`` rounds it up to whole seconds, 1 at least.
+    /// The library's own: 60 seconds.
     public var timeout: Duration?
 
     /// The time for the whole send, from its start to its model: waiting, attempts, pauses, body and formatting.
@@ -19,17 +19,22 @@ public struct Limits: Sendable, Hashable {
     /// The library's own: 64 MiB.
     public var maximumBodySize: Int?
 
-    /// The most bytes the fields of a head may have, names and values together. The library's own: 256 KiB.
+    /// The most bytes the fields of a head may have, names and values together.
+    ///
+    /// The library's own: 256 KiB.
     public var maximumHeadSize: Int?
 
-    /// How many times larger than its `Content-Length` a body may become by content decoding, once it has passed
-    /// 1 MiB. The library's own: 200.
+    /// How many times larger than its `Content-Length` a body may become by content decoding.
+    ///
+    /// Looked at once it has passed 1 MiB. The library's own: 200.
     public var maximumExpansion: Int?
 
-    /// The time that must lie between two sends of the same identity; the first wins. The library's own: none.
+    /// The time that must lie between two sends of the same identity; the first wins.
+    ///
+    /// The library's own: none. Still to come: today nothing is held back.
     public var minimumInterval: Duration?
 
-    /// Limits; each one that is left out inherits.
+    /// Takes limits; each one that is left out inherits.
     public init(
         timeout: Duration? = nil,
         deadline: Duration? = nil,
