@@ -3,22 +3,15 @@ import Testing
 @testable import Errand
 
 @Suite struct LimitsTests {
-    private let full = Limits(
-        timeout: .seconds(1),
-        deadline: .seconds(2),
-        maximumBodySize: 3,
-        minimumInterval: .seconds(4)
-    )
-
-    @Test func gapsAreFilledFromOthers() {
-        #expect(Limits().inheriting(full) == full)
-        #expect(full.inheriting(Limits(timeout: .zero, deadline: .zero, maximumBodySize: 0)) == full)
-        #expect(Limits(deadline: .seconds(9)).inheriting(full).deadline == .seconds(9))
-        #expect(Limits(deadline: .seconds(9)).inheriting(full).timeout == .seconds(1))
-    }
-
-    @Test func theLibraryLimitsSilenceAndSizeOnly() {
-        #expect(Limits.library == Limits(timeout: .seconds(60), maximumBodySize: 64 << 20))
+    @Test func theLibraryLimitsSilenceAndSizesOnly() {
+        let library = Limits.library
+        #expect(library.timeout == .seconds(60))
+        #expect(library.maximumBodySize == 64 << 20)
+        #expect(library.maximumHeadSize == 256 << 10)
+        #expect(library.maximumExpansion == 200)
+        #expect(library.deadline == nil)
+        #expect(library.minimumInterval == nil)
+        #expect(Limits() != library)
     }
 
     @Test func policiesTakeAtLeastWhatMakesSense() {

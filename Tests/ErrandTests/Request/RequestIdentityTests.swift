@@ -15,7 +15,8 @@ import Testing
 
     private func digest(_ request: some Request, scope: String? = nil) throws -> String {
         let config = NetworkConfig.test { $0.adapters = [Scoped(scope: scope)] }
-        return RequestIdentity(try Send(request, id: 1, config: config).prepare(request)).digest
+        var send = Send(request, id: 1, config: config, timeline: Timeline(ContinuousClock()))
+        return RequestIdentity(try send.prepare(request)).digest
     }
 
     private let request = GeneralRequest("/x").method(.post).parameters(["a": 1])
