@@ -30,6 +30,8 @@ extension Agent {
         _ context: RequestContext
     ) async throws -> RawResponse {
         guard let first = interceptors.first else {
+            var outgoing = outgoing
+            if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()
             return try await follow(outgoing, of: prepared)
         }

@@ -14,6 +14,8 @@ struct Sends: Sendable {
         _ prepared: PreparedRequest,
         _ work: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
+        // The task below may reach the wire before the handler below can cancel it.
+        try Task.checkCancellation()
         let (context, deadline) = (prepared.context, prepared.deadline)
         let task = Task.starting { try await prepared.intercepted(work) }
         running.withLock { $0[context.id] = Running(context: context, task: task) }

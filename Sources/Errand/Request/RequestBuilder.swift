@@ -53,7 +53,7 @@ struct RequestBuilder {
     ) -> JSONGuard.Strictness {
         guard filter is PassthroughFilter else { return filter.guardsItself ? .nothing : .traps }
         if formatter.readsJSON { return .everything }
-        return formatter is any SelfGuardingFormatter ? .nothing : .traps
+        return formatter.guardsItself ? .nothing : .traps
     }
 
     private func build<R: Request>(

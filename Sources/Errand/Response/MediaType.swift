@@ -24,7 +24,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         var value = parameter[parameter.index(after: equals)...].trimmingHTTPSpace()
         if value.first == quote { value = value.dropFirst() }
         if value.last == quote { value = value.dropLast() }
-        return value.lowercasedText
+        return value.isEmpty ? nil : value.lowercasedText
     }
 
     /// Whether a body of this type is JSON: `application/json`, `text/json` or any `+json`.

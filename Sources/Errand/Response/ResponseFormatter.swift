@@ -15,24 +15,31 @@ public protocol ResponseFormatter<Output> {
     /// Whether the payload must be JSON, so that a body that is not fails before anything is stored; `false` unless
     /// you say otherwise.
     var readsJSON: Bool { get }
+
+    /// Whether the formatter decodes nothing that is not guarded yet; `false` unless you say otherwise, and then the
+    /// JSON guard looks at the body before the formatter does.
+    var guardsItself: Bool { get }
 }
 
 extension ResponseFormatter {
     /// The default: `false`, the payload may be anything.
     public var readsJSON: Bool { false }
-}
 
-/// A formatter of the library's own: where it reads no JSON, it decodes nothing.
-protocol SelfGuardingFormatter: ResponseFormatter {}
+    /// The JSON guard looks at the body before the formatter does.
+    public var guardsItself: Bool { false }
+}
 
 /// What a request has that names no formatter: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
 /// other `Decodable`.
-public struct DefaultFormatter<Output>: SelfGuardingFormatter, Sendable {
+public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
     /// Makes the formatter; it has no settings.
     public init() {}
 
     /// Whether the model comes from JSON: not text, bytes or nothing.
     public var readsJSON: Bool { Output.self != String.self && Output.self != Data.self && Output.self != Void.self }
+
+    /// It decodes only what the payload guards.
+    public var guardsItself: Bool { true }
 
     /// Makes the model by the rule for its type.
     ///
@@ -55,7 +62,7 @@ public struct DefaultFormatter<Output>: SelfGuardingFormatter, Sendable {
 /// JSON, at a path or as a whole, through a decoder.
 ///
 /// Spelling in a request: `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
-public struct JSONFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable {
+public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
     private let path: JSONPath
     private let decoder: (any DataDecoder)?
 
@@ -72,6 +79,9 @@ public struct JSONFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable 
     /// `true`.
     public var readsJSON: Bool { true }
 
+    /// It decodes only what the payload guards.
+    public var guardsItself: Bool { true }
+
     /// Decodes the value at the path.
     ///
     /// - Parameter payload: What the filter found.
@@ -85,7 +95,7 @@ public struct JSONFormatter<Output: Decodable>: SelfGuardingFormatter, Sendable 
 }
 
 /// Any JSON, as it stands.
-public struct JSONValueFormatter: SelfGuardingFormatter, Sendable {
+public struct JSONValueFormatter: ResponseFormatter, Sendable {
     private let path: JSONPath
 
     /// Takes the way from the payload to the value; none takes the whole payload.
@@ -94,30 +104,45 @@ public struct JSONValueFormatter: SelfGuardingFormatter, Sendable {
     /// `true`.
     public var readsJSON: Bool { true }
 
+    /// It decodes only what the payload guards.
+    public var guardsItself: Bool { true }
+
     /// Reads the value at the path; throws ``NetworkError`` when the bytes are not JSON or the path leads nowhere.
     public func format(_ payload: Payload) throws -> JSONValue { try payload.decode(JSONValue.self, at: path) }
 }
 
 /// Text, by the charset of the answer.
-public struct StringFormatter: SelfGuardingFormatter, Sendable {
+public struct StringFormatter: ResponseFormatter, Sendable {
     /// Makes the formatter; it has no settings.
     public init() {}
+
+    /// It decodes only what the payload guards.
+    public var guardsItself: Bool { true }
+
     /// Reads the text; throws ``NetworkError`` when the charset is unknown or the bytes do not fit it.
     public func format(_ payload: Payload) throws -> String { try payload.text() }
 }
 
 /// The bytes.
-public struct DataFormatter: SelfGuardingFormatter, Sendable {
+public struct DataFormatter: ResponseFormatter, Sendable {
     /// Makes the formatter; it has no settings.
     public init() {}
+
+    /// It decodes only what the payload guards.
+    public var guardsItself: Bool { true }
+
     /// Copies the bytes out of the body.
     public func format(_ payload: Payload) throws -> Data { Data(payload.data) }
 }
 
 /// Nothing: the answer only has to be accepted.
-public struct VoidFormatter: SelfGuardingFormatter, Sendable {
+public struct VoidFormatter: ResponseFormatter, Sendable {
     /// Makes the formatter; it has no settings.
     public init() {}
+
+    /// It decodes only what the payload guards.
+    public var guardsItself: Bool { true }
+
     /// Looks at nothing.
     public func format(_ payload: Payload) throws {}
 }

@@ -11,6 +11,7 @@ import Testing
         #expect(library.maximumExpansion == 200)
         #expect(library.deadline == nil)
         #expect(library.minimumInterval == nil)
+        #expect(Limits() != library)
     }
 
     @Test func policiesTakeAtLeastWhatMakesSense() {

@@ -30,6 +30,37 @@ import FoundationNetworking
         #expect(seen.all == [TransportOptions(idleTimeout: .seconds(5))])
     }
 
+    struct WithDeadline: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "/x" }
+        var limits: Limits { Limits(deadline: .seconds(30)) }
+    }
+
+    @Test func theDeadlineEndsTheSend() async throws {
+        let clock = ManualClock()
+        let transport = Rig.silent().transport
+        let agent = Agent(config: .test, transport: transport, clock: clock)
+        let task = Task { try await agent.send(WithDeadline()) }
+        await transport.waitForRequests()
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(30))
+        await expect(throwing: .deadlineExceeded(.seconds(30))) { _ = try await task.value }
+    }
+
+    struct WithRedirectPolicy: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "/old" }
+        var redirectPolicy: RedirectPolicy { .refuse }
+    }
+
+    @Test func redirectPolicySaysWhichAreFollowed() async throws {
+        let rig = Rig { $0.url.path() == "/old" ? .status(302, headers: ["Location": "/new"]) : .json("1") }
+        await expect(throwing: .status(302)) { _ = try await rig.agent.send(WithRedirectPolicy()) }
+        #expect(rig.transport.requestCount == 1)
+        #expect(try await rig.agent.send(GeneralRequest("/old")) == 1)
+        #expect(rig.transport.requests.map { $0.url.path() } == ["/old", "/old", "/new"])
+    }
+
     /// Stages that are still to come: seen in the plan for now.
     struct WithPolicies: Request, Sendable {
         typealias Model = JSONValue
@@ -38,7 +69,6 @@ import FoundationNetworking
         var priority: Priority { .high }
         var allowsCellularAccess: Bool { false }
         var retryPolicy: RetryPolicy { .never }
-        var redirectPolicy: RedirectPolicy { .refuse }
         var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }
         var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }
         var duplicatePolicy: DuplicatePolicy { .share }
@@ -47,7 +77,6 @@ import FoundationNetworking
 
     @Test(arguments: [
         ("priority", "\(Priority.high)"), ("allowsCellularAccess", "false"), ("retryPolicy", "\(RetryPolicy.never)"),
-        ("redirectPolicy", "\(RedirectPolicy.refuse)"),
         ("cachePolicy", "\(CachePolicy.cacheElseNetwork(maxAge: .seconds(60)))"),
         ("cacheIdentity", "\(CacheIdentity(variant: "u7"))"), ("duplicatePolicy", "\(DuplicatePolicy.share)"),
     ])

@@ -1,0 +1,33 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What an interceptor hands on is checked like what an adapter makes.
+@Suite struct InterceptorInputTests {
+    struct Changing: Interceptor {
+        let change: @Sendable (inout OutgoingRequest) throws -> Void
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+        ) async throws -> RawResponse {
+            var request = request
+            try change(&request)
+            return try await next(request)
+        }
+    }
+
+    @Test(arguments: RequestAdapterTests.breaks)
+    func whatBreaksTheRequestIsCaught(it: RequestAdapterTests.Break) async {
+        let rig = Rig(config: .test { $0.interceptors = [Changing(change: it.change)] })
+        await expect(throwing: it.reason) { _ = try await rig.agent.send(GeneralRequest("/x")) }
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test func userInformationIsStripped() async throws {
+        let url = try #require(URL(string: "HTTP://u:secret@other.example"))
+        let rig = Rig(config: .test { $0.interceptors = [Changing { $0.url = url }] })
+        #expect(try await rig.wire(GeneralRequest("/x")).url.absoluteString == "http://other.example/")
+    }
+}
