@@ -31,9 +31,17 @@ enum Steps {
         },
         Step("The centralized style: verbs") { tour in
             let user: User = try await tour.agent.get("/users/5", parameters: ["verbose": true, "q": nil as String?])
-            let target = try await tour.agent.delete("/echo/9", parameters: ["force": true], as: String.self, at: "target")
+            let target = try await tour.agent.delete(
+                "/echo/9",
+                parameters: ["force": true],
+                as: String.self,
+                at: "target"
+            )
             let total = try await tour.agent.head("/echo").headers["X-Total"]
-            try hold(user.id == 5 && target == "/echo/9?force=true" && total == "42", "\(user) \(target) \(total ?? "-")")
+            try hold(
+                user.id == 5 && target == "/echo/9?force=true" && total == "42",
+                "\(user) \(target) \(total ?? "-")"
+            )
             return "get → \(user.name), delete → \(target), head → X-Total \(total ?? "")"
         },
     ]

@@ -49,8 +49,14 @@ enum Arguments {
             )
         case "--growth": self = .growth(count: try number(1), url: try url(2))
         default:
-            if words.contains("--help") { self = .help; return }
-            if words.contains("--list") { self = .list; return }
+            if words.contains("--help") {
+                self = .help
+                return
+            }
+            if words.contains("--list") {
+                self = .list
+                return
+            }
             let suites = try words.filter { $0 != "--json" }.map { name in
                 guard let suite = Suite.all.first(where: { $0.name == name }) else {
                     let known = Suite.all.map(\.name).joined(separator: ", ")

@@ -18,7 +18,12 @@ struct TransportTests {
         body: OutgoingBody = .empty,
         options: TransportOptions = TransportOptions()
     ) async throws -> TransportResponse {
-        let request = OutgoingRequest(method: method, url: server.baseURL.appending(path: path), headers: headers, body: body)
+        let request = OutgoingRequest(
+            method: method,
+            url: server.baseURL.appending(path: path),
+            headers: headers,
+            body: body
+        )
         return try await transport.send(request, options: options)
     }
 
@@ -68,7 +73,11 @@ struct TransportTests {
     func aSourceThatFailsEndsTheExchange() async throws {
         server.on(.put, "/x", .status(204))
         let error = await #expect(throws: NetworkError.self) {
-            _ = try await send(.put, "/x", body: .source(PatternSource(count: 500_000, statesCount: true, failsAt: 100_000)))
+            _ = try await send(
+                .put,
+                "/x",
+                body: .source(PatternSource(count: 500_000, statesCount: true, failsAt: 100_000))
+            )
         }
         #expect(error?.reason == .bodyUnreadable)
     }

@@ -44,7 +44,9 @@ public struct Secrets: Sendable, Hashable {
     /// A URL as it may be told: without user information, secret values of its query masked.
     public func telling(_ url: URL) -> String {
         let text = url.absoluteString
-        guard let parts = try? URLParts(absolute: text) else { return url.scheme.map { "\($0):\(Self.mask)" } ?? Self.mask }
+        guard let parts = try? URLParts(absolute: text) else {
+            return url.scheme.map { "\($0):\(Self.mask)" } ?? Self.mask
+        }
         guard let query = parts.query else { return parts.text }
         return parts.origin + parts.path + "?" + telling(pairs: query)
     }
@@ -69,7 +71,10 @@ public struct Secrets: Sendable, Hashable {
             .object(
                 JSONObject(
                     members.map { member in
-                        (member.name, isSecret(member.name, among: jsonKeys) ? .string(Self.mask) : telling(member.value))
+                        (
+                            member.name,
+                            isSecret(member.name, among: jsonKeys) ? .string(Self.mask) : telling(member.value)
+                        )
                     }
                 )
             )

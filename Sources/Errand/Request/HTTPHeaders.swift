@@ -122,10 +122,16 @@ extension HTTPHeaders: CustomStringConvertible {
 extension String {
     /// Whether two field names mean the same field: equal but for ASCII case.
     func isSameFieldName(as other: String) -> Bool {
-        let one = utf8
-        let two = other.utf8
+        let (one, two) = (utf8, other.utf8)
         guard one.count == two.count else { return false }
-        return zip(one, two).allSatisfy { $0 == $1 || ($0 ^ $1 == 0x20 && ($0 | 0x20).isASCIILowercase) }
+        var (place, otherPlace) = (one.startIndex, two.startIndex)
+        while place != one.endIndex {
+            let (byte, otherByte) = (one[place], two[otherPlace])
+            guard byte == otherByte || (byte ^ otherByte == 0x20 && (byte | 0x20).isASCIILowercase) else { return false }
+            one.formIndex(after: &place)
+            two.formIndex(after: &otherPlace)
+        }
+        return true
     }
 }
 

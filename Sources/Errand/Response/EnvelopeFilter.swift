@@ -69,7 +69,12 @@ public struct EnvelopeFilter: ResponseFilter {
         }
         if let failure = response.failure { throw failure }
         return envelope.payload
-            ?? Payload(Data("null".utf8), root: response.body, contentType: response.headers["Content-Type"], isGuarded: true)
+            ?? Payload(
+                Data("null".utf8),
+                root: response.body,
+                contentType: response.headers["Content-Type"],
+                isGuarded: true
+            )
     }
 
     private struct Envelope {

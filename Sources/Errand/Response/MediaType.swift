@@ -10,7 +10,9 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         let parts = fieldValue.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         guard let first = parts.first else { return nil }
         let names = first.trimmingHTTPSpace().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard names.count == 2, names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isTokenCharacter) }) else { return nil }
+        guard names.count == 2, names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isTokenCharacter) }) else {
+            return nil
+        }
         essence = first.trimmingHTTPSpace().lowercasedText
         charset = parts.dropFirst().lazy.compactMap(Self.charset).first
     }

@@ -150,12 +150,12 @@ final class SessionExchange: Sendable {
 
     func wasChallenged() { state.withLock { $0.isChallenged = true } }
 
-    func complete(error: (any Error)?, lastResponse: URLResponse?) {
+    func complete(error: (any Error)?, lastResponse: () -> URLResponse?) {
         let (stream, failure, ready) = state.withLock { state -> (SpillingChunks?, (any Error)?, Ready?) in
             defer { (state.task, state.stop) = (nil, nil) }
             state.times.finished = .now
-            // Some redirects without a usable Location are reported only here.
-            state.head = state.head ?? lastResponse as? HTTPURLResponse
+            // Some redirects without a usable Location are reported only here; it costs, so only then is it asked for.
+            state.head = state.head ?? lastResponse() as? HTTPURLResponse
             let failure = self.failure(of: error, state)
             if let stream = state.stream { return (stream, failure, nil) }
             guard !state.isSettled else { return (nil, nil, nil) }

@@ -8,7 +8,9 @@ struct InstructionCounter {
     init?() {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         let files = folders.map { URL(fileURLWithPath: String($0)).appending(path: "valgrind") }
-        guard let file = files.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else { return nil }
+        guard let file = files.first(where: { FileManager.default.isExecutableFile(atPath: $0.path) }) else {
+            return nil
+        }
         valgrind = file
     }
 
@@ -21,7 +23,8 @@ struct InstructionCounter {
 
     private func total(_ client: Client, _ count: Int, _ concurrency: Int, _ url: URL) throws -> Double {
         let arguments = [
-            "--tool=callgrind", "--callgrind-out-file=/dev/null", ChildProcess.executable.path, "--measure", client.name,
+            "--tool=callgrind", "--callgrind-out-file=/dev/null", ChildProcess.executable.path, "--measure",
+            client.name,
             String(count), String(concurrency), url.absoluteString,
         ]
         let output = try ChildProcess.output(of: valgrind, arguments).err

@@ -53,7 +53,9 @@ private final class LeanDelegate: NSObject, URLSessionDataDelegate, @unchecked S
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let (continuation, data) = lock.withLock({ waiting.removeValue(forKey: task.taskIdentifier) }) else { return }
+        guard let (continuation, data) = lock.withLock({ waiting.removeValue(forKey: task.taskIdentifier) }) else {
+            return
+        }
         if let error {
             continuation.resume(throwing: error)
         } else if let response = task.response as? HTTPURLResponse {
