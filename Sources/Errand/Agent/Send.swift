@@ -49,7 +49,7 @@ struct Send: Sendable {
         do {
             model = try request.formatter.format(answer.payload)
         } catch let error as NetworkError {
-            throw error.answered(by: answer.response)
+            throw error.answered(by: answer.response).tried(answer.metrics.attempts.count)
         }
         try checkTime(of: prepared)
         let ended = timeline.now()
