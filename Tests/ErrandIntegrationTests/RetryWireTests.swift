@@ -47,6 +47,26 @@ struct RetryWireTests {
         #expect(Set(server.requests.map { $0.headers["Idempotency-Key"] }).count == 1)
     }
 
+    @Test(arguments: [true, false])
+    func aBodyThatCanBeReadOnceIsSentOnceWhateverTheMethod(_ isReplayable: Bool) async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.enqueue(.text("warm"), .text("x").faulted(.resetBeforeHead), .status(204))
+        let transport = URLSessionTransport(maximumConnectionsPerHost: 1)
+        _ = try await transport.send(OutgoingRequest(url: server.baseURL), options: TransportOptions())
+        let body = OutgoingBody.source(FiveBytes(isReplayable: isReplayable))
+        let put = OutgoingRequest(method: .put, url: server.baseURL, body: body)
+        if isReplayable {
+            #expect(try await transport.send(put, options: TransportOptions()).statusCode == 204)
+        } else {
+            let error = await #expect(throws: NetworkError.self) {
+                try await transport.send(put, options: TransportOptions())
+            }
+            #expect(error?.kind == .connectionLost)
+        }
+        #expect(server.requests.dropFirst().map(\.text) == (isReplayable ? ["ab012", "ab012"] : ["ab012"]))
+    }
+
     @Test
     func aServerThatFailsEverythingIsAskedATenthMore() async throws {
         let server = try MockServer()
@@ -85,5 +105,23 @@ struct RetryWireTests {
         #expect(response.metrics.attempts.count == 2)
         let times = server.requests.map(\.receivedAt)
         #expect(times[1] - times[0] >= .seconds(1))
+    }
+}
+
+/// A short body from a source.
+private struct FiveBytes: BodySource {
+    let isReplayable: Bool
+    var byteCount: Int64? { 5 }
+    func makeReader() throws -> any BodyReader { Reader() }
+
+    private final class Reader: BodyReader {
+        var isDone = false
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+            defer { isDone = true }
+            if isDone { return 0 }
+            buffer.copyBytes(from: "ab012".utf8)
+            return 5
+        }
     }
 }

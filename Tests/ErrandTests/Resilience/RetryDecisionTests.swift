@@ -130,6 +130,20 @@ import Testing
         #expect(put(.data(Data("x".utf8))) == retry)
     }
 
+    @Test(arguments: [(307, true), (308, true), (302, true), (303, false)])
+    func aBodyThatCanBeReadOnceIsNotSentOnByARedirect(_ status: Int, _ keepsBody: Bool) throws {
+        let base = try #require(URL(string: "https://api.example/x"))
+        let request = OutgoingRequest(method: .put, url: base, body: .source(Once(isReplayable: false)))
+        let response = RawResponse(statusCode: status, headers: ["Location": "/y"], url: base)
+        let next = Result { try RedirectPolicy.follow.next(after: response, to: request, hops: 0, secretHeaders: []) }
+        if keepsBody {
+            let error = #expect(throws: NetworkError.self) { try next.get() }
+            #expect(error?.reason == .invalidRedirect("its body can be read only once"))
+        } else {
+            #expect(try next.get()?.request.body.isEmpty == true)
+        }
+    }
+
     @Test
     func aServerThatAsksForTooMuchEndsTheSendAtOnce() {
         #expect(decision(Self.status(503, ["Retry-After": "60"])) == .retry(after: .seconds(60), because: .status(503)))
