@@ -72,6 +72,13 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
 
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct FaultTableTests {
+    /// An agent that sends each request once, so that each fault is seen once.
+    private static func agent(for server: MockServer) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.retryPolicy = .never
+        return Agent(config: config)
+    }
+
     @Test
     func everyFaultThatAProcessSurvivesHasARow() {
         let named = Set(FaultVerdict.table.map(\.fault.name))
@@ -84,7 +91,7 @@ struct FaultTableTests {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/x", .json(FaultVerdict.body).closingConnection().faulted(verdict.fault))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        let agent = Self.agent(for: server)
         let request = GeneralRequest("/x").limits(Limits(timeout: .seconds(1), maximumBodySize: 1 << 20))
             .expecting(Data.self)
         let result = await Task { try await agent.send(request) }.result
@@ -108,7 +115,7 @@ struct FaultTableTests {
     func aBodyCutAtAnyByteIsAnErrorAndNeverAValue() async throws {
         let server = try MockServer()
         defer { server.stop() }
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        let agent = Self.agent(for: server)
         for cut in 0..<FaultVerdict.body.utf8.count {
             for fault in [MockFault.closeInBody(after: cut), .resetInBody(after: cut)] {
                 server.enqueue(.json(FaultVerdict.body).faulted(fault))

@@ -38,6 +38,10 @@ struct Sends: Sendable {
         } catch is CancellationError {
             if !Task.isCancelled { try deadline?.check(at: prepared.outgoing) }
             throw CancellationError()
+        } catch let error as NetworkError {
+            // Who cancels hears that, although the deadline may be over by the time the work notices.
+            if Task.isCancelled, case .deadlineExceeded = error.reason { throw CancellationError() }
+            throw error
         }
     }
 

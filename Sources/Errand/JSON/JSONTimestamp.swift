@@ -12,10 +12,10 @@ enum JSONTimestamp {
         guard seconds >= -62_167_219_200, seconds < 253_402_300_800 else { return nil }
         // Rounded first, so that 1.9996 s does not become 1.1000 s; without milliseconds the fraction is cut off.
         let total = milliseconds ? Int64((seconds * 1000).rounded()) : Int64(seconds.rounded(.down)) * 1000
-        let wholeSeconds = floorDivision(total, 1000)
-        let days = floorDivision(wholeSeconds, secondsPerDay)
+        let wholeSeconds = CivilDate.floorDivision(total, 1000)
+        let days = CivilDate.floorDivision(wholeSeconds, secondsPerDay)
         let second = wholeSeconds - days * secondsPerDay
-        let (year, month, day) = civil(fromDays: Int(days))
+        let (year, month, day) = CivilDate.civil(fromDays: Int(days))
         guard year <= 9999 else { return nil }
         var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
         text += "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
@@ -39,9 +39,9 @@ enum JSONTimestamp {
             fraction = value
         }
         guard let offset = reader.zoneOffset(), reader.rest.isEmpty else { return nil }
-        let days = days(fromYear: year, month: month, day: day)
+        let days = CivilDate.days(fromYear: year, month: month, day: day)
         // A day that does not exist comes back as another one. Second 60 is a leap second.
-        guard (1...12).contains(month), civil(fromDays: days) == (year, month, day), hour < 24, minute < 60,
+        guard (1...12).contains(month), CivilDate.civil(fromDays: days) == (year, month, day), hour < 24, minute < 60,
             second <= 60
         else { return nil }
         let whole = Int64(days) * secondsPerDay + Int64(hour * 3600 + minute * 60 + second - offset)
@@ -51,33 +51,6 @@ enum JSONTimestamp {
     private static func padded(_ value: some BinaryInteger, _ width: Int) -> String {
         let text = String(value)
         return String(repeating: "0", count: max(0, width - text.count)) + text
-    }
-
-    private static func floorDivision<I: BinaryInteger>(_ value: I, _ divisor: I) -> I {
-        let quotient = value / divisor
-        return value % divisor < 0 ? quotient - 1 : quotient
-    }
-
-    /// Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March so that the leap day
-    /// comes last.
-    private static func days(fromYear year: Int, month: Int, day: Int) -> Int {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = floorDivision(shifted, 400)
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    }
-
-    private static func civil(fromDays days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = floorDivision(shifted, 146_097)
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 }
 

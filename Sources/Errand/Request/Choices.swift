@@ -110,7 +110,7 @@ struct Choices: Sendable {
             request: request.retryPolicy,
             service: service.retryPolicy,
             config: config.retryPolicy,
-            library: .never
+            library: .standard
         )
         redirectPolicy = Choice(
             inherited: .inherited,

@@ -27,10 +27,13 @@ public enum OutgoingBody: Sendable {
         }
     }
 
+    /// Whether it can be read again, for a retry or a redirect.
+    public var isReplayable: Bool { if case .source(let source) = self { source.isReplayable } else { true } }
+
     var isEmpty: Bool { byteCount == 0 }
 }
 
-/// A body that can be read from its start again and again.
+/// A body that can be read from its start again and again, unless it says otherwise.
 public protocol BodySource: Sendable {
     /// How many bytes a reader gives, or `nil` when only reading tells; then the body is sent in chunks.
     var byteCount: Int64? { get }
@@ -40,6 +43,15 @@ public protocol BodySource: Sendable {
     /// - Returns: A reader of its own; readers of one source may be in use at the same time.
     /// - Throws: What fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func makeReader() throws -> any BodyReader
+
+    /// Whether a second reader gives the same bytes; `true` unless you say otherwise. A body that does not is sent
+    /// once: no retry, and no redirect that would need it again.
+    var isReplayable: Bool { get }
+}
+
+extension BodySource {
+    /// `true`: what can open a reader twice gives the same bytes twice.
+    public var isReplayable: Bool { true }
 }
 
 /// One pass over a body.

@@ -81,6 +81,9 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
                 next.headers[name] = nil
             }
         }
+        guard next.body.isReplayable else {
+            throw NetworkError(.invalidRedirect("its body can be read only once"), response: response)
+        }
         if redirect.leavesOrigin {
             for name in Self.credentials + secretHeaders { next.headers[name] = nil }
         }

@@ -74,6 +74,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
         // Asked for when a kept-alive connection dies under a request: nil would send an empty body.
-        completionHandler(exchange(of: task)?.bodyStream())
+        completionHandler(exchange(of: task)?.renewedBodyStream())
     }
 }

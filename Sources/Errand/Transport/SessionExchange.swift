@@ -70,6 +70,26 @@ final class SessionExchange: Sendable {
         return request.body.stream { [weak self] in self?.noteActivity() }
     }
 
+    /// Whether the request could be sent a second time without anybody being asked, and must not be.
+    ///
+    /// libcurl does so when a kept-alive connection dies without a byte of an answer; only a body lets it ask.
+    var needsNewConnection: Bool { request.body.isEmpty && !request.mayBeSentTwice }
+
+    /// The stream to send the body with once more, on another connection: a kept-alive one died without a byte of an
+    /// answer, and nobody knows whether the request was received.
+    ///
+    /// Where that may do something twice the exchange fails at once. At most the head of a second request leaves then;
+    /// without its body that is no request.
+    func renewedBodyStream() -> InputStream? {
+        if request.mayBeSentTwice, request.body.isReplayable { return bodyStream() }
+        let stop = state.withLock { state in
+            state.refusal = state.refusal ?? NetworkError(.closedWithoutResponse)
+            return state.stop
+        }
+        stop?()
+        return OutgoingBody.brokenStream()
+    }
+
     /// Ends the exchange for its caller at once; the task to cancel is returned, to be cancelled on the control queue.
     func cancel() -> URLSessionTask? {
         let (waiter, stream, task, error) = state.withLock { state in

@@ -57,6 +57,9 @@ extension OutgoingBody {
         case .source(let source): BodyStream(openedBy: source, onRead: onRead)
         }
     }
+
+    /// A stream whose first read fails, which ends the request at once.
+    static func brokenStream() -> InputStream { BodyStream(failing: NetworkError(.bodyUnreadable)) }
 }
 
 /// Reads a body that is in memory.
@@ -88,6 +91,11 @@ private final class BodyStream: InputStream {
             self.init(nil, onRead: nil)
             failure = error
         }
+    }
+
+    convenience init(failing error: any Error) {
+        self.init(nil, onRead: nil)
+        failure = error
     }
 
     init(_ reader: (any BodyReader)?, onRead: (@Sendable () -> Void)?) {

@@ -9,6 +9,7 @@ internal import FoundationNetworking
 /// Tasks are made, started and cancelled on one queue of its own: URLSession does each of these synchronously on a
 /// queue that all sessions of the process share, and a caller, an actor or a cancellation handler must not wait there.
 public final class URLSessionTransport: Transport {
+    private let maximumConnectionsPerHost: Int
     private let session: URLSession
     private let delegate = SessionDelegate()
     private let control = DispatchQueue(label: "errand.transport.control", qos: .userInitiated)
@@ -18,6 +19,11 @@ public final class URLSessionTransport: Transport {
     /// - Parameter maximumConnectionsPerHost: How many connections to one host may be open at once, 1 at least. What
     ///   comes on top waits inside the system, its idle timeout running.
     public init(maximumConnectionsPerHost: Int = 8) {
+        self.maximumConnectionsPerHost = maximumConnectionsPerHost
+        session = Self.session(delegate, maximumConnectionsPerHost)
+    }
+
+    private static func session(_ delegate: SessionDelegate, _ maximumConnectionsPerHost: Int) -> URLSession {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -26,7 +32,7 @@ public final class URLSessionTransport: Transport {
         configuration.httpCookieAcceptPolicy = .never
         configuration.urlCredentialStorage = nil
         configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
-        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: InlineQueue())
+        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: InlineQueue())
     }
 
     deinit { session.finishTasksAndInvalidate() }
@@ -54,6 +60,19 @@ public final class URLSessionTransport: Transport {
     private func start(_ exchange: SessionExchange) {
         // A cancellation that came first stands before this on the queue and has settled the exchange.
         guard !exchange.isSettled else { return }
+        #if canImport(FoundationNetworking)
+        if exchange.needsNewConnection {
+            // Sessions do not share connections, and on a new one nothing is ever sent again.
+            let delegate = SessionDelegate()
+            let session = Self.session(delegate, 1)
+            start(exchange, on: session, delegate)
+            return session.finishTasksAndInvalidate()
+        }
+        #endif
+        start(exchange, on: session, delegate)
+    }
+
+    private func start(_ exchange: SessionExchange, on session: URLSession, _ delegate: SessionDelegate) {
         let task = session.dataTask(with: exchange.urlRequest())
         exchange.began(task) { [weak self, weak exchange] in
             if let self, let exchange { cancel(exchange) }

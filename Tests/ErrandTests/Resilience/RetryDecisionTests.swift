@@ -1,0 +1,193 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct RetryDecisionTests {
+    private struct Own: Error {}
+
+    private static let url = URL(filePath: "/x")
+    private static let now = Date(timeIntervalSince1970: 1_772_366_400)
+
+    private func decision(
+        _ error: any Error,
+        policy: RetryPolicy = .standard,
+        attempt: Int = 1,
+        method: HTTPMethod = .get,
+        headers: HTTPHeaders = [:],
+        body: OutgoingBody = .empty,
+        remaining: Duration? = nil
+    ) -> RetryDecision {
+        policy.decision(
+            for: RetryPolicy.Failure(
+                error,
+                attempt: attempt,
+                request: OutgoingRequest(method: method, url: Self.url, headers: headers, body: body),
+                context: RequestContext(),
+                remaining: remaining,
+                now: Self.now,
+                unit: 0.5
+            )
+        )
+    }
+
+    private static func status(_ code: Int, _ headers: HTTPHeaders = [:]) -> NetworkError {
+        NetworkError(.status(code), response: RawResponse(statusCode: code, headers: headers, url: url))
+    }
+
+    @Test(arguments: 100..<600)
+    func onlySevenStatusesAreTriedAgain(_ code: Int) {
+        let expected: RetryDecision =
+            switch code {
+            case 413: .stop(.noServerTiming)
+            case 408, 429, 500, 502, 503, 504: .retry(after: .milliseconds(150), because: .status(code))
+            default: .stop(.finalFailure)
+            }
+        #expect(decision(Self.status(code)) == expected)
+    }
+
+    @Test
+    func a413IsTriedAgainWhenTheServerSaysWhen() {
+        #expect(decision(Self.status(413, ["Retry-After": "2"])) == .retry(after: .seconds(2), because: .status(413)))
+        #expect(decision(Self.status(413, ["Retry-After": "later"])) == .stop(.noServerTiming))
+    }
+
+    private static let connectionFaults: [NetworkError.Reason] = [
+        .hostNotFound, .connectionRefused, .noConnection, .connectionReset, .closedWithoutResponse, .closedInBody,
+        .sendFailed,
+    ]
+
+    @Test(arguments: connectionFaults)
+    func aConnectionFaultIsTriedAgain(_ reason: NetworkError.Reason) {
+        #expect(decision(NetworkError(reason)) == .retry(after: .milliseconds(150), because: .connection))
+    }
+
+    private static let finalFaults: [NetworkError.Reason] = [
+        .invalidURL("x"), .invalidHeaderName, .unsupportedScheme("ftp"), .bodyNotAllowed(.get), .bodyUnreadable,
+        .idleTimeout(.seconds(1)), .deadlineExceeded(.seconds(1)), .certificateRefused("x"), .malformedStatusLine,
+        .malformedHeader, .headTooLarge, .malformedChunk, .invalidContentLength, .invalidContentCoding,
+        .tooManyRedirects(limit: 10), .insecureRedirect, .invalidRedirect("x"), .contentType("x"),
+        .bodyTooLarge(limit: 1), .decompressionRatio(limit: 1), .envelope("x"), .model(type: "x", detail: "y"),
+        .notCached, .other("x"),
+    ]
+
+    @Test(arguments: finalFaults)
+    func whatWouldFailAgainIsNotTriedAgain(_ reason: NetworkError.Reason) {
+        #expect(decision(NetworkError(reason)) == .stop(.finalFailure))
+    }
+
+    @Test
+    func errorsOfUsersAndServicesAreNotTriedAgain() {
+        #expect(decision(Own()) == .stop(.finalFailure))
+        let response = RawResponse(statusCode: 503, url: Self.url)
+        #expect(decision(ServiceError(code: 1, message: nil, response: response)) == .stop(.finalFailure))
+        #expect(decision(URLError(.networkConnectionLost)) == .stop(.finalFailure))
+    }
+
+    @Test
+    func aCancelledSendIsNeverTriedAgain() {
+        let policy = RetryPolicy(maximumAttempts: 9, retriesTimeouts: true).retrying { _, _ in true }
+        #expect(decision(CancellationError(), policy: policy) == .stop(.cancelled))
+    }
+
+    @Test
+    func anIdleTimeoutIsTriedAgainOnlyWhenAsked() {
+        let policy = RetryPolicy(retriesTimeouts: true)
+        let error = NetworkError(.idleTimeout(.seconds(1)))
+        #expect(decision(error, policy: policy) == .retry(after: .milliseconds(150), because: .timeout))
+        #expect(decision(NetworkError(.deadlineExceeded(.seconds(1))), policy: policy) == .stop(.finalFailure))
+    }
+
+    private static let methods: [(HTTPMethod, Bool)] = [
+        (.get, true), (.head, true), (.put, true), (.delete, true), (.options, true), (.trace, true), (.post, false),
+        (.patch, false), ("LOCK", false), ("get", false),
+    ]
+
+    @Test(arguments: methods)
+    func onlyIdempotentMethodsAndKeyedRequestsAreTriedAgain(_ method: HTTPMethod, _ isIdempotent: Bool) {
+        let retry = RetryDecision.retry(after: .milliseconds(150), because: .status(503))
+        let error = Self.status(503)
+        #expect(decision(error, method: method) == (isIdempotent ? retry : .stop(.notIdempotent)))
+        #expect(decision(error, method: method, headers: ["idempotency-key": "k"]) == retry)
+        #expect(
+            decision(error, method: method, headers: ["Idempotency-Key": ""])
+                == (isIdempotent ? retry : .stop(.notIdempotent))
+        )
+    }
+
+    private struct Once: BodySource {
+        var byteCount: Int64? { 1 }
+        let isReplayable: Bool
+        func makeReader() throws -> any BodyReader { throw Own() }
+    }
+
+    @Test
+    func aBodyThatCanBeReadOnceIsSentOnce() {
+        let retry = RetryDecision.retry(after: .milliseconds(150), because: .status(503))
+        func put(_ body: OutgoingBody) -> RetryDecision { decision(Self.status(503), method: .put, body: body) }
+        #expect(put(.source(Once(isReplayable: false))) == .stop(.notReplayable))
+        #expect(put(.source(Once(isReplayable: true))) == retry)
+        #expect(put(.data(Data("x".utf8))) == retry)
+    }
+
+    @Test(arguments: [(307, true), (308, true), (302, true), (303, false)])
+    func aBodyThatCanBeReadOnceIsNotSentOnByARedirect(_ status: Int, _ keepsBody: Bool) throws {
+        let base = try #require(URL(string: "https://api.example/x"))
+        let request = OutgoingRequest(method: .put, url: base, body: .source(Once(isReplayable: false)))
+        let response = RawResponse(statusCode: status, headers: ["Location": "/y"], url: base)
+        let next = Result { try RedirectPolicy.follow.next(after: response, to: request, hops: 0, secretHeaders: []) }
+        if keepsBody {
+            let error = #expect(throws: NetworkError.self) { try next.get() }
+            #expect(error?.reason == .invalidRedirect("its body can be read only once"))
+        } else {
+            #expect(try next.get()?.request.body.isEmpty == true)
+        }
+    }
+
+    @Test
+    func aServerThatAsksForTooMuchEndsTheSendAtOnce() {
+        #expect(decision(Self.status(503, ["Retry-After": "60"])) == .retry(after: .seconds(60), because: .status(503)))
+        #expect(decision(Self.status(503, ["Retry-After": "61"])) == .stop(.serverTiming(.seconds(61))))
+        let patient = RetryPolicy(maximumServerDelay: .seconds(100))
+        #expect(
+            decision(Self.status(503, ["Retry-After": "61"]), policy: patient)
+                == .retry(after: .seconds(61), because: .status(503))
+        )
+    }
+
+    @Test
+    func aPauseThatReachesTheDeadlineIsNotMade() {
+        let error = Self.status(503, ["Retry-After": "5"])
+        #expect(decision(error, remaining: .seconds(5)) == .stop(.deadline))
+        #expect(decision(error, remaining: .seconds(-1)) == .stop(.deadline))
+        #expect(decision(error, remaining: .milliseconds(5001)) == .retry(after: .seconds(5), because: .status(503)))
+        #expect(decision(Self.status(503), remaining: .milliseconds(150)) == .stop(.deadline))
+    }
+
+    @Test
+    func theNumberOfAttemptsIsKept() {
+        let retry = RetryDecision.retry(after: .milliseconds(300), because: .status(503))
+        #expect(decision(Self.status(503), attempt: 2) == retry)
+        #expect(decision(Self.status(503), attempt: 3) == .stop(.lastAttempt))
+        #expect(decision(Self.status(503), policy: .never) == .stop(.lastAttempt))
+        #expect(decision(Self.status(503), policy: .inherited) == .stop(.lastAttempt))
+    }
+
+    @Test
+    func aClosureAddsFailuresAndOpensNoOtherGate() {
+        let policy = RetryPolicy.standard.retrying { error, _ in (error as? ServiceError)?.code == 7 || error is Own }
+        let retry = RetryDecision.retry(after: .milliseconds(150), because: .closure)
+        #expect(decision(Own(), policy: policy) == retry)
+        #expect(decision(Own(), policy: policy, method: .post) == .stop(.notIdempotent))
+        #expect(decision(Own(), policy: policy, attempt: 3) == .stop(.lastAttempt))
+        let response = RawResponse(statusCode: 200, headers: ["Retry-After": "4"], url: Self.url)
+        #expect(
+            decision(ServiceError(code: 7, message: nil, response: response), policy: policy)
+                == .retry(after: .seconds(4), because: .closure)
+        )
+        #expect(decision(Self.status(404), policy: policy) == .stop(.finalFailure))
+        let all = RetryPolicy.standard.retrying { _, _ in true }
+        #expect(decision(Self.status(404), policy: all) == retry)
+        #expect(decision(NetworkError(.invalidHeaderName), policy: all) == .stop(.finalFailure))
+    }
+}

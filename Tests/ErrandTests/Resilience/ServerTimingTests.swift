@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct ServerTimingTests {
+    /// Sunday, 2026-03-01 12:00:00.
+    private static let now = Date(timeIntervalSince1970: 1_772_366_400)
+
+    private static let fields = [
+        "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset", "X-Rate-Limit-Reset",
+    ]
+
+    private func pause(_ headers: HTTPHeaders, status: Int = 429, now: Date = Self.now) -> Duration? {
+        ServerTiming.pause(statusCode: status, headers: headers, now: now)
+    }
+
+    @Test(arguments: fields)
+    func secondsAreAPause(_ field: String) {
+        #expect(pause([field: "7"]) == .seconds(7))
+        #expect(pause([field.lowercased(): " 0 "]) == .zero)
+        #expect(pause([field: "2.25"]) == .milliseconds(2250))
+    }
+
+    @Test(arguments: fields)
+    func allThreeFormsOfDatesAreAPauseFromNow(_ field: String) {
+        #expect(pause([field: "Sun, 01 Mar 2026 12:00:40 GMT"]) == .seconds(40))
+        #expect(pause([field: "Sunday, 01-Mar-26 12:00:40 GMT"]) == .seconds(40))
+        #expect(pause([field: "Sun Mar  1 12:00:40 2026"]) == .seconds(40))
+    }
+
+    @Test
+    func aDateIsComparedWithThatOfTheAnswer() {
+        let headers: HTTPHeaders = [
+            "Date": "Sat, 28 Feb 2026 00:00:00 GMT", "Retry-After": "Sat, 28 Feb 2026 00:00:05 GMT",
+        ]
+        #expect(pause(headers) == .seconds(5))
+        #expect(pause(headers.merging(["Date": "yesterday"])) == .zero)
+    }
+
+    @Test
+    func aDateThatIsOverIsNoPause() {
+        #expect(pause(["Retry-After": "Sun, 01 Mar 2026 11:59:00 GMT"]) == .zero)
+    }
+
+    @Test(arguments: fields.dropFirst())
+    func aNumberFrom2024OnIsAPointInTimeInAResetField(_ field: String) {
+        #expect(pause([field: "1772366412"]) == .seconds(12))
+        #expect(pause([field: "1772366400.5"]) == .milliseconds(500))
+        #expect(pause([field: "1704067200"]) == .zero)
+        #expect(pause([field: "1704067199"]) == .seconds(1_704_067_199))
+        #expect(pause([field: "1772366412", "Date": "Sun, 01 Mar 2026 12:00:02 GMT"]) == .seconds(10))
+    }
+
+    @Test
+    func aNumberInRetryAfterIsNeverAPointInTime() {
+        #expect(pause(["Retry-After": "1772366412"]) == .seconds(1_772_366_412))
+    }
+
+    @Test
+    func theFirstWellFormedFieldCounts() {
+        var headers = HTTPHeaders()
+        for (index, field) in Self.fields.enumerated().reversed() {
+            headers[field] = String(index + 1)
+            #expect(pause(headers) == .seconds(index + 1))
+        }
+        headers["Retry-After"] = "soon"
+        #expect(pause(headers) == .seconds(2))
+    }
+
+    @Test
+    func aFieldThatStandsThereTwiceDoesNotCount() {
+        var headers: HTTPHeaders = ["Retry-After": "1"]
+        headers.add("retry-after", "2")
+        #expect(pause(headers) == nil)
+        #expect(pause(["Retry-After": "1, 2"]) == nil)
+    }
+
+    @Test(arguments: [(413, true), (429, true), (503, true), (408, false), (500, false), (502, false), (504, false)])
+    func resetFieldsCountOnlyWhereThereWasTooMuch(_ status: Int, _ counts: Bool) {
+        #expect(pause(["X-RateLimit-Reset": "5"], status: status) == (counts ? .seconds(5) : nil))
+        #expect(pause(["Retry-After": "5"], status: status) == .seconds(5))
+    }
+
+    /// What is sent, and the seconds it means; `nil` is malformed.
+    private static let hostile: [(String, Int64?)] = [
+        ("0", 0), ("00000000000000000000", 0), ("0000000000000000000007", 7), ("60", 60), ("61", 61),
+        ("2147483647", 2_147_483_647), ("2147483648", 2_147_483_648), ("4294967296", 4_294_967_296),
+        ("9007199254740993", most), ("9223372036854775807", most), ("9223372036854775808", most),
+        ("18446744073709551615", most), ("18446744073709551616", most), ("100000000000000000000", most),
+        ("170141183460469231731687303715884105728", most), (String(repeating: "9", count: 400), most),
+        ("1.", nil), (".5", nil), ("1.5.5", nil), ("1.5 5", nil), ("1. 5", nil), ("-0", nil), ("-1", nil),
+        ("-9223372036854775808", nil), ("-9223372036854775809", nil), ("+1", nil), ("1e3", nil), ("1e400", nil),
+        ("0x10", nil), ("0b1", nil), ("1_000", nil), ("1,000", nil), ("1;2", nil), ("NaN", nil), ("inf", nil),
+        ("infinity", nil), ("", nil), ("   ", nil), ("\u{0661}\u{0662}", nil), ("\u{FF11}", nil), ("1\u{0}", nil),
+        ("12s", nil), ("null", nil), ("0.99999999999999999999999999", 0), ("1 2", nil), ("½", nil),
+    ]
+    private static let most: Int64 = 1 << 40
+
+    @Test(arguments: fields)
+    func hostileNumbersSaturateOrAreMalformedAndNeverTrap(_ field: String) {
+        #expect(Self.hostile.count >= 40)
+        for (text, seconds) in Self.hostile {
+            let found = pause([field: text])
+            guard let seconds else {
+                #expect(found == nil, "\(text)")
+                continue
+            }
+            let isTime = field != "Retry-After" && seconds >= 1_704_067_200
+            #expect(found?.components.seconds == (isTime ? max(0, seconds - 1_772_366_400) : seconds), "\(text)")
+        }
+    }
+
+    @Test(arguments: [-.infinity, .infinity, .nan, 1e300, -1e300])
+    func noPresentIsTooStrange(_ now: Double) {
+        for text in ["9999999999999", "Sun, 01 Mar 2026 12:00:40 GMT", "Sunday, 01-Mar-26 12:00:40 GMT"] {
+            let pause = pause(["RateLimit-Reset": text], now: Date(timeIntervalSince1970: now))
+            #expect(pause ?? .zero >= .zero)
+        }
+    }
+
+    @Test(arguments: ["9", " ", "1.", "0.9", "x", "Sun, ", "\u{0661}", "a,"])
+    func aMebibyteIsReadInLinearTime(_ pattern: String) {
+        let text = String(repeating: pattern, count: (1 << 20) / pattern.utf8.count)
+        // Half a second even without optimization and on a busy machine; one more order would take hours.
+        let limit = Duration.seconds(5)
+        let time = ContinuousClock().measure {
+            for field in Self.fields { _ = pause([field: text]) }
+            _ = pause(["Retry-After": "Sun, 01 Mar 2026 12:00:40 GMT", "Date": text])
+        }
+        #expect(time < limit)
+    }
+}
