@@ -49,8 +49,10 @@ public struct NetworkError: Error, Sendable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Nothing was sent; the call itself must be mended.
         case invalidRequest
-        /// Nothing was sent; a policy of this side said no: a gate, an interval, a duplicate.
+        /// Nothing was sent; a policy of this side said no: a gate, an interval, a duplicate, a circuit breaker.
         case rejected
+        /// The login is not taken any more and could not be renewed: log in again.
+        case unauthenticated
         /// No connection could be made; later it may.
         case unreachable
         /// The connection broke before the answer was whole.

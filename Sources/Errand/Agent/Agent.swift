@@ -127,7 +127,9 @@ extension Agent {
         var send = Send(request, id: makeID(), config: config, timeline: timeline)
         do {
             let prepared = try send.prepare(request)
-            return (send, prepared, try await adapt(prepared, attempt: 1))
+            var final = try await adapt(prepared, attempt: 1)
+            _ = try await prepared.login?.place(on: &final, for: prepared.context)
+            return (send, prepared, final)
         } catch {
             throw send.placing(error)
         }

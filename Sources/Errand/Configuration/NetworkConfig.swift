@@ -18,6 +18,9 @@ public struct NetworkConfig: Sendable {
 
     public var authorization: Authorization = .inherited
 
+    /// Whose login requests show; it is refreshed when it is refused.
+    public var authentication: Authentication = .inherited
+
     /// Opens the envelope of answers; `nil` takes the whole body.
     public var filter: (any ResponseFilter)?
 

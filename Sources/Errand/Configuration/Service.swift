@@ -24,6 +24,9 @@ public struct Service: Sendable, Identifiable {
 
     public var authorization: Authorization = .inherited
 
+    /// Whose login requests show, over the config's.
+    public var authentication: Authentication = .inherited
+
     /// Opens the envelope that its answers come in; `nil` is the config's.
     public var filter: (any ResponseFilter)?
 

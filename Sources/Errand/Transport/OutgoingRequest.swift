@@ -9,6 +9,9 @@ public struct OutgoingRequest: Sendable {
     public var headers: HTTPHeaders
     public var body: OutgoingBody
 
+    /// The fields that a login added, which never leave for another origin.
+    var credentialHeaders: [String] = []
+
     public init(method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: OutgoingBody = .empty) {
         self.method = method
         self.url = url

@@ -82,7 +82,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
             }
         }
         if redirect.leavesOrigin {
-            for name in Self.credentials + secretHeaders { next.headers[name] = nil }
+            for name in Self.credentials + secretHeaders + request.credentialHeaders { next.headers[name] = nil }
         }
         return (next, redirect)
     }
