@@ -60,6 +60,9 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         own.map { "user \($0)" } ?? "login \(login) of \(name)"
     }
 
+    /// How many sends wait for the refresh that is under way.
+    var waiterCount: Int { state.withLock { $0.flight?.waiters.count ?? 0 } }
+
     // MARK: For sends
 
     func appliesTo(_ url: URL) -> Bool { authenticator.appliesTo(url) }

@@ -81,8 +81,10 @@ struct LoginState<Credential: Sendable>: Sendable {
         return .start(flight)
     }
 
-    /// Takes what a refresh brought, unless a login came first; `isRemembered` says whether a failure counts until the
-    /// window has passed. Returns the refresh that is over, with what its waiters are to be told.
+    /// Takes what a refresh brought, unless a login came first.
+    ///
+    /// `isRemembered` says whether a failure counts until the window has passed. Returns the refresh that is over, with
+    /// what its waiters are to be told.
     mutating func end(
         _ id: Int,
         with result: Result<Credential, any Error>,
