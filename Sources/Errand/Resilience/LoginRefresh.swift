@@ -40,10 +40,15 @@ struct LoginRefresh: Sendable {
         }
         outgoing = try await adapt()
         _ = try await login.place(on: &outgoing, for: turn.context)
-        var answer = try judge(await transmit(outgoing))
-        answer.metrics.attempts = [received.timing].compactMap(\.self) + answer.metrics.attempts
-        answer.metrics.login = waiting
-        return answer
+        do {
+            var answer = try judge(await transmit(outgoing))
+            answer.metrics.attempts = [received.timing].compactMap(\.self) + answer.metrics.attempts
+            answer.metrics.login = waiting
+            return answer
+        } catch var error as NetworkError {
+            error.repetitionCount += 1
+            throw error
+        }
     }
 }
 

@@ -135,6 +135,27 @@ struct LoginRefreshTests {
     }
 
     @Test
+    func sendsCancelledAtRandomPointsEndOnceAndHoldNobodyUp() async {
+        var generator = SeededGenerator()
+        for _ in 0..<20 {
+            let bench = LoginBench()
+            let tasks = (0..<50).map { _ in Task { try await bench.get() } }
+            for task in tasks where Bool.random(using: &generator) {
+                for _ in 0..<Int.random(in: 0..<4, using: &generator) { await Task.yield() }
+                task.cancel()
+            }
+            for task in tasks {
+                switch await task.result {
+                case .success(let value): #expect(value == 7)
+                case .failure(let error): #expect(error is CancellationError && task.isCancelled)
+                }
+            }
+            await bench.waitForWaiters(0)
+            #expect(bench.authenticator.refreshCount <= 1)
+        }
+    }
+
+    @Test
     func theDeadlineOfAWaiterEndsItAndNotTheRefresh() async throws {
         let gate = Gate()
         var authenticator = TokenAuthenticator()
@@ -175,6 +196,7 @@ struct LoginRefreshTests {
         let bench = LoginBench(transport: TokenTransport(takes: { _ in false }))
         let error = await #expect(throws: NetworkError.self) { try await bench.get() }
         #expect(error?.reason == .status(401))
+        #expect(error?.attempts == 2)
         #expect(bench.transport.shown == ["Bearer old", "Bearer new1"])
         #expect(bench.authenticator.refreshCount == 1)
     }
