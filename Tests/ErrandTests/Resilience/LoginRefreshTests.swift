@@ -114,6 +114,19 @@ struct LoginRefreshTests {
     }
 
     @Test
+    func aTaskThatIsCancelledAlreadyNeitherWaitsNorStartsARefresh() async throws {
+        let bench = LoginBench()
+        let version = try #require(bench.session.login?.version)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await bench.session.wait(for: .refused(version), by: bench.agent)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(bench.authenticator.refreshCount == 0)
+        #expect(try await bench.get() == 7)
+    }
+
+    @Test
     func aRefreshThatNobodyWaitsForAnyMoreIsNotLost() async throws {
         let gate = Gate()
         var authenticator = TokenAuthenticator()
@@ -189,6 +202,32 @@ struct LoginRefreshTests {
         gate.open()
         #expect(try await late.value == 7)
         #expect(bench.authenticator.refreshCount == 1)
+    }
+
+    @Test
+    func aRefusalDuringARenewalAheadOfTimeMakesItsFailureOneForAll() async throws {
+        let (answer, renewal) = (Gate(), Gate())
+        let transport = TokenTransport { _ in
+            try await answer.pass()
+            return nil
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, _ in
+            try await renewal.pass()
+            throw RefreshError(number: number)
+        }
+        let bench = LoginBench(authenticator, transport: transport)
+        let refused = Task { try await bench.get() }
+        await answer.waitForArrivals(1)
+        authenticator.endsAll.withLock { $0 = true }
+        let unsent = Task { try await bench.get() }
+        await renewal.waitForArrivals(1)
+        answer.open()
+        await bench.waitForWaiters(2)
+        renewal.open()
+        await #expect(throws: RefreshError(number: 1)) { try await refused.value }
+        await #expect(throws: RefreshError(number: 1)) { try await unsent.value }
+        #expect(transport.requests.count == 1)
     }
 
     @Test

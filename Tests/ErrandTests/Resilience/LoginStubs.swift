@@ -15,6 +15,8 @@ struct RefreshError: Error, Equatable { let number: Int }
 /// Shows tokens to `api.test`; its refreshes are counted and do what a closure says.
 struct TokenAuthenticator: Authenticator {
     let refreshes = Lock(0)
+    /// Whether every token ends soon.
+    let endsAll = Lock(false)
     var header = "Authorization"
     var refusal = LoginRefusal()
     var renew: @Sendable (_ number: Int, Token, Agent) async throws -> Token = { number, token, _ in
@@ -37,7 +39,7 @@ struct TokenAuthenticator: Authenticator {
         return try await renew(number, token, agent)
     }
 
-    func needsRefresh(_ token: Token) -> Bool { token.endsSoon }
+    func needsRefresh(_ token: Token) -> Bool { token.endsSoon || endsAll.withLock { $0 } }
     func scope(of token: Token) -> String? { token.user }
 }
 
