@@ -127,9 +127,7 @@ extension Agent {
         var send = Send(request, id: makeID(), config: config, timeline: timeline)
         do {
             let prepared = try send.prepare(request)
-            var final = try await adapt(prepared, attempt: 1)
-            _ = try await prepared.login?.place(on: &final, for: prepared.context)
-            return (send, prepared, final)
+            return (send, prepared, try await adapt(prepared, attempt: 1))
         } catch {
             throw send.placing(error)
         }

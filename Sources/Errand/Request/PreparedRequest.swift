@@ -12,8 +12,6 @@ struct PreparedRequest: Sendable {
     let sendInterceptors: [any SendInterceptor]
     /// Whose login the request shows; `nil` when none.
     let login: PinnedLogin?
-    /// Whether the send is part of a login's refresh: others wait for it, so it must wait for none of them.
-    let isPartOfRefresh: Bool
     let accessories: AccessoryChain
     let decoder: any DataDecoder
     let priority: Priority

@@ -37,7 +37,6 @@ struct RequestBuilder {
             interceptors: config.interceptors + service.interceptors,
             sendInterceptors: config.sendInterceptors + service.sendInterceptors,
             login: login(choices, service: service) { custom == nil ? request.headers : outgoing.headers },
-            isPartOfRefresh: !RefreshScope.sessions.isEmpty,
             accessories: accessories,
             decoder: service.decoder ?? config.decoder,
             priority: request.priority,

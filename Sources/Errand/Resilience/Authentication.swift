@@ -120,20 +120,16 @@ final class PinnedLogin: Sendable {
 
     /// Puts the current credential on a request, where it belongs to the request's host.
     ///
-    /// - Returns: The version of the credential; `nil` when none was put on.
     /// - Throws: ``NetworkError/Reason/loginChanged``, or what the authenticator throws.
-    func place(on request: inout OutgoingRequest, for context: RequestContext) async throws -> Int? {
-        guard session.appliesTo(request.url) else { return nil }
+    func place(on request: inout OutgoingRequest, for context: RequestContext) async throws {
+        guard session.appliesTo(request.url) else { return }
         let login = session.login
         guard pin(login?.scope ?? "") == login?.scope ?? "" else { throw NetworkError(.loginChanged) }
-        guard let login else { return nil }
-        let before = request
+        guard let login else { return }
+        let before = request.headers
         try await login.apply(&request, context)
-        if request.url != before.url { try request.normalize() }
-        try request.validate()
-        request.credentialHeaders = request.headers.map(\.name).filter { name in
-            request.headers.values(for: name) != before.headers.values(for: name)
-        }
-        return login.version
+        let after = request.headers
+        request.credentialHeaders = after.map(\.name).filter { after.values(for: $0) != before.values(for: $0) }
+        request.credentialVersion = login.version
     }
 }

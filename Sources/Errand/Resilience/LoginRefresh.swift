@@ -1,54 +1,74 @@
 internal import Foundation
 
-/// Around an attempt, inside the retries: puts the login's credential on.
+/// Around an attempt, inside the retries: has a refused credential renewed, and repeats the attempt once.
 ///
-/// When it is refused, it is renewed and the attempt repeated once. A second refusal is the caller's.
+/// A second refusal is the caller's.
 struct LoginRefresh: Sendable {
-    /// Runs stages 6 to 8; the credential goes on between the adapters and the wire.
+    /// Runs an attempt of stages 6 to 8, and again with a new credential when the first was refused.
     ///
-    /// - Parameters:
-    ///   - prepared: The request, with the login that it shows, if any.
-    ///   - attempt: The number of the attempt; a repetition has the same.
-    ///   - agent: Who a refresh is run by.
-    ///   - adapt: Makes the final request, anew for a repetition, so that signatures and nonces are fresh.
-    ///   - transmit: Puts it on the wire.
-    ///   - judge: Accepts and unwraps the answer, or throws.
-    /// - Returns: What `judge` made of the last answer, with both attempts in its metrics.
-    /// - Throws: What the stages throw, what a refresh failed with, or ``NetworkError/Reason/loginChanged``.
+    /// Adapters run anew for the repetition, so that signatures and nonces are fresh.
     func run(
         _ prepared: PreparedRequest,
-        attempt: Int,
+        attempt number: Int,
         by agent: Agent,
-        adapt: () async throws -> OutgoingRequest,
-        transmit: (OutgoingRequest) async throws -> RawResponse,
-        judge: (RawResponse) throws -> Answer
+        _ attempt: () async throws -> Answer
     ) async throws -> Answer {
-        guard let login = prepared.login else { return try judge(await transmit(adapt())) }
-        let turn = Turn(login: login, prepared: prepared, attempt: attempt, agent: agent)
+        guard let login = prepared.login else { return try await attempt() }
+        let turn = Turn(login: login, prepared: prepared, attempt: number, agent: agent)
         var waiting = try await turn.waitBeforeSending()
-        var outgoing = try await adapt()
-        let version = try await login.place(on: &outgoing, for: turn.context)
-        let received = try await transmit(outgoing)
+        let refused: RawResponse
         do {
-            var answer = try judge(received)
-            answer.metrics.login = waiting
-            return answer
+            return try await attempt().adding(nil, waiting: waiting)
+        } catch let refusal as CredentialRefusal {
+            refused = refusal.response
+            let need = LoginNeed.refused(refusal.version)
+            waiting += try await turn.wait(for: need, because: refusal.error, in: refusal.response)
+            await turn.tell(.willRetry(after: .zero, because: refusal.error))
+        }
+        do {
+            return try await attempt().adding(refused.timing, waiting: waiting)
         } catch {
-            guard let version, login.isRefusal(error, of: received) else { throw error }
-            waiting += try await turn.wait(for: .refused(version), because: error, in: received)
-            await turn.tell(.willRetry(after: .zero, because: error))
+            throw ((error as? CredentialRefusal)?.error ?? error).repeated()
         }
-        outgoing = try await adapt()
-        _ = try await login.place(on: &outgoing, for: turn.context)
-        do {
-            var answer = try judge(await transmit(outgoing))
-            answer.metrics.attempts = [received.timing].compactMap(\.self) + answer.metrics.attempts
-            answer.metrics.login = waiting
-            return answer
-        } catch var error as NetworkError {
-            error.repetitionCount += 1
-            throw error
-        }
+    }
+}
+
+/// Why an attempt failed, when that means that its credential is not taken any more.
+///
+/// Never leaves ``LoginRefresh``.
+private struct CredentialRefusal: Error {
+    let version: Int
+    let error: any Error
+    let response: RawResponse
+}
+
+extension PreparedRequest {
+    /// What to throw for an answer that failed: the error, marked where it refuses the login's credential.
+    ///
+    /// It cannot refuse what a redirect left behind.
+    func refusal(_ error: any Error, of response: RawResponse) -> any Error {
+        guard let login, let version = response.credentialVersion,
+            !response.redirects.contains(where: \.leavesOrigin), login.session.isRefusal(error, of: response)
+        else { return error }
+        return CredentialRefusal(version: version, error: error, response: response)
+    }
+}
+
+extension Answer {
+    fileprivate func adding(_ attempt: Metrics.Attempt?, waiting: Duration) -> Answer {
+        var copy = self
+        if let attempt { copy.metrics.attempts.insert(attempt, at: 0) }
+        copy.metrics.login += waiting
+        return copy
+    }
+}
+
+extension Error {
+    /// This error, where it is the library's, of an attempt that was made twice.
+    fileprivate func repeated() -> any Error {
+        guard var error = self as? NetworkError else { return self }
+        error.repetitionCount += 1
+        return error
     }
 }
 
@@ -90,12 +110,5 @@ private struct Turn {
 
     func tell(_ event: AccessoryEvent) async {
         if !accessories.isEmpty { await accessories.tell(event, of: context) }
-    }
-}
-
-extension PinnedLogin {
-    /// Whether an answer refuses the credential, which it cannot when a redirect left the credential behind.
-    fileprivate func isRefusal(_ error: any Error, of response: RawResponse) -> Bool {
-        !response.redirects.contains(where: \.leavesOrigin) && session.isRefusal(error, of: response)
     }
 }

@@ -18,6 +18,9 @@ public struct RawResponse: Sendable {
     /// throws it.
     public internal(set) var failure: (any Error)?
 
+    /// Which credential of a login the request showed; `nil` when none.
+    var credentialVersion: Int?
+
     /// Whether the JSON guard has read the body already.
     var isGuarded = false
 

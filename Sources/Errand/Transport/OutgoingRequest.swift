@@ -9,6 +9,9 @@ public struct OutgoingRequest: Sendable {
     public var headers: HTTPHeaders
     public var body: OutgoingBody
 
+    /// Which credential of a login it shows; `nil` when none.
+    var credentialVersion: Int?
+
     /// The fields that a login added, which never leave for another origin.
     var credentialHeaders: [String] = []
 
