@@ -42,11 +42,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "ErrandTests",
-            dependencies: ["Errand", "ErrandTesting"],
-            swiftSettings: settings
-        ),
-        .testTarget(
             name: "ErrandTestingTests",
             dependencies: ["Errand", "ErrandTesting"],
             swiftSettings: settings

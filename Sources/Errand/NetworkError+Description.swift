@@ -39,6 +39,11 @@ extension NetworkError.Reason {
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
         case .unsupportedModel(let text): text
         case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
+        case .loginChanged: "the login that the request began with has changed; send it again if it is still wanted"
+        case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause)"
+        case .refreshFailed: "the login was refused and could not be refreshed; log in again"
+        case .excessiveRefresh(let limit, let window):
+            "the login was refused after \(limit) refreshes in \(window); log in again"
         case .hostNotFound: "the host name is not known; check its spelling and the name server"
         case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
         case .noConnection: "there is no connection to the network"

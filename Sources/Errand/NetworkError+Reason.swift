@@ -34,6 +34,16 @@ extension NetworkError {
         // This side said no.
         /// A send interceptor returned without having run the send.
         case interceptedWithoutAnswer
+        /// The login that the send began with was replaced by another user's, or ended, before it was on the wire.
+        case loginChanged
+        /// The circuit of the host is open; the time is the least after which another try makes sense.
+        case circuitOpen(retryAfter: Duration)
+
+        // The login.
+        /// The credential was refused and its refresh failed; the error below says why.
+        case refreshFailed
+        /// The credential was refused, and so many refreshes in so much time did not help.
+        case excessiveRefresh(limit: Int, window: Duration)
 
         // No connection.
         /// The name server does not know the host.
@@ -120,7 +130,8 @@ extension NetworkError.Reason {
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
             .invalidURLRequest, .unsupportedModel:
             .invalidRequest
-        case .interceptedWithoutAnswer: .rejected
+        case .interceptedWithoutAnswer, .loginChanged, .circuitOpen: .rejected
+        case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection: .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut

@@ -25,8 +25,16 @@ public struct NetworkError: Error, Sendable {
     /// The error below, where there was one: the system's, a decoder's, a refresh's.
     public internal(set) var underlying: (any Error)?
 
-    /// How many times the request was put on the wire.
-    public internal(set) var attempts: Int
+    /// How many times the request was put on the wire, repetitions under a refreshed login included.
+    public internal(set) var attempts: Int {
+        get { attemptCount + repetitionCount }
+        set { attemptCount = newValue }
+    }
+
+    private var attemptCount = 0
+
+    /// How many times the last attempt was repeated.
+    var repetitionCount = 0
 
     /// The most bytes of a body that an error keeps.
     public static let maximumBodyByteCount = 64 << 10
@@ -36,7 +44,6 @@ public struct NetworkError: Error, Sendable {
         self.reason = reason
         self.response = response?.bounded(to: Self.maximumBodyByteCount)
         self.underlying = underlying
-        attempts = 0
     }
 
     /// What a caller can do about it.
@@ -49,8 +56,10 @@ public struct NetworkError: Error, Sendable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Nothing was sent; the call itself must be mended.
         case invalidRequest
-        /// Nothing was sent; a policy of this side said no: a gate, an interval, a duplicate.
+        /// Nothing was sent; a policy of this side said no: a gate, an interval, a duplicate, a circuit breaker.
         case rejected
+        /// The login is not taken any more and could not be renewed: log in again.
+        case unauthenticated
         /// No connection could be made; later it may.
         case unreachable
         /// The connection broke before the answer was whole.

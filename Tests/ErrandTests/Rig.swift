@@ -41,10 +41,11 @@ struct Rig: Sendable {
 }
 
 extension NetworkConfig {
-    /// `https://api.example`, and no environment.
+    /// `https://api.example`, no environment, and one attempt: retries have tests of their own.
     static var test: NetworkConfig {
         var config = NetworkConfig(baseURL: "https://api.example")
         config.environment = [:]
+        config.retryPolicy = .never
         return config
     }
 

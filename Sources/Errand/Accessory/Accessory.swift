@@ -19,6 +19,8 @@ public enum AccessoryEvent: Sendable {
     case didProgress(TransferProgress)
     /// An attempt failed and another one follows after a pause.
     case willRetry(after: Duration, because: any Error)
+    /// The send waits until its login is refreshed: the server refused it with this error, or it ends soon (`nil`).
+    case willRefreshLogin(because: (any Error)?)
     /// A redirect is followed.
     case didRedirect(Redirect)
     /// The send waited for its turn.

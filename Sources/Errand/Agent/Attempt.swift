@@ -3,13 +3,15 @@ internal import Foundation
 // Stages 6 to 8: one attempt.
 
 extension Agent {
-    /// Stage 6, before the wire: adapters change the final request, which is checked once more.
+    /// Stage 6, before the wire: adapters change the final request, the login's credential goes on last, for the host
+    /// that it has become, and it is checked once more.
     func adapt(_ prepared: PreparedRequest, attempt: Int) async throws -> OutgoingRequest {
         var outgoing = prepared.outgoing
-        guard !prepared.adapters.isEmpty else { return outgoing }
+        guard !prepared.adapters.isEmpty || prepared.login != nil else { return outgoing }
         var context = prepared.context
         context.attempt = attempt
         for adapter in prepared.adapters { try await adapter.adapt(&outgoing, for: context) }
+        try await prepared.login?.place(on: &outgoing, for: context)
         if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
         try outgoing.validate()
         return outgoing
@@ -17,10 +19,16 @@ extension Agent {
 
     /// Stage 6, on the wire: through the interceptors, and over redirects.
     func transmit(_ outgoing: OutgoingRequest, of prepared: PreparedRequest, attempt: Int) async throws -> RawResponse {
-        guard !prepared.interceptors.isEmpty else { return try await follow(outgoing, of: prepared) }
-        var context = prepared.context
-        context.attempt = attempt
-        return try await intercept(outgoing, prepared.interceptors[...], of: prepared, context)
+        var response: RawResponse
+        if prepared.interceptors.isEmpty {
+            response = try await follow(outgoing, of: prepared)
+        } else {
+            var context = prepared.context
+            context.attempt = attempt
+            response = try await intercept(outgoing, prepared.interceptors[...], of: prepared, context)
+        }
+        response.credentialVersion = outgoing.credentialVersion
+        return response
     }
 
     private func intercept(
@@ -95,8 +103,8 @@ extension Agent {
         do throws(JSONError) {
             response.isGuarded = try JSONGuard.check(response.body, against: prepared.guarding)
         } catch {
-            throw response.failure
-                ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
+            let failure = response.failure ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
+            throw prepared.refusal(failure, of: response)
         }
         return response
     }
@@ -106,8 +114,13 @@ extension Agent {
         let began = ContinuousClock.now
         var context = prepared.context
         context.attempt = attempt
-        var payload = try prepared.filter.filter(response, for: context)
-        if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
+        var payload: Payload
+        do {
+            payload = try prepared.filter.filter(response, for: context)
+            if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
+        } catch {
+            throw prepared.refusal(error, of: response)
+        }
         payload.contentType = payload.contentType ?? response.headers["Content-Type"]
         payload.decoder = prepared.decoder
         var metrics = Metrics()

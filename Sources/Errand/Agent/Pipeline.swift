@@ -34,7 +34,7 @@ extension Agent {
         return try await admission.admit(prepared, identity) {  // 4
             try await cache.answer(to: prepared, identity) {  // 5, 9
                 try await retries.run(prepared) { attempt in
-                    try await logins.run(prepared) {
+                    try await logins.run(prepared, attempt: attempt, by: self) {
                         let outgoing = try await adapt(prepared, attempt: attempt)  // 6
                         let received = try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
                         let judged = try accept(received, of: prepared)  // 7

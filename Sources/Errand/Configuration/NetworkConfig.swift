@@ -19,6 +19,9 @@ public struct NetworkConfig: Sendable {
     /// What requests show that say nothing of their own; `.inherited` is none.
     public var authorization: Authorization = .inherited
 
+    /// Whose login requests show; it is refreshed when it is refused.
+    public var authentication: Authentication = .inherited
+
     /// Opens the envelope of answers; `nil` takes the whole body.
     public var filter: (any ResponseFilter)?
 

@@ -26,6 +26,9 @@ public struct Service: Sendable, Identifiable {
     /// What requests show that say nothing of their own; `.inherited` is the config's.
     public var authorization: Authorization = .inherited
 
+    /// Whose login requests show, over the config's.
+    public var authentication: Authentication = .inherited
+
     /// Opens the envelope that its answers come in; `nil` is the config's.
     public var filter: (any ResponseFilter)?
 

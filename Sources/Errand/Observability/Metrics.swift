@@ -23,7 +23,9 @@ public struct Metrics: Sendable, Hashable {
     public var total: Duration = .zero
     /// Waiting for admission.
     public var queue: Duration = .zero
-    /// The attempts, in order; empty for a stored answer.
+    /// Waiting for a login's refresh.
+    public var login: Duration = .zero
+    /// The attempts, in order, repetitions under a new credential included; empty for a stored answer.
     public var attempts: [Attempt] = []
     /// Acceptance and response filter of the last attempt.
     public var filter: Duration = .zero

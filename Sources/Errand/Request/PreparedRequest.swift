@@ -10,6 +10,8 @@ struct PreparedRequest: Sendable {
     let adapters: [any RequestAdapter]
     let interceptors: [any Interceptor]
     let sendInterceptors: [any SendInterceptor]
+    /// Whose login the request shows; `nil` when none.
+    let login: PinnedLogin?
     let accessories: AccessoryChain
     let decoder: any DataDecoder
     let priority: Priority

@@ -36,6 +36,7 @@ struct RequestBuilder {
             adapters: config.adapters + service.adapters,
             interceptors: config.interceptors + service.interceptors,
             sendInterceptors: config.sendInterceptors + service.sendInterceptors,
+            login: login(choices, service: service) { custom == nil ? request.headers : outgoing.headers },
             accessories: accessories,
             decoder: service.decoder ?? config.decoder,
             priority: request.priority,

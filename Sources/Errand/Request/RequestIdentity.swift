@@ -16,6 +16,7 @@ struct RequestIdentity: Sendable, Hashable {
         add(prepared.outgoing.method.rawValue)
         add(prepared.outgoing.url.absoluteString)
         add(prepared.outgoing.headers["Authorization"] ?? "")
+        add(prepared.login?.scope ?? "")
         for adapter in prepared.adapters { add(adapter.credentialScope(for: prepared.context) ?? "") }
         hash.update(prepared.outgoing.body.data ?? Data())
         digest = hash.hexadecimal()

@@ -79,6 +79,13 @@ extension RequestPlan {
         add("body", Self.words(for: final.body), try request.body.isAutomatic ? .library : .request)
         own("headers", request.headers, default: [:])
         add("authorization", "\(prepared.choices.authorization.value)", prepared.choices.authorization.origin)
+        if let login = prepared.login {
+            add(
+                "authentication",
+                "\(type(of: login.session))",
+                service.authentication == .inherited ? .config : .service
+            )
+        }
         own("idempotencyKey", request.idempotencyKey == .absent ? "absent" : "sent", default: "absent")
         own("usesBaseHeaders", request.usesBaseHeaders, default: true)
         own("usesBaseParameters", request.usesBaseParameters, default: true)

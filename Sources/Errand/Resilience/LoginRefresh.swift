@@ -1,11 +1,114 @@
-/// Around an attempt, inside the retries: refreshes a refused credential and replays the attempt once.
+internal import Foundation
+
+/// Around an attempt, inside the retries: has a refused credential renewed, and repeats the attempt once.
 ///
-/// Still to come. Today an attempt's refusal goes on to the retry policy.
+/// A second refusal is the caller's.
 struct LoginRefresh: Sendable {
+    /// Runs an attempt of stages 6 to 8, and again with a new credential when the first was refused.
+    ///
+    /// Adapters run anew for the repetition, so that signatures and nonces are fresh.
     func run(
         _ prepared: PreparedRequest,
+        attempt number: Int,
+        by agent: Agent,
         _ attempt: () async throws -> Answer
     ) async throws -> Answer {
-        try await attempt()
+        guard let login = prepared.login else { return try await attempt() }
+        let turn = Turn(login: login, prepared: prepared, attempt: number, agent: agent)
+        var waiting = try await turn.waitBeforeSending()
+        let refused: RawResponse
+        do {
+            return try await attempt().adding(nil, waiting: waiting)
+        } catch let refusal as CredentialRefusal {
+            refused = refusal.response
+            let need = LoginNeed.refused(refusal.version)
+            waiting += try await turn.wait(for: need, because: refusal.error, in: refusal.response)
+            await turn.tell(.willRetry(after: .zero, because: refusal.error))
+        }
+        do {
+            return try await attempt().adding(refused.timing, waiting: waiting)
+        } catch {
+            throw ((error as? CredentialRefusal)?.error ?? error).repeated()
+        }
+    }
+}
+
+/// Why an attempt failed, when that means that its credential is not taken any more.
+///
+/// Never leaves ``LoginRefresh``.
+private struct CredentialRefusal: Error {
+    let version: Int
+    let error: any Error
+    let response: RawResponse
+}
+
+extension PreparedRequest {
+    /// What to throw for an answer that failed: the error, marked where it refuses the login's credential.
+    ///
+    /// It cannot refuse what a redirect left behind.
+    func refusal(_ error: any Error, of response: RawResponse) -> any Error {
+        guard let login, let version = response.credentialVersion,
+            !response.redirects.contains(where: \.leavesOrigin), login.session.isRefusal(error, of: response)
+        else { return error }
+        return CredentialRefusal(version: version, error: error, response: response)
+    }
+}
+
+extension Answer {
+    fileprivate func adding(_ attempt: Metrics.Attempt?, waiting: Duration) -> Answer {
+        var copy = self
+        if let attempt { copy.metrics.attempts.insert(attempt, at: 0) }
+        copy.metrics.login += waiting
+        return copy
+    }
+}
+
+extension Error {
+    /// This error, where it is the library's, of an attempt that was made twice.
+    fileprivate func repeated() -> any Error {
+        guard var error = self as? NetworkError else { return self }
+        error.repetitionCount += 1
+        return error
+    }
+}
+
+/// One attempt under a login.
+private struct Turn {
+    let login: PinnedLogin
+    let accessories: AccessoryChain
+    let context: RequestContext
+    let url: URL
+    let agent: Agent
+
+    init(login: PinnedLogin, prepared: PreparedRequest, attempt: Int, agent: Agent) {
+        var context = prepared.context
+        context.attempt = attempt
+        self.login = login
+        self.context = context
+        self.agent = agent
+        accessories = prepared.accessories
+        url = prepared.outgoing.url
+    }
+
+    /// Lets a credential that ends soon be renewed first, and waits for a refresh that is under way.
+    func waitBeforeSending() async throws -> Duration {
+        guard login.session.appliesTo(url), let need = login.session.needBeforeSending() else { return .zero }
+        return try await wait(for: need, because: nil, in: nil)
+    }
+
+    /// Waits until there is a better credential, or none to be had; returns how long that took.
+    func wait(for need: LoginNeed, because error: (any Error)?, in response: RawResponse?) async throws -> Duration {
+        if !accessories.isEmpty, login.session.wouldWait(for: need) { await tell(.willRefreshLogin(because: error)) }
+        let began = agent.timeline.now()
+        do {
+            try await login.session.wait(for: need, by: agent)
+        } catch let failure as NetworkError {
+            throw response.map(failure.answered) ?? failure
+        }
+        return agent.timeline.now() - began
+    }
+
+    func tell(_ event: AccessoryEvent) async {
+        if !accessories.isEmpty { await accessories.tell(event, of: context) }
     }
 }

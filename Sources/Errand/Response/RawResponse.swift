@@ -22,6 +22,9 @@ public struct RawResponse: Sendable {
     /// A filter that finds nothing better to say throws it.
     public internal(set) var failure: (any Error)?
 
+    /// Which credential of a login the request showed; `nil` when none.
+    var credentialVersion: Int?
+
     /// Whether the JSON guard has read the body already.
     var isGuarded = false
 

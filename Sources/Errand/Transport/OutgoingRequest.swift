@@ -13,6 +13,12 @@ public struct OutgoingRequest: Sendable {
     /// What follows the head; empty with GET, HEAD and TRACE.
     public var body: OutgoingBody
 
+    /// Which credential of a login it shows; `nil` when none.
+    var credentialVersion: Int?
+
+    /// The fields that a login added, which never leave for another origin.
+    var credentialHeaders: [String] = []
+
     /// A request made by hand; it is checked when it is sent, not here.
     public init(method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: OutgoingBody = .empty) {
         self.method = method

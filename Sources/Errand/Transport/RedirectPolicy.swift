@@ -85,7 +85,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
             throw NetworkError(.invalidRedirect("its body can be read only once"), response: response)
         }
         if redirect.leavesOrigin {
-            for name in Self.credentials + secretHeaders { next.headers[name] = nil }
+            for name in Self.credentials + secretHeaders + request.credentialHeaders { next.headers[name] = nil }
         }
         return (next, redirect)
     }

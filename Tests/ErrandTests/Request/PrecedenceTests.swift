@@ -55,7 +55,7 @@ import Testing
         ),
         Member(
             name: "retryPolicy",
-            library: "\(RetryPolicy.never)",
+            library: "\(RetryPolicy.standard)",
             values: [
                 .config: "\(RetryPolicy(maximumAttempts: 2))", .service: "\(RetryPolicy(maximumAttempts: 3))",
                 .request: "\(RetryPolicy.never)",
@@ -104,6 +104,7 @@ import Testing
     @Test(arguments: members, levels)
     func theInnermostLevelThatSaysSomethingHolds(member: Member, levels: [Level]) async throws {
         var config = NetworkConfig.test
+        config.retryPolicy = .inherited
         var service = Service(id: "s")
         var request = GeneralRequest("/x")
         if levels.contains(.config) { member.config(&config) }

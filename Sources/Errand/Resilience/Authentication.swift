@@ -1,0 +1,135 @@
+internal import Foundation
+
+/// Whose login the requests of a config or a service show.
+///
+/// A service's goes over the config's. A request, or a service under a config's login, opts out by an ``Authorization``
+/// of its own, ``Authorization/anonymous`` included, and a request also by an `Authorization` field of its own.
+public struct Authentication: Sendable, Equatable, CustomStringConvertible {
+    private enum Kind: Sendable {
+        case inherited
+        case anonymous
+        case session(any LoginHolder)
+    }
+
+    private let kind: Kind
+
+    /// What the config says; at the end of the line no login is shown.
+    public static let inherited = Authentication(kind: .inherited)
+
+    /// No login, whatever the config says.
+    public static let anonymous = Authentication(kind: .anonymous)
+
+    /// The login of a session, which any number of configs, services and agents may share.
+    public static func session<A: Authenticator>(_ session: LoginSession<A>) -> Authentication {
+        Authentication(kind: .session(session))
+    }
+
+    /// Equal when they name the same session.
+    public static func == (one: Authentication, other: Authentication) -> Bool {
+        switch (one.kind, other.kind) {
+        case (.inherited, .inherited), (.anonymous, .anonymous): true
+        case (.session(let one), .session(let other)): one === other
+        default: false
+        }
+    }
+
+    /// The session, where there is one.
+    var session: (any LoginHolder)? { if case .session(let session) = kind { session } else { nil } }
+
+    /// The type of the session, and nothing that it holds.
+    public var description: String {
+        switch kind {
+        case .inherited: "inherited"
+        case .anonymous: "anonymous"
+        case .session(let session): "\(type(of: session))"
+        }
+    }
+}
+
+/// The refreshes that the current task is part of.
+enum RefreshScope {
+    @TaskLocal static var sessions: Set<ObjectIdentifier> = []
+}
+
+extension RequestBuilder {
+    /// The login that a request shows, or `nil`; `own` are the header fields that the request itself sets.
+    func login(_ choices: Choices, service: Service, own: () -> HTTPHeaders) -> PinnedLogin? {
+        guard config.authentication != .inherited || service.authentication != .inherited else { return nil }
+        let choice = Choice(
+            inherited: .inherited,
+            request: .inherited,
+            service: service.authentication,
+            config: config.authentication,
+            library: .anonymous
+        )
+        guard let session = choice.value.session, choices.authorization.origin <= choice.origin,
+            !RefreshScope.sessions.contains(ObjectIdentifier(session)), !own().contains("Authorization")
+        else { return nil }
+        return PinnedLogin(session: session)
+    }
+}
+
+/// A ``LoginSession`` to those who do not know its types.
+protocol LoginHolder: AnyObject, Sendable {
+    /// The current login; `nil` when logged out.
+    var login: Login? { get }
+
+    func appliesTo(_ url: URL) -> Bool
+    func isRefusal(_ error: any Error, of response: RawResponse) -> Bool
+
+    /// Why a send had better wait before it goes out, or `nil`.
+    func needBeforeSending() -> LoginNeed?
+
+    /// Whether waiting would not be over at once.
+    func wouldWait(for need: LoginNeed) -> Bool
+
+    /// Waits until there is a better credential, or none to be had; starts the refresh where none is under way.
+    ///
+    /// - Throws: What the refresh failed with, or `CancellationError` when the waiting task is cancelled.
+    func wait(for need: LoginNeed, by agent: Agent) async throws
+}
+
+/// A credential, ready to be put on requests.
+struct Login: Sendable {
+    let version: Int
+    /// Whose it is.
+    let scope: String
+    let apply: @Sendable (inout OutgoingRequest, RequestContext) async throws -> Void
+}
+
+/// The login of one send: it stays with the user for whom it began.
+///
+/// The user is taken down when the identity of the send is computed, at the latest before its first attempt. Were the
+/// user another one afterwards, the answer would be stored and shared under the wrong name.
+final class PinnedLogin: Sendable {
+    let session: any LoginHolder
+    private let pinned = Lock<String?>(nil)
+
+    init(session: any LoginHolder) { self.session = session }
+
+    /// Whose the send is; empty when logged out.
+    var scope: String { pin(session.login?.scope ?? "") }
+
+    private func pin(_ scope: String) -> String {
+        pinned.withLock { pinned in
+            let scope = pinned ?? scope
+            pinned = scope
+            return scope
+        }
+    }
+
+    /// Puts the current credential on a request, where it belongs to the request's host.
+    ///
+    /// - Throws: ``NetworkError/Reason/loginChanged``, or what the authenticator throws.
+    func place(on request: inout OutgoingRequest, for context: RequestContext) async throws {
+        guard session.appliesTo(request.url) else { return }
+        let login = session.login
+        guard pin(login?.scope ?? "") == login?.scope ?? "" else { throw NetworkError(.loginChanged) }
+        guard let login else { return }
+        let before = request.headers
+        try await login.apply(&request, context)
+        let after = request.headers
+        request.credentialHeaders = after.map(\.name).filter { after.values(for: $0) != before.values(for: $0) }
+        request.credentialVersion = login.version
+    }
+}

@@ -1,0 +1,139 @@
+/// The circuit of one host: every change of it is a function of state, event and time.
+///
+/// ```
+/// closed ── too many failures ──▶ open ── its time is over, and somebody asks ──▶ half-open
+///    ▲                             ▲                                                  │
+///    │                             └──────────────── a probe fails ───────────────────┤
+///    └──────────────────────────────────────── all probes succeed ────────────────────┘
+/// ```
+struct Circuit: Sendable {
+    /// What an admitted call shows when it ends, so that a call from before a change counts no more after it.
+    struct Ticket: Sendable, Equatable {
+        fileprivate let generation: Int
+    }
+
+    enum Answer: Sendable, Equatable {
+        case admitted(Ticket)
+        case shed(retryAfter: Duration)
+    }
+
+    private enum Phase: Sendable {
+        case closed(consecutiveFailures: Int, window: FailureWindow?)
+        case open(end: Duration)
+        case halfOpen(underWay: Int, successes: Int)
+    }
+
+    private let policy: CircuitBreaker.Policy
+    private var phase: Phase
+    /// Counts changes of the phase.
+    private(set) var generation: Int
+
+    /// - Parameters:
+    ///   - policy: When it opens, and how it closes again.
+    ///   - generation: Larger than that of any circuit of the same host before.
+    init(policy: CircuitBreaker.Policy, generation: Int = 0) {
+        self.policy = policy
+        self.generation = generation
+        phase = .closed(consecutiveFailures: 0, window: policy.failureRatio.map(FailureWindow.init))
+    }
+
+    /// The phase as a caller sees it at a time.
+    func state(at now: Duration) -> CircuitBreaker.State {
+        switch phase {
+        case .closed: .closed
+        case .open(let end): now < end ? .open(retryAfter: end - now) : .halfOpen
+        case .halfOpen: .halfOpen
+        }
+    }
+
+    /// Whether nothing would change if the circuit were made anew.
+    func isAtRest(at now: Duration) -> Bool {
+        guard case .closed(0, let window) = phase else { return false }
+        return window?.isEmpty(at: now) ?? true
+    }
+
+    /// Admits a call, or sheds it.
+    mutating func admit(at now: Duration) -> Answer {
+        if case .open(let end) = phase, now >= end { enter(.halfOpen(underWay: 0, successes: 0)) }
+        switch phase {
+        case .closed: break
+        case .open(let end): return .shed(retryAfter: end - now)
+        case .halfOpen(let underWay, let successes):
+            guard underWay + successes < policy.probeCount else { return .shed(retryAfter: policy.openDuration) }
+            phase = .halfOpen(underWay: underWay + 1, successes: successes)
+        }
+        return .admitted(Ticket(generation: generation))
+    }
+
+    /// Takes how an admitted call ended.
+    mutating func end(_ ticket: Ticket, _ verdict: CircuitBreaker.Verdict, at now: Duration) {
+        guard ticket.generation == generation else { return }
+        switch phase {
+        case .closed(let failures, var window):
+            guard verdict != .ignored else { return }
+            window?.count(isFailure: verdict == .failure, at: now)
+            let consecutive = verdict == .failure ? failures + 1 : 0
+            phase = .closed(consecutiveFailures: consecutive, window: window)
+            let isTooMany = policy.consecutiveFailures.map { consecutive >= $0 } ?? false
+            if verdict == .failure, isTooMany || window?.isTooMany(at: now) ?? false {
+                enter(.open(end: now + policy.openDuration))
+            }
+        case .open: break  // No ticket is given while it is open.
+        case .halfOpen(let underWay, let successes):
+            switch verdict {
+            case .failure: enter(.open(end: now + policy.openDuration))
+            case .ignored: phase = .halfOpen(underWay: underWay - 1, successes: successes)
+            case .success where successes + 1 == policy.probeCount:
+                enter(.closed(consecutiveFailures: 0, window: policy.failureRatio.map(FailureWindow.init)))
+            case .success: phase = .halfOpen(underWay: underWay - 1, successes: successes + 1)
+            }
+        }
+    }
+
+    private mutating func enter(_ phase: Phase) {
+        self.phase = phase
+        generation += 1
+    }
+}
+
+/// Calls and failures of the last while, in ten slices, so that its size does not grow with the traffic.
+struct FailureWindow: Sendable {
+    private struct Slice: Sendable {
+        var number: Int
+        var calls = 0
+        var failures = 0
+    }
+
+    static let sliceCount = 10
+
+    private let ratio: CircuitBreaker.FailureRatio
+    private var slices: [Slice] = []
+
+    init(_ ratio: CircuitBreaker.FailureRatio) { self.ratio = ratio }
+
+    mutating func count(isFailure: Bool, at now: Duration) {
+        let number = ratio.sliceNumber(at: now)
+        if slices.last?.number != number {
+            slices.removeAll { $0.number <= number - Self.sliceCount }
+            slices.append(Slice(number: number))
+        }
+        slices[slices.count - 1].calls += 1
+        if isFailure { slices[slices.count - 1].failures += 1 }
+    }
+
+    func isTooMany(at now: Duration) -> Bool {
+        let recent = slices.filter { $0.number > ratio.sliceNumber(at: now) - Self.sliceCount }
+        let calls = recent.reduce(0) { $0 + $1.calls }
+        let failures = recent.reduce(0) { $0 + $1.failures }
+        return calls >= ratio.minimumCount && Double(failures) >= ratio.fraction * Double(calls)
+    }
+
+    func isEmpty(at now: Duration) -> Bool {
+        slices.allSatisfy { $0.number <= ratio.sliceNumber(at: now) - Self.sliceCount }
+    }
+}
+
+extension CircuitBreaker.FailureRatio {
+    /// Which tenth of a window a time lies in.
+    func sliceNumber(at now: Duration) -> Int { Int(now / (window / FailureWindow.sliceCount)) }
+}

@@ -1,0 +1,195 @@
+internal import Foundation
+
+/// Holds the credential of one login for all requests of the configs and services that name it.
+///
+/// ```swift
+/// let session = LoginSession(Tokens(), credential: stored)
+/// config.authentication = .session(session)
+/// session.login(token)
+/// session.logout()
+/// ```
+///
+/// When a request is refused, one refresh runs, in a task of the session: no caller's cancellation ends it, so a spent
+/// refresh token is never lost. All others that are refused meanwhile wait, and each is repeated once. A refresh that
+/// fails reaches all of them; until the window of ``RefreshWindow`` has passed, or a new credential is set, requests
+/// that are refused fail with the same error at once. Without a credential requests go out without one.
+public final class LoginSession<A: Authenticator>: LoginHolder {
+    private let authenticator: A
+    private let timeline: Timeline
+    private let state: Lock<LoginState<A.Credential>>
+    /// Told from all other sessions of all processes.
+    private let name = UUID().uuidString
+
+    /// - Parameters:
+    ///   - authenticator: Shows, judges and renews credentials.
+    ///   - credential: The one to begin with, such as a stored one; `nil` is logged out.
+    ///   - window: How many refreshes may start in how much time.
+    ///   - clock: Measures the window; a clock of your own is for tests.
+    public init<C: Clock>(
+        _ authenticator: A,
+        credential: A.Credential? = nil,
+        window: RefreshWindow = RefreshWindow(),
+        clock: C = ContinuousClock()
+    ) where C.Duration == Duration {
+        self.authenticator = authenticator
+        timeline = Timeline(clock)
+        state = Lock(LoginState(window: window))
+        if let credential { login(credential) }
+    }
+
+    /// What requests show from now on; `nil` when logged out.
+    public var credential: A.Credential? { state.withLock { $0.held?.credential } }
+
+    /// Takes the credential of a login; a refresh that is under way ends and counts no more.
+    ///
+    /// Sends that began under another login, by ``Authenticator/scope(of:)``, fail with
+    /// ``NetworkError/Reason/loginChanged`` instead of going out in the wrong name.
+    public func login(_ credential: A.Credential) { replace(credential) }
+
+    /// Forgets the credential; a refresh that is under way ends and counts no more.
+    public func logout() { replace(nil) }
+
+    private func replace(_ credential: A.Credential?) {
+        let scope = credential.flatMap(authenticator.scope)
+        let ended = state.withLock { $0.replace(credential) { self.scope(scope, login: $0) } }
+        ended?.task?.cancel()
+        ended?.settle(.settled)
+    }
+
+    private func scope(_ own: String?, login: Int) -> String {
+        own.map { "user \($0)" } ?? "login \(login) of \(name)"
+    }
+
+    /// How many sends wait for the refresh that is under way.
+    var waiterCount: Int { state.withLock { $0.flight?.waiters.count ?? 0 } }
+
+    // MARK: For sends
+
+    func appliesTo(_ url: URL) -> Bool { authenticator.appliesTo(url) }
+
+    func isRefusal(_ error: any Error, of response: RawResponse) -> Bool {
+        authenticator.isRefusal(error, of: response)
+    }
+
+    var login: Login? {
+        state.withLock(\.held).map { [authenticator] held in
+            Login(version: held.version, scope: held.scope) { request, context in
+                try await authenticator.apply(held.credential, to: &request, for: context)
+            }
+        }
+    }
+
+    func needBeforeSending() -> LoginNeed? {
+        let (held, isRefreshing) = state.withLock { ($0.held, $0.flight != nil) }
+        guard let held, isRefreshing || authenticator.needsRefresh(held.credential) else { return nil }
+        return .expiring(held.version)
+    }
+
+    func wouldWait(for need: LoginNeed) -> Bool {
+        var state = self.state.withLock { $0 }
+        switch state.step(for: need, at: timeline.now()) {
+        case .goOn, .fail: return false
+        case .wait, .start: return true
+        }
+    }
+
+    func wait(for need: LoginNeed, by agent: Agent) async throws {
+        let id = state.withLock { $0.makeID() }
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { enter($0, id: id, for: need, by: agent) }
+        } onCancel: {
+            state.withLock { $0.flight?.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
+        }
+        switch outcome {
+        case .settled: return
+        case .failed(let error): throw error
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    private func enter(
+        _ waiter: CheckedContinuation<LoginOutcome, Never>,
+        id: Int,
+        for need: LoginNeed,
+        by agent: Agent
+    ) {
+        let now = timeline.now()
+        let (outcome, flight) = state.withLock { state -> (LoginOutcome?, LoginState<A.Credential>.Flight?) in
+            // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is
+            // seen here, or the handler finds the waiter.
+            if Task.isCancelled { return (.cancelled, nil) }
+            switch state.step(for: need, at: now) {
+            case .goOn: return (.settled, nil)
+            case .fail(let error): return (.failed(error), nil)
+            case .wait:
+                state.flight?.waiters[id] = waiter
+                return (nil, nil)
+            case .start(let flight):
+                state.flight?.waiters[id] = waiter
+                return (nil, flight)
+            }
+        }
+        if let outcome { waiter.resume(returning: outcome) }
+        if let flight { start(flight, by: agent) }
+    }
+
+    // MARK: The refresh
+
+    /// Starts a refresh in a task that the session owns: it ends with ``replace(_:)`` or by itself.
+    private func start(_ flight: LoginState<A.Credential>.Flight, by agent: Agent) {
+        // Detached, because nothing of the waiter that happens to come first may pass over to it; only which
+        // refreshes it is part of, so that none of them waits for itself.
+        let refreshing = RefreshScope.sessions.union([ObjectIdentifier(self)])
+        let task = Task.detached {
+            await RefreshScope.$sessions.withValue(refreshing) { await self.refresh(flight, with: agent) }
+        }
+        let isWanted = state.withLock { state in
+            guard state.flight?.id == flight.id else { return false }
+            state.flight?.task = task
+            return true
+        }
+        // A login came first, or the refresh is over already and this does nothing.
+        if !isWanted { task.cancel() }
+    }
+
+    private func refresh(_ flight: LoginState<A.Credential>.Flight, with agent: Agent) async {
+        let result: Result<A.Credential, any Error>
+        var isRemembered = true
+        do {
+            result = .success(try await authenticator.refresh(flight.held.credential, with: agent))
+        } catch {
+            isRemembered = !(error is CancellationError)
+            result = .failure(Self.telling(error))
+        }
+        let scope = (try? result.get()).flatMap(authenticator.scope)  // A failure has none.
+        let now = timeline.now()
+        let ended = state.withLock {
+            $0.end(
+                flight.id,
+                with: result,
+                scope: { self.scope(scope, login: $0) },
+                isRemembered: isRemembered,
+                at: now
+            )
+        }
+        ended?.flight.settle(ended?.outcome ?? .settled)
+    }
+
+    /// The error of a refresh as those who waited for it get it.
+    ///
+    /// What the library throws says nothing about a refresh, and gets a place of its own; what is not the library's
+    /// reaches everybody as it is. A bare `CancellationError` would tell a caller that it was cancelled itself.
+    private static func telling(_ error: any Error) -> any Error {
+        switch error {
+        case is NetworkError, is ServiceError, is CancellationError: NetworkError(.refreshFailed, underlying: error)
+        default: error
+        }
+    }
+}
+
+extension LoginState.Flight {
+    /// Tells all who wait how it ended.
+    fileprivate func settle(_ outcome: LoginOutcome) {
+        for waiter in waiters.values { waiter.resume(returning: outcome) }
+    }
+}

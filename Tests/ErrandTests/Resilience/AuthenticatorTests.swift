@@ -1,0 +1,186 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Who gets a credential, what refuses it, and what others see of it.
+@Suite(.timeLimit(.minutes(1)))
+struct AuthenticatorTests {
+    private struct Refused: Error {}
+
+    private struct MovingAdapter: RequestAdapter {
+        let url: URL
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers["X-Signature"] = "\(request.headers.map(\.name))"
+            request.url = url
+        }
+    }
+
+    private final class Nonce: RequestAdapter {
+        let count = Lock(0)
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            request.headers["X-Nonce"] = "\(number)"
+        }
+    }
+
+    private static let moved = TransportResponse.json("", status: 302, headers: ["Location": "https://other.test/y"])
+
+    @Test
+    func aServiceCodeRefusesAsAStatusDoes() async throws {
+        let transport = TokenTransport { request in
+            let isTaken = request.headers["Authorization"] == "Bearer new1"
+            return .json(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.refusal = LoginRefusal(serviceCodes: [40101])
+        let bench = LoginBench(authenticator, transport: transport) {
+            $0.filter = EnvelopeFilter(code: "code", data: "data")
+        }
+        #expect(try await bench.get() == 7)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test
+    func anErrorOfAFilterOfYourOwnHidesNoRefusal() async throws {
+        let bench = LoginBench {
+            $0.filter = ClosureFilter { response, _ in
+                if response.failure != nil { throw Refused() }
+                return Payload(response.body)
+            }
+        }
+        #expect(try await bench.get() == 7)
+        bench.session.login(Token(access: "bad"))
+        #expect(try await bench.get() == 7)
+        #expect(bench.authenticator.refreshCount == 2)
+    }
+
+    @Test
+    func anAnswerThatTheRequestAcceptsIsNoRefusal() async throws {
+        let bench = LoginBench()
+        let request = LoginBench.request().acceptance(Acceptance().accepting(401))
+        #expect(try await bench.agent.send(request) == 1)
+        #expect(bench.authenticator.refreshCount == 0)
+    }
+
+    @Test
+    func aRequestOptsOutByAnAuthorizationOfItsOwn() async throws {
+        let transport = TokenTransport(takes: { _ in true })
+        let bench = LoginBench(transport: transport) { $0.authorization = .basic(user: "gate", password: "way") }
+        _ = try await bench.agent.send(LoginBench.request().authorization(.anonymous))
+        _ = try await bench.agent.send(LoginBench.request().authorization(.bearer("mine")))
+        _ = try await bench.agent.send(LoginBench.request().header("Authorization", "Own"))
+        var service = Service(id: "other")
+        service.authorization = .bearer("service")
+        _ = try await bench.agent.send(LoginBench.request().service(service))
+        service = Service(id: "public")
+        service.authentication = .anonymous
+        _ = try await bench.agent.send(LoginBench.request().service(service).header("X", "1"))
+        _ = try await bench.get()
+        let basic = Authorization.basic(user: "gate", password: "way").fieldValue
+        #expect(transport.shown == [nil, "Bearer mine", "Own", "Bearer service", basic, "Bearer old"])
+    }
+
+    @Test
+    func aServiceShowsALoginOfItsOwn() async throws {
+        let bench = LoginBench(transport: TokenTransport(takes: { _ in true }))
+        let other = LoginSession(TokenAuthenticator(), credential: Token(access: "other"))
+        var service = Service(id: "other")
+        service.authentication = .session(other)
+        #expect(try await bench.agent.send(LoginBench.request().service(service)) == 7)
+        #expect(bench.transport.shown == ["Bearer other"])
+        #expect(
+            try await bench.agent.plan(for: LoginBench.request().service(service))["authentication"]?.origin == .service
+        )
+    }
+
+    @Test
+    func onlyTheHostsOfThePredicateGetTheCredential() async throws {
+        let bench = LoginBench(transport: TokenTransport(takes: { _ in true }))
+        _ = try await bench.get("https://other.test/x")
+        #expect(bench.transport.shown == [nil])
+    }
+
+    @Test(arguments: [
+        ("https://api.test/x", "https://other.test/x", false), ("https://a.test/x", "https://api.test/x", true),
+    ])
+    func thePredicateJudgesTheURLThatAdaptersMade(path: String, moved: String, isShown: Bool) async throws {
+        let adapter = MovingAdapter(url: try #require(URL(string: moved)))
+        let bench = LoginBench(transport: TokenTransport(takes: { _ in true })) { $0.adapters = [adapter] }
+        _ = try await bench.get(path)
+        #expect(bench.transport.shown == [isShown ? "Bearer old" : nil])
+        #expect(bench.transport.requests.first?.headers["X-Signature"] == "[]")
+    }
+
+    @Test
+    func aCredentialInAnyHeaderStaysBehindWhenARedirectLeavesTheOrigin() async throws {
+        var authenticator = TokenAuthenticator()
+        authenticator.header = "X-My-Ticket"
+        let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .json("1", status: 401) }
+        let bench = LoginBench(authenticator, transport: transport)
+        let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+        #expect(error?.reason == .status(401))
+        #expect(transport.requests.map { $0.headers["X-My-Ticket"] } == ["Bearer old", nil])
+        #expect(authenticator.refreshCount == 0)
+    }
+
+    @Test
+    func withoutACredentialRequestsGoOutWithoutOneAndRefusalsAreTheCallers() async throws {
+        let bench = LoginBench(token: nil)
+        let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+        #expect(error?.reason == .status(401))
+        #expect(bench.transport.shown == [nil])
+        #expect(bench.authenticator.refreshCount == 0)
+    }
+
+    @Test
+    func aCredentialThatEndsSoonIsRenewedBeforeItIsSent() async throws {
+        let bench = LoginBench(token: Token(access: "old", endsSoon: true))
+        let results = await bench.results(100)
+        #expect(results.filter { $0.value == 7 }.count == 100)
+        #expect(bench.authenticator.refreshCount == 1)
+        #expect(Set(bench.transport.shown) == ["Bearer new1"])
+    }
+
+    @Test
+    func whenARenewalAheadOfTimeFailsTheOldCredentialIsSent() async throws {
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, _ in throw RefreshError(number: number) }
+        let bench = LoginBench(authenticator, token: Token(access: "new0", endsSoon: true))
+        #expect(try await bench.get() == 7)
+        #expect(try await bench.get() == 7)
+        #expect(authenticator.refreshCount == 1)
+        let refused = LoginBench(authenticator, token: Token(access: "old", endsSoon: true))
+        await #expect(throws: RefreshError(number: 2)) { try await refused.get() }
+        #expect(refused.transport.requests.count == 1)
+    }
+
+    @Test
+    func bothAttemptsAreInTheMetricsAndAccessoriesAreToldWhy() async throws {
+        let log = LoginEventLog()
+        let nonce = Nonce()
+        let bench = LoginBench {
+            $0.accessories = [log]
+            $0.adapters = [nonce]
+        }
+        let response = try await bench.agent.response(for: LoginBench.request())
+        #expect(response.metrics.attempts.count == 2)
+        #expect(log.events == ["willStart", "willRefreshLogin", "willRetry", "willStop", "didStop"])
+        #expect(bench.transport.requests.map { $0.headers["X-Nonce"] } == ["1", "2"])
+    }
+
+    @Test
+    func aPlanShowsTheCredentialThatIsThereAndRefreshesNothing() async throws {
+        let bench = LoginBench(token: Token(access: "old", endsSoon: true))
+        let plan = try await bench.agent.plan(for: LoginBench.request())
+        #expect(plan.request.headers["Authorization"] == "Bearer old")
+        #expect(plan["authentication"]?.origin == .config)
+        #expect(!plan.description.contains("old"))
+        #expect(bench.authenticator.refreshCount == 0)
+        #expect(bench.transport.requests.isEmpty)
+    }
+}

@@ -1,0 +1,103 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// The breaker around attempts of an agent.
+@Suite(.timeLimit(.minutes(1)))
+struct CircuitBreakerTests {
+    private struct Foreign: Error {}
+
+    private let clock = ManualClock()
+
+    private func bench(
+        _ breaker: CircuitBreaker,
+        _ handler: @escaping TokenTransport.Handler = { _ in .json("1", status: 503) }
+    ) -> LoginBench {
+        LoginBench(token: nil, transport: TokenTransport(handler)) { $0.interceptors = [breaker] }
+    }
+
+    @Test
+    func aHostThatFailsAllTheTimeIsLeftAloneAndOthersAreNot() async throws {
+        let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 3), clock: clock)
+        let bench = bench(breaker) { $0.url.host() == "api.test" ? .json("1", status: 503) : .json("7") }
+        for _ in 0..<3 {
+            let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+            #expect(error?.reason == .status(503))
+        }
+        clock.advance(by: .seconds(10))
+        let error = try #require(await #expect(throws: NetworkError.self) { try await bench.get() })
+        #expect(error.reason == .circuitOpen(retryAfter: .seconds(20)))
+        #expect(error.kind == .rejected)
+        #expect(error.host == "api.test")
+        #expect(bench.transport.requests.count == 3)
+        #expect(breaker.state(of: "API.test") == .open(retryAfter: .seconds(20)))
+        #expect(try await bench.get("https://other.test/x") == 7)
+        #expect(breaker.state(of: "api.test:444") == .closed)
+    }
+
+    @Test
+    func afterItsTimeProbesDecide() async throws {
+        let gate = Gate()
+        let policy = CircuitBreaker.Policy(consecutiveFailures: 1, probeCount: 2)
+        let breaker = CircuitBreaker(policy, clock: clock)
+        let bench = bench(breaker) { request in
+            guard request.url.path() == "/probe" else { return .json("1", status: 500) }
+            try await gate.pass()
+            return .json("7")
+        }
+        await #expect(throws: NetworkError.self) { try await bench.get() }
+        clock.advance(by: .seconds(30))
+        let probes = (0..<2).map { _ in Task { try await bench.get("/probe") } }
+        await gate.waitForArrivals(2)
+        let error = await #expect(throws: NetworkError.self) { try await bench.get("/probe") }
+        #expect(error?.kind == .rejected)
+        #expect(breaker.state(of: "api.test") == .halfOpen)
+        gate.open()
+        for probe in probes { #expect(try await probe.value == 7) }
+        #expect(breaker.state(of: "api.test") == .closed)
+    }
+
+    @Test
+    func aCancelledAttemptSaysNothing() async throws {
+        let gate = Gate()
+        let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
+        let bench = bench(breaker) { _ in
+            try await gate.pass()
+            return nil
+        }
+        let task = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(breaker.state(of: "api.test") == .closed)
+    }
+
+    @Test(arguments: [
+        (NetworkError.Reason.connectionRefused, CircuitBreaker.Verdict.failure), (.connectionReset, .failure),
+        (.idleTimeout(.seconds(1)), .failure), (.malformedStatusLine, .failure), (.insecureRedirect, .ignored),
+        (.bodyTooLarge(limit: 1), .ignored),
+    ])
+    func errorsOfTheHostAreFailures(reason: NetworkError.Reason, verdict: CircuitBreaker.Verdict) {
+        #expect(CircuitBreaker.usualVerdict(.failure(NetworkError(reason))) == verdict)
+        #expect(CircuitBreaker.usualVerdict(.failure(Foreign())) == .ignored)
+    }
+
+    @Test(arguments: [(200, CircuitBreaker.Verdict.success), (404, .success), (429, .success), (500, .failure)])
+    func statusesOfTheServerAreFailures(status: Int, verdict: CircuitBreaker.Verdict) throws {
+        let url = try #require(URL(string: "https://api.test/"))
+        #expect(CircuitBreaker.usualVerdict(.success(RawResponse(statusCode: status, url: url))) == verdict)
+    }
+
+    @Test
+    func aThousandHostsAreForgottenWhenTheyHaveNothingToRemember() async throws {
+        let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
+        let bench = bench(breaker) { $0.url.host() == "bad.test" ? .json("1", status: 500) : .json("7") }
+        await #expect(throws: NetworkError.self) { try await bench.get("https://bad.test/") }
+        for number in 0..<2_000 { _ = try await bench.get("https://host\(number).test/") }
+        #expect(breaker.hostCount <= 1_000)
+        let error = await #expect(throws: NetworkError.self) { try await bench.get("https://bad.test/") }
+        #expect(error?.kind == .rejected)
+    }
+}

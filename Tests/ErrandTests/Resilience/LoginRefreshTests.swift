@@ -1,0 +1,282 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// One refresh for all who are refused, whatever happens to any of them.
+@Suite(.timeLimit(.minutes(1)))
+struct LoginRefreshTests {
+    @Test
+    func aThousandSendsRefusedAtOnceShareOneRefresh() async {
+        let all = Gate()
+        let transport = TokenTransport { request in
+            if request.headers["Authorization"] == "Bearer old" { try await all.pass() }
+            return nil
+        }
+        let bench = LoginBench(transport: transport)
+        async let results = bench.results(1_000)
+        await all.waitForArrivals(1_000)
+        all.open()
+        #expect(await results.filter { $0.value == 7 }.count == 1_000)
+        #expect(bench.authenticator.refreshCount == 1)
+        #expect(transport.shown.filter { $0 == "Bearer old" }.count == 1_000)
+        #expect(transport.shown.filter { $0 == "Bearer new1" }.count == 1_000)
+    }
+
+    @Test
+    func aThousandSendsThatStartAnytimeShareOneRefresh() async {
+        let bench = LoginBench()
+        let results = await bench.results(1_000)
+        #expect(results.filter { $0.value == 7 }.count == 1_000)
+        #expect(bench.authenticator.refreshCount == 1)
+        #expect(bench.session.credential == Token(access: "new1"))
+    }
+
+    @Test
+    func aFailedRefreshReachesAThousandSendsAndIsNotRepeated() async throws {
+        let all = Gate()
+        let transport = TokenTransport { _ in
+            try await all.pass()
+            return nil
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, _ in throw RefreshError(number: number) }
+        let bench = LoginBench(authenticator, transport: transport)
+        async let results = bench.results(1_000)
+        await all.waitForArrivals(1_000)
+        all.open()
+        #expect(await results.filter { $0.error as? RefreshError == RefreshError(number: 1) }.count == 1_000)
+        #expect(transport.requests.count == 1_000)
+        bench.clock.advance(by: .milliseconds(29_999))
+        await #expect(throws: RefreshError(number: 1)) { try await bench.get() }
+        #expect(authenticator.refreshCount == 1)
+        bench.clock.advance(by: .milliseconds(1))
+        await #expect(throws: RefreshError(number: 2)) { try await bench.get() }
+        await #expect(throws: RefreshError(number: 2)) { try await bench.get() }
+        bench.session.login(Token(access: "new"))
+        #expect(try await bench.get() == 7)
+        #expect(authenticator.refreshCount == 2)
+    }
+
+    @Test
+    func aLibraryErrorOfTheRefreshIsTheCauseOfAnErrorOfItsOwn() async throws {
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, token, agent in
+            Token(access: try await agent.send(GeneralRequest("/token").expecting(String.self)), user: token.user)
+        }
+        let bench = LoginBench(authenticator)
+        let error = try #require(await #expect(throws: NetworkError.self) { try await bench.get() })
+        #expect(error.kind == .unauthenticated)
+        #expect(error.reason == .refreshFailed)
+        #expect(error.path == "/x")
+        #expect(error.statusCode == 401)
+        let cause = try #require(error.underlying as? NetworkError)
+        #expect(cause.path == "/token")
+        #expect(cause.reason == .status(401))
+    }
+
+    @Test
+    func theRefreshItselfGoesOutWithoutTheCredentialAndNeverWaitsForItself() async throws {
+        let transport = TokenTransport { $0.url.path() == "/token" ? .json("new") : nil }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in
+            async let first = agent.send(GeneralRequest("/token").expecting(String.self))
+            async let second = Task { try await agent.send(GeneralRequest("/token").expecting(String.self)) }.value
+            return Token(access: try await first + second)
+        }
+        let bench = LoginBench(authenticator, transport: transport)
+        #expect(try await bench.get() == 7)
+        #expect(transport.shown == ["Bearer old", nil, nil, "Bearer newnew"])
+    }
+
+    @Test
+    func cancelledWaitersEndAtOnceAndTheOthersGetTheirValues() async throws {
+        let gate = Gate()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, _ in
+            try await gate.pass()
+            return Token(access: "new")
+        }
+        let bench = LoginBench(authenticator)
+        let starter = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        let others = (0..<4).map { _ in Task { try await bench.get() } }
+        await bench.waitForWaiters(5)
+        for task in [starter, others[1]] {
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(bench.session.waiterCount == 3)
+        gate.open()
+        for index in [0, 2, 3] { #expect(try await others[index].value == 7) }
+        #expect(authenticator.refreshCount == 1)
+    }
+
+    @Test
+    func aTaskThatIsCancelledAlreadyNeitherWaitsNorStartsARefresh() async throws {
+        let bench = LoginBench()
+        let version = try #require(bench.session.login?.version)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await bench.session.wait(for: .refused(version), by: bench.agent)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(bench.authenticator.refreshCount == 0)
+        #expect(try await bench.get() == 7)
+    }
+
+    @Test
+    func aRefreshThatNobodyWaitsForAnyMoreIsNotLost() async throws {
+        let gate = Gate()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, _ in
+            try await gate.pass()
+            return Token(access: "new")
+        }
+        let bench = LoginBench(authenticator)
+        let starter = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        starter.cancel()
+        await #expect(throws: CancellationError.self) { try await starter.value }
+        let late = Task { try await bench.get() }
+        await bench.waitForWaiters(1)
+        gate.open()
+        #expect(try await late.value == 7)
+        #expect(authenticator.refreshCount == 1)
+        #expect(bench.transport.shown == ["Bearer old", "Bearer new"])
+    }
+
+    @Test
+    func sendsCancelledAtRandomPointsEndOnceAndHoldNobodyUp() async {
+        var generator = SeededGenerator()
+        for _ in 0..<20 {
+            let bench = LoginBench()
+            let tasks = (0..<50).map { _ in Task { try await bench.get() } }
+            for task in tasks where Bool.random(using: &generator) {
+                for _ in 0..<Int.random(in: 0..<4, using: &generator) { await Task.yield() }
+                task.cancel()
+            }
+            for task in tasks {
+                switch await task.result {
+                case .success(let value): #expect(value == 7)
+                case .failure(let error): #expect(error is CancellationError && task.isCancelled)
+                }
+            }
+            await bench.waitForWaiters(0)
+            #expect(bench.authenticator.refreshCount <= 1)
+        }
+    }
+
+    @Test
+    func theDeadlineOfAWaiterEndsItAndNotTheRefresh() async throws {
+        let gate = Gate()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, _ in
+            try await gate.pass()
+            return Token(access: "new")
+        }
+        let bench = LoginBench(authenticator) { $0.limits.deadline = .seconds(2) }
+        let task = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        await bench.clock.waitForSleepers(1)
+        bench.clock.advance(by: .seconds(2))
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(2)))
+        gate.open()
+        #expect(try await bench.get() == 7)
+        #expect(authenticator.refreshCount == 1)
+    }
+
+    @Test
+    func aLateRefusalOfAnOldTokenIsOnlyRepeated() async throws {
+        let gate = Gate()
+        let transport = TokenTransport { request in
+            if request.url.path() == "/late", request.headers["Authorization"] == "Bearer old" { try await gate.pass() }
+            return nil
+        }
+        let bench = LoginBench(transport: transport)
+        let late = Task { try await bench.get("/late") }
+        await gate.waitForArrivals(1)
+        #expect(try await bench.get() == 7)
+        gate.open()
+        #expect(try await late.value == 7)
+        #expect(bench.authenticator.refreshCount == 1)
+    }
+
+    @Test
+    func aRefusalDuringARenewalAheadOfTimeMakesItsFailureOneForAll() async throws {
+        let (answer, renewal) = (Gate(), Gate())
+        let transport = TokenTransport { _ in
+            try await answer.pass()
+            return nil
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, _ in
+            try await renewal.pass()
+            throw RefreshError(number: number)
+        }
+        let bench = LoginBench(authenticator, transport: transport)
+        let refused = Task { try await bench.get() }
+        await answer.waitForArrivals(1)
+        authenticator.endsAll.withLock { $0 = true }
+        let unsent = Task { try await bench.get() }
+        await renewal.waitForArrivals(1)
+        answer.open()
+        await bench.waitForWaiters(2)
+        renewal.open()
+        await #expect(throws: RefreshError(number: 1)) { try await refused.value }
+        await #expect(throws: RefreshError(number: 1)) { try await unsent.value }
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test
+    func aSecondRefusalIsTheCallers() async throws {
+        let bench = LoginBench(transport: TokenTransport(takes: { _ in false }))
+        let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+        #expect(error?.reason == .status(401))
+        #expect(error?.attempts == 2)
+        #expect(bench.transport.shown == ["Bearer old", "Bearer new1"])
+        #expect(bench.authenticator.refreshCount == 1)
+    }
+
+    @Test
+    func noMoreThanFiveRefreshesStartInThirtySeconds() async throws {
+        let bench = LoginBench(transport: TokenTransport(takes: { _ in false }))
+        for _ in 0..<5 {
+            let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+            #expect(error?.reason == .status(401))
+            bench.clock.advance(by: .seconds(5))
+        }
+        let error = try #require(await #expect(throws: NetworkError.self) { try await bench.get() })
+        #expect(error.reason == .excessiveRefresh(limit: 5, window: .seconds(30)))
+        #expect(error.kind == .unauthenticated)
+        #expect(bench.authenticator.refreshCount == 5)
+        bench.clock.advance(by: .seconds(5))
+        await #expect(throws: NetworkError.self) { try await bench.get() }
+        #expect(bench.authenticator.refreshCount == 6)
+    }
+
+    @Test
+    func aRefreshThatWasCancelledIsNotRemembered() async throws {
+        let gate = Gate()
+        let transport = TokenTransport { request in
+            guard request.url.path() == "/token" else { return nil }
+            if request.headers["X-First"] != nil { try await gate.pass() }
+            return .json("new")
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, agent in
+            let request = GeneralRequest("/token").expecting(String.self)
+            return Token(access: try await agent.send(number == 1 ? request.header("X-First", "1") : request))
+        }
+        let bench = LoginBench(authenticator, transport: transport)
+        let task = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        bench.agent.cancelAll { $0.url?.path() == "/token" }
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .refreshFailed)
+        #expect(error?.underlying is CancellationError)
+        #expect(try await bench.get() == 7)
+    }
+}

@@ -1,0 +1,150 @@
+import ErrandTesting
+import Foundation
+
+@testable import Errand
+
+/// A token, and what tests want to know of it.
+struct Token: Sendable, Equatable {
+    var access: String
+    var user: String?
+    var endsSoon = false
+}
+
+struct RefreshError: Error, Equatable { let number: Int }
+
+/// Shows tokens to `api.test`; its refreshes are counted and do what a closure says.
+struct TokenAuthenticator: Authenticator {
+    let refreshes = Lock(0)
+    /// Whether every token ends soon.
+    let endsAll = Lock(false)
+    var header = "Authorization"
+    var refusal = LoginRefusal()
+    var renew: @Sendable (_ number: Int, Token, Agent) async throws -> Token = { number, token, _ in
+        Token(access: "new\(number)", user: token.user)
+    }
+
+    var refreshCount: Int { refreshes.withLock { $0 } }
+
+    func appliesTo(_ url: URL) -> Bool { url.host() == "api.test" }
+
+    func apply(_ token: Token, to request: inout OutgoingRequest, for context: RequestContext) {
+        request.headers[header] = "Bearer \(token.access)"
+    }
+
+    func refresh(_ token: Token, with agent: Agent) async throws -> Token {
+        let number = refreshes.withLock { count in
+            count += 1
+            return count
+        }
+        return try await renew(number, token, agent)
+    }
+
+    func needsRefresh(_ token: Token) -> Bool { token.endsSoon || endsAll.withLock { $0 } }
+    func scope(of token: Token) -> String? { token.user }
+}
+
+/// A server without sockets that takes some tokens and refuses all others.
+final class TokenTransport: Transport {
+    typealias Handler = @Sendable (OutgoingRequest) async throws -> TransportResponse?
+
+    private let log = Lock<[OutgoingRequest]>([])
+    private let isTaken: @Sendable (String) -> Bool
+    private let handler: Handler
+
+    /// - Parameters:
+    ///   - handler: Answers what it wants to; what it leaves gets 200 or 401.
+    ///   - isTaken: Whether the value of the `Authorization` field is taken.
+    init(
+        _ handler: @escaping Handler = { _ in nil },
+        takes isTaken: @escaping @Sendable (String) -> Bool = { $0.hasPrefix("Bearer new") }
+    ) {
+        self.isTaken = isTaken
+        self.handler = handler
+    }
+
+    var requests: [OutgoingRequest] { log.withLock { $0 } }
+    var shown: [String?] { requests.map { $0.headers["Authorization"] } }
+
+    func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+        try Task.checkCancellation()
+        log.withLock { $0.append(request) }
+        if let answer = try await handler(request) { return answer }
+        return isTaken(request.headers["Authorization"] ?? "") ? .json("7") : .json("1", status: 401)
+    }
+}
+
+extension TransportResponse {
+    static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
+        let fields: HTTPHeaders = ["Content-Type": "application/json"]
+        return TransportResponse(
+            statusCode: status,
+            headers: fields.merging(headers),
+            body: ResponseBody(Data(text.utf8))
+        )
+    }
+}
+
+/// A door that is shut until a test opens it; waiting ends early with the task.
+final class Gate: Sendable {
+    private let clock = ManualClock()
+
+    func open() { clock.advance(by: .seconds(1)) }
+    func pass() async throws { try await clock.sleep(until: ManualClock.Instant(offset: .seconds(1))) }
+    func waitForArrivals(_ count: Int) async { await clock.waitForSleepers(count) }
+}
+
+/// Everything that a login needs, put together.
+struct LoginBench: Sendable {
+    let authenticator: TokenAuthenticator
+    let session: LoginSession<TokenAuthenticator>
+    let transport: TokenTransport
+    let agent: Agent
+    let clock = ManualClock()
+
+    init(
+        _ authenticator: TokenAuthenticator = TokenAuthenticator(),
+        token: Token? = Token(access: "old"),
+        transport: TokenTransport = TokenTransport(),
+        configure: (inout NetworkConfig) -> Void = { _ in }
+    ) {
+        self.authenticator = authenticator
+        self.transport = transport
+        session = LoginSession(authenticator, credential: token, clock: clock)
+        var config = NetworkConfig(baseURL: "https://api.test")
+        config.authentication = .session(session)
+        config.retryPolicy = .never
+        configure(&config)
+        agent = Agent(config: config, transport: transport, clock: clock)
+    }
+
+    func get(_ path: String = "/x") async throws -> Int { try await agent.send(Self.request(path)) }
+
+    static func request(_ path: String = "/x") -> GeneralRequest<DefaultFormatter<Int>> {
+        GeneralRequest(path).expecting(Int.self)
+    }
+
+    /// Sends so many requests at once.
+    func results(_ count: Int) async -> [Result<Int, any Error>] {
+        await withTaskGroup(of: Result<Int, any Error>.self) { group in
+            for _ in 0..<count { group.addTask { await Task { try await get() }.result } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    func waitForWaiters(_ count: Int) async { while session.waiterCount != count { await Task.yield() } }
+}
+
+extension Result where Failure == any Error {
+    var error: (any Error)? { if case .failure(let error) = self { error } else { nil } }
+    var value: Success? { if case .success(let value) = self { value } else { nil } }
+}
+
+/// Keeps the names of what it is told.
+final class LoginEventLog: Accessory {
+    private let log = Lock<[String]>([])
+    var events: [String] { log.withLock { $0 } }
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        log.withLock { $0.append("\(event)".prefix { $0 != "(" }.description) }
+    }
+}
