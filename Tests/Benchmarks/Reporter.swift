@@ -11,7 +11,7 @@ struct Reporter: Sendable {
         let against: String?
     }
 
-    /// - Parameter against: What a ratio is over; `nil` for a figure of our own.
+    /// A ratio says what it is `against`; a figure of our own does not.
     func tell(_ name: String, _ value: Double, unit: String, against: String? = nil) {
         let rounded = (value * 10_000).rounded() / 10_000
         if asJSON {
