@@ -27,6 +27,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
     /// Returns this policy with a look at each hop before it is made.
     ///
     /// - Parameter veto: Throws to end the send; the error reaches the caller unchanged.
+    /// - Returns: A policy of as many hops, with this veto in place of any other.
     public func vetoing(_ veto: @escaping @Sendable (Redirect) throws -> Void) -> RedirectPolicy {
         var copy = self
         copy.veto = veto
@@ -53,7 +54,8 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
     ///   - response: The answer.
     ///   - request: What it answers.
     ///   - hops: How many hops were made before.
-    ///   - secrets: Fields that never leave for another origin.
+    ///   - secretHeaders: Fields that never leave for another origin.
+    /// - Returns: The next request and the hop that leads to it, or `nil` when there is none to make.
     /// - Throws: ``NetworkError`` for a target that is not followed, or what the veto throws.
     func next(
         after response: RawResponse,

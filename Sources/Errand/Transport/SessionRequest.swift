@@ -50,6 +50,7 @@ extension OutgoingBody {
     /// A new stream from the first byte, or `nil` when there is no body.
     ///
     /// - Parameter onRead: Told of every read.
+    /// - Returns: A stream that nobody has opened, or `nil`.
     func stream(onRead: (@Sendable () -> Void)? = nil) -> InputStream? {
         switch self {
         case .empty: nil
