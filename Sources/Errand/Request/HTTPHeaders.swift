@@ -127,7 +127,9 @@ extension String {
         var (place, otherPlace) = (one.startIndex, two.startIndex)
         while place != one.endIndex {
             let (byte, otherByte) = (one[place], two[otherPlace])
-            guard byte == otherByte || (byte ^ otherByte == 0x20 && (byte | 0x20).isASCIILowercase) else { return false }
+            guard byte == otherByte || (byte ^ otherByte == 0x20 && (byte | 0x20).isASCIILowercase) else {
+                return false
+            }
             one.formIndex(after: &place)
             two.formIndex(after: &otherPlace)
         }
