@@ -26,7 +26,7 @@ extension ResponseFilter {
     /// The default: `false`, a refused answer stays refused.
     public func recovers(from failure: any Error, in response: RawResponse) -> Bool { false }
 
-    /// The JSON guard reads the body before the filter does.
+    /// The default: `false`, so the JSON guard reads the body before the filter does.
     public var guardsItself: Bool { false }
 }
 

@@ -24,10 +24,10 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
     /// A policy of so many hops; a negative number counts as 0.
     public init(maximumHops: Int) { self.init(hops: max(0, maximumHops)) }
 
-    /// Adds a look at each hop before it is made.
+    /// Returns this policy with a look at each hop before it is made.
     ///
     /// - Parameter veto: Throws to end the send; the error reaches the caller unchanged.
-    /// - Returns: This policy with the veto.
+    /// - Returns: A policy of as many hops, with this veto in place of any other.
     public func vetoing(_ veto: @escaping @Sendable (Redirect) throws -> Void) -> RedirectPolicy {
         var copy = self
         copy.veto = veto
@@ -48,14 +48,14 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Makes the request that follows an answer.
+    /// The request that follows an answer, or `nil` when the answer is not a redirect, or to be handed up.
     ///
     /// - Parameters:
     ///   - response: The answer.
     ///   - request: What it answers.
     ///   - hops: How many hops were made before.
     ///   - secretHeaders: Fields that never leave for another origin.
-    /// - Returns: The next request with its hop; `nil` when the answer is no redirect, or is to be handed up.
+    /// - Returns: The next request and the hop that leads to it, or `nil` when there is none to make.
     /// - Throws: ``NetworkError`` for a target that is not followed, or what the veto throws.
     func next(
         after response: RawResponse,

@@ -50,7 +50,7 @@ extension OutgoingBody {
     /// A new stream from the first byte, or `nil` when there is no body.
     ///
     /// - Parameter onRead: Told of every read.
-    /// - Returns: The stream; `nil` when there is no body.
+    /// - Returns: A stream that nobody has opened, or `nil`.
     func stream(onRead: (@Sendable () -> Void)? = nil) -> InputStream? {
         switch self {
         case .empty: nil

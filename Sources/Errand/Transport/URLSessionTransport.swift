@@ -41,7 +41,7 @@ public final class URLSessionTransport: Transport {
     ///
     /// - Parameters:
     ///   - request: Already validated.
-    ///   - options: The limits; an idle timeout is rounded up to whole seconds, 1 at least.
+    ///   - options: The limits of this exchange.
     /// - Returns: The final head, with a body that is whole or still on its way.
     /// - Throws: ``NetworkError``, or `CancellationError` when the task was cancelled.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
