@@ -78,7 +78,7 @@ struct LoginRefreshTests {
 
     @Test
     func theRefreshItselfGoesOutWithoutTheCredentialAndNeverWaitsForItself() async throws {
-        let transport = TokenTransport { $0.url.path() == "/token" ? .json("new") : nil }
+        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonAnswer("new") : nil }
         var authenticator = TokenAuthenticator()
         authenticator.renew = { _, _, agent in
             async let first = agent.send(GeneralRequest("/token").expecting(String.self))
@@ -263,7 +263,7 @@ struct LoginRefreshTests {
         let transport = TokenTransport { request in
             guard request.url.path() == "/token" else { return nil }
             if request.headers["X-First"] != nil { try await gate.pass() }
-            return .json("new")
+            return .jsonAnswer("new")
         }
         var authenticator = TokenAuthenticator()
         authenticator.renew = { number, _, agent in
