@@ -28,13 +28,17 @@ struct AuthenticatorTests {
         }
     }
 
-    private static let moved = TransportResponse.json("", status: 302, headers: ["Location": "https://other.test/y"])
+    private static let moved = TransportResponse.jsonAnswer(
+        "",
+        status: 302,
+        headers: ["Location": "https://other.test/y"]
+    )
 
     @Test
     func aServiceCodeRefusesAsAStatusDoes() async throws {
         let transport = TokenTransport { request in
             let isTaken = request.headers["Authorization"] == "Bearer new1"
-            return .json(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
+            return .jsonAnswer(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
         }
         var authenticator = TokenAuthenticator()
         authenticator.refusal = LoginRefusal(serviceCodes: [40101])
@@ -120,7 +124,7 @@ struct AuthenticatorTests {
     func aCredentialInAnyHeaderStaysBehindWhenARedirectLeavesTheOrigin() async throws {
         var authenticator = TokenAuthenticator()
         authenticator.header = "X-My-Ticket"
-        let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .json("1", status: 401) }
+        let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .jsonAnswer("1", status: 401) }
         let bench = LoginBench(authenticator, transport: transport)
         let error = await #expect(throws: NetworkError.self) { try await bench.get() }
         #expect(error?.reason == .status(401))

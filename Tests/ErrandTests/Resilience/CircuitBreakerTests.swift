@@ -13,7 +13,7 @@ struct CircuitBreakerTests {
 
     private func bench(
         _ breaker: CircuitBreaker,
-        _ handler: @escaping TokenTransport.Handler = { _ in .json("1", status: 503) }
+        _ handler: @escaping TokenTransport.Handler = { _ in .jsonAnswer("1", status: 503) }
     ) -> LoginBench {
         LoginBench(token: nil, transport: TokenTransport(handler)) { $0.interceptors = [breaker] }
     }
@@ -21,7 +21,7 @@ struct CircuitBreakerTests {
     @Test
     func aHostThatFailsAllTheTimeIsLeftAloneAndOthersAreNot() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 3), clock: clock)
-        let bench = bench(breaker) { $0.url.host() == "api.test" ? .json("1", status: 503) : .json("7") }
+        let bench = bench(breaker) { $0.url.host() == "api.test" ? .jsonAnswer("1", status: 503) : .jsonAnswer("7") }
         for _ in 0..<3 {
             let error = await #expect(throws: NetworkError.self) { try await bench.get() }
             #expect(error?.reason == .status(503))
@@ -43,9 +43,9 @@ struct CircuitBreakerTests {
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1, probeCount: 2)
         let breaker = CircuitBreaker(policy, clock: clock)
         let bench = bench(breaker) { request in
-            guard request.url.path() == "/probe" else { return .json("1", status: 500) }
+            guard request.url.path() == "/probe" else { return .jsonAnswer("1", status: 500) }
             try await gate.pass()
-            return .json("7")
+            return .jsonAnswer("7")
         }
         await #expect(throws: NetworkError.self) { try await bench.get() }
         clock.advance(by: .seconds(30))
@@ -93,7 +93,7 @@ struct CircuitBreakerTests {
     @Test
     func aThousandHostsAreForgottenWhenTheyHaveNothingToRemember() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
-        let bench = bench(breaker) { $0.url.host() == "bad.test" ? .json("1", status: 500) : .json("7") }
+        let bench = bench(breaker) { $0.url.host() == "bad.test" ? .jsonAnswer("1", status: 500) : .jsonAnswer("7") }
         await #expect(throws: NetworkError.self) { try await bench.get("https://bad.test/") }
         for number in 0..<2_000 { _ = try await bench.get("https://host\(number).test/") }
         #expect(breaker.hostCount <= 1_000)

@@ -1,0 +1,130 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Who waits for a refresh can leave at any time, and takes nothing with it.
+@Suite(.timeLimit(.minutes(1)))
+struct LoginCancellationTests {
+    @Test
+    func cancelledWaitersEndAtOnceAndTheOthersGetTheirValues() async throws {
+        let gate = Gate()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, _ in
+            try await gate.pass()
+            return Token(access: "new")
+        }
+        let bench = LoginBench(authenticator)
+        let starter = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        let others = (0..<4).map { _ in Task { try await bench.get() } }
+        await bench.waitForWaiters(5)
+        for task in [starter, others[1]] {
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(bench.session.waiterCount == 3)
+        gate.open()
+        for index in [0, 2, 3] { #expect(try await others[index].value == 7) }
+        #expect(authenticator.refreshCount == 1)
+    }
+
+    @Test
+    func aTaskThatIsCancelledAlreadyNeitherWaitsNorStartsARefresh() async throws {
+        let bench = LoginBench()
+        let version = try #require(bench.session.login?.version)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await bench.session.wait(for: .refused(version), by: bench.agent)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(bench.authenticator.refreshCount == 0)
+        #expect(try await bench.get() == 7)
+    }
+
+    @Test
+    func aRefreshThatNobodyWaitsForAnyMoreIsNotLost() async throws {
+        let gate = Gate()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, _ in
+            try await gate.pass()
+            return Token(access: "new")
+        }
+        let bench = LoginBench(authenticator)
+        let starter = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        starter.cancel()
+        await #expect(throws: CancellationError.self) { try await starter.value }
+        let late = Task { try await bench.get() }
+        await bench.waitForWaiters(1)
+        gate.open()
+        #expect(try await late.value == 7)
+        #expect(authenticator.refreshCount == 1)
+        #expect(bench.transport.shown == ["Bearer old", "Bearer new"])
+    }
+
+    @Test
+    func sendsCancelledAtRandomPointsEndOnceAndHoldNobodyUp() async {
+        var generator = SeededGenerator()
+        for _ in 0..<20 {
+            let bench = LoginBench()
+            let tasks = (0..<50).map { _ in Task { try await bench.get() } }
+            for task in tasks where Bool.random(using: &generator) {
+                for _ in 0..<Int.random(in: 0..<4, using: &generator) { await Task.yield() }
+                task.cancel()
+            }
+            for task in tasks {
+                switch await task.result {
+                case .success(let value): #expect(value == 7)
+                case .failure(let error): #expect(error is CancellationError && task.isCancelled)
+                }
+            }
+            await bench.waitForWaiters(0)
+            #expect(bench.authenticator.refreshCount <= 1)
+        }
+    }
+
+    @Test
+    func theDeadlineOfAWaiterEndsItAndNotTheRefresh() async throws {
+        let gate = Gate()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, _ in
+            try await gate.pass()
+            return Token(access: "new")
+        }
+        let bench = LoginBench(authenticator) { $0.limits.deadline = .seconds(2) }
+        let task = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        await bench.clock.waitForSleepers(1)
+        bench.clock.advance(by: .seconds(2))
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(2)))
+        gate.open()
+        #expect(try await bench.get() == 7)
+        #expect(authenticator.refreshCount == 1)
+    }
+
+    @Test
+    func aRefreshThatWasCancelledIsNotRemembered() async throws {
+        let gate = Gate()
+        let transport = TokenTransport { request in
+            guard request.url.path() == "/token" else { return nil }
+            if request.headers["X-First"] != nil { try await gate.pass() }
+            return .jsonAnswer("new")
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, agent in
+            let request = GeneralRequest("/token").expecting(String.self)
+            return Token(access: try await agent.send(number == 1 ? request.header("X-First", "1") : request))
+        }
+        let bench = LoginBench(authenticator, transport: transport)
+        let task = Task { try await bench.get() }
+        await gate.waitForArrivals(1)
+        bench.agent.cancelAll { $0.url?.path() == "/token" }
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .refreshFailed)
+        #expect(error?.underlying is CancellationError)
+        #expect(try await bench.get() == 7)
+    }
+}
