@@ -61,7 +61,9 @@ public final class CircuitBreaker: Interceptor {
 
     /// What a circuit lets through.
     public enum State: Sendable, Hashable {
+        /// Every attempt.
         case closed
+        /// No attempt, for this long from now.
         case open(retryAfter: Duration)
         /// Probes only.
         case halfOpen
@@ -69,7 +71,9 @@ public final class CircuitBreaker: Interceptor {
 
     /// What an attempt says about its host.
     public enum Verdict: Sendable, Hashable {
+        /// The host is well.
         case success
+        /// The host fails.
         case failure
         /// Nothing, as when it was cancelled.
         case ignored
