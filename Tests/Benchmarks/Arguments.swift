@@ -4,8 +4,11 @@ import Foundation
 enum Arguments {
     case help
     case list
+    /// Serves in a process of its own, for a parent that measures.
     case serve
-    case measure(client: String, count: Int, concurrency: Int, url: URL)
+    /// Sends and does nothing else, for a parent that counts instructions.
+    case measure(client: Client, count: Int, concurrency: Int, url: URL)
+    /// Sends and prints how far memory grew.
     case growth(count: Int, url: URL)
     case run([Suite], asJSON: Bool)
 
@@ -16,55 +19,54 @@ enum Arguments {
     static let usage = """
         usage: swift run -c release Benchmarks [suite …] [--json]
 
-        Runs the suites named, or all. Ratios are Errand over what they are against, so less is better;
-        both sides run alternately in one process, and medians of several rounds are told.
+        Runs the suites named, or all. A ratio is Errand over what it is against, so less is better;
+        both sides run alternately in one process, and the median of several rounds is told.
 
           --json   one JSON object per line: name, value, unit, against
           --list   the suites
           --help   this
         """
 
-    init(_ words: some Collection<String>) throws {
-        let words = Array(words)
-        func number(_ index: Int) throws -> Int {
-            guard words.indices.contains(index), let value = Int(words[index]) else {
-                throw Wrong(description: "a number is missing at place \(index + 1)")
-            }
-            return value
-        }
-        func url(_ index: Int) throws -> URL {
-            guard words.indices.contains(index), let value = URL(string: words[index]) else {
-                throw Wrong(description: "a URL is missing at place \(index + 1)")
-            }
-            return value
-        }
+    init(_ words: [String]) throws {
         switch words.first {
-        case "--serve": self = .serve
-        case "--measure":
-            self = .measure(
-                client: words.count > 1 ? words[1] : "",
-                count: try number(2),
-                concurrency: try number(3),
-                url: try url(4)
-            )
-        case "--growth": self = .growth(count: try number(1), url: try url(2))
+        case "--serve":
+            self = .serve
+        case "--measure" where words.count == 5:
+            let (count, concurrency) = (try Self.number(words[2]), try Self.number(words[3]))
+            let client = try Self.client(words[1])
+            self = .measure(client: client, count: count, concurrency: concurrency, url: try Self.url(words[4]))
+        case "--growth" where words.count == 3:
+            self = .growth(count: try Self.number(words[1]), url: try Self.url(words[2]))
         default:
-            if words.contains("--help") {
-                self = .help
-                return
-            }
-            if words.contains("--list") {
-                self = .list
-                return
-            }
-            let suites = try words.filter { $0 != "--json" }.map { name in
-                guard let suite = Suite.all.first(where: { $0.name == name }) else {
-                    let known = Suite.all.map(\.name).joined(separator: ", ")
-                    throw Wrong(description: "there is no suite '\(name)'; there are: \(known)")
-                }
-                return suite
-            }
-            self = .run(suites.isEmpty ? Suite.all : suites, asJSON: words.contains("--json"))
+            self = try Self.command(words)
         }
+    }
+
+    private static func command(_ words: [String]) throws -> Arguments {
+        if words.contains("--help") { return .help }
+        if words.contains("--list") { return .list }
+        let suites = try words.filter { $0 != "--json" }.map(suite)
+        return .run(suites.isEmpty ? Suite.all : suites, asJSON: words.contains("--json"))
+    }
+
+    private static func suite(_ name: String) throws -> Suite {
+        if let suite = Suite.all.first(where: { $0.name == name }) { return suite }
+        let known = Suite.all.map(\.name).joined(separator: ", ")
+        throw Wrong(description: "there is no suite or option '\(name)'; suites: \(known); see --help")
+    }
+
+    private static func client(_ name: String) throws -> Client {
+        if let client = Client.all.first(where: { $0.name == name }) { return client }
+        throw Wrong(description: "there is no client '\(name)'")
+    }
+
+    private static func number(_ word: String) throws -> Int {
+        if let number = Int(word), number > 0 { return number }
+        throw Wrong(description: "'\(word)' is not a number above zero")
+    }
+
+    private static func url(_ word: String) throws -> URL {
+        if let url = URL(string: word), url.host() != nil { return url }
+        throw Wrong(description: "'\(word)' is not a URL")
     }
 }

@@ -1,70 +1,40 @@
-import Errand
-import ErrandTesting
 import Foundation
 
-/// This executable once more, with other arguments.
+/// This executable once more, with other arguments, or another program.
 enum ChildProcess {
     struct Failed: Error, CustomStringConvertible {
         let description: String
     }
 
     static var executable: URL {
-        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
     }
 
-    /// Runs a program to its end and returns what it printed.
-    static func output(of program: URL, _ arguments: [String]) throws -> (out: String, err: String) {
+    /// Runs a program to its end and returns what it printed, output and errors together.
+    ///
+    /// - Throws: ``Failed`` when the program says that it failed.
+    static func output(of program: URL, _ arguments: [String]) throws -> String {
         let process = Process()
-        let (out, err) = (Pipe(), Pipe())
+        let output = Pipe()
         process.executableURL = program
         process.arguments = arguments
-        process.standardOutput = out
-        process.standardError = err
-        try process.run()
-        // What it prints is far smaller than a pipe holds, so one may be read after the other.
-        let text = String(decoding: out.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let errors = String(decoding: err.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failed(description: "\(program.lastPathComponent) \(arguments.joined(separator: " ")): \(errors)")
-        }
-        return (text, errors)
-    }
-}
-
-/// The server of the benchmarks, in a process of its own so that its work is not counted.
-final class ServerProcess {
-    private let process = Process()
-    private let input = Pipe()
-    let url: URL
-
-    init() throws {
-        let output = Pipe()
-        process.executableURL = ChildProcess.executable
-        process.arguments = ["--serve"]
+        process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
-        process.standardInput = input
+        process.standardError = output
         try process.run()
-        var line = Data()
-        while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
-        guard let url = URL(string: String(decoding: line, as: UTF8.self)), url.port != nil else {
-            throw ChildProcess.Failed(description: "the server did not start")
-        }
-        self.url = url
-    }
-
-    deinit {
-        process.terminate()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
+        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+            let words = text.split(separator: "\n").first { $0.contains("rror") } ?? "it said nothing of it"
+            throw Failed(description: "\(program.lastPathComponent) failed: \(words)")
+        }
+        return text
     }
 
-    /// Serves until nobody holds the other end of the standard input, so that it never outlives its parent.
-    static func serve() throws {
-        let server = try MockServer()
-        server.keepsLog = false
-        server.on(.get, "/user", .json(#"{"id":7,"name":"Ada Lovelace","email":"ada@example.org","active":true}"#))
-        FileHandle.standardOutput.write(Data("\(server.baseURL.absoluteString)\n".utf8))
-        while let data = try FileHandle.standardInput.read(upToCount: 1), !data.isEmpty {}
-        server.stop()
+    /// Finds a program in the folders of `PATH`; `nil` where it is not installed.
+    static func program(_ name: String) -> URL? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        let files = folders.map { URL(fileURLWithPath: String($0)).appending(path: name) }
+        return files.first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }
 }

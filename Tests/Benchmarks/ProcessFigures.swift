@@ -16,12 +16,10 @@ enum ProcessFigures {
 
     /// MiB of memory in use now; `nil` where the system does not tell it in a file.
     static var residentMemory: Double? {
+        // Not there on every system, which is what nil says.
         guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-            let kilobytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({
-                Double($0)
-            })
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") })
         else { return nil }
-        return kilobytes / 1024
+        return line.split { !$0.isNumber }.first.flatMap { Double($0) }.map { $0 / 1024 }
     }
 }

@@ -11,34 +11,43 @@ struct Reporter: Sendable {
         let against: String?
     }
 
-    /// A ratio says what it is `against`; a figure of our own does not.
-    func tell(_ name: String, _ value: Double, unit: String, against: String? = nil) {
-        let rounded = (value * 10_000).rounded() / 10_000
+    /// Tells one measurement.
+    ///
+    /// - Parameters:
+    ///   - name: What checks read it by.
+    ///   - value: The figure; the median where there are several.
+    ///   - unit: What it counts.
+    ///   - against: What a ratio is over; `nil` for a figure of our own.
+    ///   - spread: From the smallest to the largest of several rounds; told to people only.
+    /// - Throws: A value that is not a number cannot be told as JSON.
+    func tell(
+        _ name: String,
+        _ value: Double,
+        unit: String,
+        against: String? = nil,
+        spread: ClosedRange<Double>? = nil
+    ) throws {
         if asJSON {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            let line = Line(name: name, value: rounded, unit: unit, against: against)
-            // A number, three texts: nothing that cannot be encoded, unless the measurement is not a number.
-            if let text = try? encoder.encode(line) { write(String(decoding: text, as: UTF8.self)) }
+            let value = (value * 10_000).rounded() / 10_000
+            let line = Line(name: name, value: value, unit: unit, against: against)
+            write(String(decoding: try encoder.encode(line), as: UTF8.self))
         } else {
-            let label = name.padding(toLength: 36, withPad: " ", startingAt: 0)
-            write("\(label) \(rounded) \(unit)\(against.map { "  against \($0)" } ?? "")")
+            let label = name.padding(toLength: 40, withPad: " ", startingAt: 0)
+            let range = spread.map { " (\(text($0.lowerBound)) to \(text($0.upperBound)))" } ?? ""
+            write("\(label) \(text(value)) \(unit)\(range)\(against.map { ", against \($0)" } ?? "")")
         }
     }
-
-    private func write(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
     /// Says why something was not measured; never on the lines that programs read.
     func skip(_ name: String, because reason: String) {
         FileHandle.standardError.write(Data("skipped \(name): \(reason)\n".utf8))
     }
-}
 
-extension Sequence where Element == Double {
-    /// The middle of the values; not a number when there are none.
-    var median: Double {
-        let sorted = sorted()
-        guard !sorted.isEmpty else { return .nan }
-        return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    private func text(_ value: Double) -> String {
+        value.magnitude >= 1_000 ? String(format: "%.0f", value) : String(format: "%.3f", value)
     }
+
+    private func write(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 }

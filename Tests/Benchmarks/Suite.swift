@@ -1,4 +1,7 @@
 /// Measurements that belong together.
+///
+/// A suite of its own has a file, or a folder when it needs several, with an extension of this type, and stands in
+/// ``all``.
 struct Suite: Sendable {
     let name: String
     let summary: String

@@ -21,10 +21,9 @@ extension Agent {
         } catch {
             result = .failure(send.placing(error))
         }
-        let outcome = Outcome(result)
-        await send.tell(.willStop(outcome))  // 12
+        await send.tell(.willStop(Outcome(result)))  // 12
         await deliver?(result.map(\.model))
-        await send.tell(.didStop(outcome))
+        await send.tell(.didStop(Outcome(result)))
         return try result.get()
     }
 

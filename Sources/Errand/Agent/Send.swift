@@ -67,8 +67,8 @@ struct Send: Sendable {
     }
 
     /// Stages 1 and 12: tells the accessories, in the background.
-    func tell(_ event: AccessoryEvent) async {
-        if !accessories.isEmpty { await accessories.tell(event, of: context) }
+    func tell(_ event: @autoclosure () -> AccessoryEvent) async {
+        if !accessories.isEmpty { await accessories.tell(event(), of: context) }
     }
 
     /// The error as the caller gets it: the library's own with the place where it happened, any other as it is.

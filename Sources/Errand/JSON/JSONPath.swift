@@ -72,6 +72,9 @@ public struct JSONPath: Sendable, Hashable {
         self.init(text: Self.text(of: steps[...]), parts: .success(Parts(steps: steps)))
     }
 
+    /// Whether this is ``payload`` as it stands there.
+    var isPayload: Bool { text == Self.payload.text }
+
     /// The anchor and the steps, or the mistake in them.
     func get() throws(JSONError) -> Parts { try parts.get() }
 }

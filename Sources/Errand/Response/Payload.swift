@@ -62,7 +62,7 @@ public struct Payload: Sendable {
     /// put it together.
     func node(at path: JSONPath) throws -> Data {
         do {
-            guard path != .payload else {
+            guard !path.isPayload else {
                 if !isGuarded { try JSONGuard.check(data) }
                 return data
             }

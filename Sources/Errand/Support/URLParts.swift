@@ -55,29 +55,32 @@ struct URLParts: Sendable, Hashable {
 
     /// The URL that Foundation makes of the parts.
     func url() throws(NetworkError) -> URL {
-        let host = origin.drop { $0 != "/" }.dropFirst(2)
+        let host = origin.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
         #if canImport(FoundationNetworking)
         // URLSession there fails on IPv6 literals with a bare "bad URL".
-        if host.first == "[" { throw NetworkError(.unsupportedHost(String(host))) }
+        if host.first == UInt8(ascii: "[") { throw NetworkError(.unsupportedHost(String(Substring(host)))) }
         #endif
         guard let url = URL(string: text), Self.hasValidPort(host) else {
-            throw NetworkError(.invalidURL("the host or port in '\(host)' is not valid"))
+            throw NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
         }
         return url
     }
 
     /// Whether what follows the colon of an authority is a port: Foundation takes any run of digits for one.
-    private static func hasValidPort(_ authority: Substring) -> Bool {
-        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return true }
+    private static func hasValidPort(_ authority: Substring.UTF8View) -> Bool {
+        guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return true }
         let port = authority[authority.index(after: colon)...]
-        return port.isEmpty || UInt16(port) != nil
+        return port.isEmpty || port.contains(UInt8(ascii: "]")) || UInt16(Substring(port)) != nil
     }
 
     /// The path and query of an encoded text; a fragment never leaves the client and is left out (RFC 9110, 4.2.5).
     private static func pathAndQuery(_ text: String) -> (path: String, query: String?) {
-        let text = text.prefix { $0 != "#" }
-        guard let mark = text.firstIndex(of: "?") else { return (URLText.escapingPath(text), nil) }
-        return (URLText.escapingPath(text[..<mark]), URLText.escapingQuery(text[text.index(after: mark)...]))
+        let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
+        guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else {
+            return (URLText.escapingPath(Substring(bytes)), nil)
+        }
+        let query = Substring(bytes[bytes.index(after: mark)...])
+        return (URLText.escapingPath(Substring(bytes[..<mark])), URLText.escapingQuery(query))
     }
 
     /// The scheme in lower case when the text begins with one, so that it cannot be meant as a path.

@@ -190,9 +190,17 @@ final class SessionExchange: Sendable {
     }
 
     /// An outcome, to be told outside the lock.
-    private struct Ready {
+    ///
+    /// A class, for an Optional of so large a struct is copied by way of its metadata.
+    private final class Ready {
         let waiter: CheckedContinuation<TransportResponse, any Error>?
         let result: Result<TransportResponse, any Error>
+
+        init(waiter: CheckedContinuation<TransportResponse, any Error>?, result: Result<TransportResponse, any Error>) {
+            self.waiter = waiter
+            self.result = result
+        }
+
         func deliver() { waiter?.resume(with: result) }
     }
 

@@ -12,43 +12,40 @@ struct User: Decodable, Sendable {
     let active: Bool
 }
 
-struct GetUser: Request {
+private struct GetUser: Request {
     typealias Model = User
     var path: String { "user" }
 }
 
 /// A way to fetch and decode one user, to be measured.
 struct Client: Sendable {
+    typealias Fetch = @Sendable () async throws -> User
+
     let name: String
-    private let fetch: @Sendable (URL) -> @Sendable () async throws -> User
+
+    /// Makes what fetches a user, again and again, over one session.
+    let makeFetch: @Sendable (_ server: URL) -> Fetch
 
     static let all = [errand, observed, raw, lean]
 
-    static func named(_ name: String) throws -> Client {
-        guard let client = all.first(where: { $0.name == name }) else {
-            throw Arguments.Wrong(description: "there is no client '\(name)'")
-        }
-        return client
-    }
-
-    static let errand = Client(name: "errand") { url in
-        let agent = Agent(config: NetworkConfig(baseURL: url))
+    static let errand = Client(name: "errand") { server in
+        let agent = Agent(config: NetworkConfig(baseURL: server))
         return { try await agent.send(GetUser()) }
     }
 
-    /// Errand with an accessory that writes a line of each event to nowhere.
-    static let observed = Client(name: "observed") { url in
-        var config = NetworkConfig(baseURL: url)
+    /// Errand with an accessory that reads every event and makes a line of it.
+    static let observed = Client(name: "observed") { server in
+        var config = NetworkConfig(baseURL: server)
         config.accessories.append(LineAccessory())
         let agent = Agent(config: config)
         return { try await agent.send(GetUser()) }
     }
 
-    /// What the documentation of Foundation shows.
-    static let raw = Client(name: "raw") { url in
+    /// What the documentation of Foundation shows; never cancelled here, which would hang the process.
+    static let raw = Client(name: "raw") { server in
         let session = URLSession(configuration: .default)
         let decoder = JSONDecoder()
-        let url = url.appending(path: "user")
+        let url = server.appending(path: "user")
         return {
             let (data, response) = try await session.data(for: URLRequest(url: url))
             guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw URLError(.badServerResponse) }
@@ -56,11 +53,11 @@ struct Client: Sendable {
         }
     }
 
-    /// The leanest that one can write by hand on this platform, with the same change of queues.
-    static let lean = Client(name: "lean") { url in
+    /// The leanest that one can write by hand on this platform, with the same changes of queue as Errand's transport.
+    static let lean = Client(name: "lean") { server in
         let session = LeanSession()
         let decoder = JSONDecoder()
-        let url = url.appending(path: "user")
+        let url = server.appending(path: "user")
         return {
             let (data, response) = try await session.data(for: URLRequest(url: url))
             guard response.statusCode == 200 else { throw URLError(.badServerResponse) }
@@ -68,15 +65,13 @@ struct Client: Sendable {
         }
     }
 
-    /// Something to fetch users with, again and again.
-    func fetcher(url: URL) -> @Sendable () async throws -> User { fetch(url) }
-
     func run(_ count: Int, concurrency: Int, url: URL) async throws {
-        try await Self.run(fetcher(url: url), count, concurrency: concurrency)
+        try await Self.run(makeFetch(url), count, concurrency: concurrency)
     }
 
+    /// Fetches `count` times, rounded down to a multiple of `concurrency`, with so many in flight.
     @concurrent
-    static func run(_ fetch: @escaping @Sendable () async throws -> User, _ count: Int, concurrency: Int) async throws {
+    static func run(_ fetch: @escaping Fetch, _ count: Int, concurrency: Int) async throws {
         guard concurrency > 1 else {
             for _ in 0..<count { _ = try await fetch() }
             return
@@ -87,12 +82,5 @@ struct Client: Sendable {
             }
             try await group.waitForAll()
         }
-    }
-}
-
-private struct LineAccessory: Accessory {
-    func request(_ context: RequestContext, did event: AccessoryEvent) {
-        let line = "\(context.id) \(context.typeName) \(context.method) \(context.url?.path() ?? "") \(event)"
-        precondition(!line.isEmpty)
     }
 }

@@ -33,14 +33,15 @@ final class LeanSession: Sendable {
     }
 }
 
+/// Unchecked: it has no state.
 private final class InlineQueue: OperationQueue, @unchecked Sendable {
     override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
 }
 
+/// Unchecked: `waiting` is only touched while `lock` is held.
 private final class LeanDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     typealias Continuation = CheckedContinuation<(Data, HTTPURLResponse), any Error>
 
-    // Unchecked: `waiting` is only touched while `lock` is held.
     private let lock = NSLock()
     private var waiting: [Int: (continuation: Continuation, data: Data)] = [:]
 
@@ -53,9 +54,8 @@ private final class LeanDelegate: NSObject, URLSessionDataDelegate, @unchecked S
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let (continuation, data) = lock.withLock({ waiting.removeValue(forKey: task.taskIdentifier) }) else {
-            return
-        }
+        let waiter = lock.withLock { waiting.removeValue(forKey: task.taskIdentifier) }
+        guard let (continuation, data) = waiter else { return }
         if let error {
             continuation.resume(throwing: error)
         } else if let response = task.response as? HTTPURLResponse {

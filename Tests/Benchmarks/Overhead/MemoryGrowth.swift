@@ -1,27 +1,27 @@
 import Foundation
 
-/// Whether memory stays flat: what grows between the 2,000th and the 20,000th send, in a process of its own.
+/// Whether memory stays flat: what the process has gained from the 2,000th to the 20,000th send, in one of its own.
 enum MemoryGrowth {
-    static let start = 2000
+    private static let start = 2_000
+    private static let end = 20_000
 
     static func report(_ url: URL, _ reporter: Reporter) throws {
         guard ProcessFigures.residentMemory != nil else {
             return reporter.skip("overhead.rss", because: "the system does not tell memory in a file")
         }
-        let arguments = ["--growth", "20000", url.absoluteString]
-        let output = try ChildProcess.output(of: ChildProcess.executable, arguments).out
+        let output = try ChildProcess.output(of: ChildProcess.executable, ["--growth", "\(end)", url.absoluteString])
         guard let growth = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
             throw ChildProcess.Failed(description: "the child told no memory: \(output)")
         }
-        reporter.tell("overhead.rss", growth, unit: "MiB from send \(start) to 20000")
+        try reporter.tell("overhead.rss", growth, unit: "MiB")
     }
 
-    /// Prints how many MiB the process grew.
-    static func measure(upTo count: Int, url: URL) async throws {
-        let fetch = Client.errand.fetcher(url: url)
+    /// Sends up to `count` times, and returns how many MiB the process gained after the first 2,000.
+    static func measure(upTo count: Int, url: URL) async throws -> Double {
+        let fetch = Client.errand.makeFetch(url)
         try await Client.run(fetch, start, concurrency: 1)
         let before = ProcessFigures.residentMemory ?? 0
         try await Client.run(fetch, count - start, concurrency: 1)
-        print((ProcessFigures.residentMemory ?? 0) - before)
+        return (ProcessFigures.residentMemory ?? 0) - before
     }
 }

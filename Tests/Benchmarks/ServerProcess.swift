@@ -1,0 +1,47 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+/// The server of the benchmarks, in a process of its own so that its work is not counted.
+///
+/// It ends with this object, and also when this process ends in any other way.
+final class ServerProcess {
+    let url: URL
+    private let process = Process()
+    // What the server reads from: its end is the sign that nobody needs it any more.
+    private let input = Pipe()
+
+    /// Starts the server and waits until it listens.
+    init() throws {
+        let output = Pipe()
+        process.executableURL = ChildProcess.executable
+        process.arguments = ["--serve"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        var line = Data()
+        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
+            line += byte
+        }
+        guard let url = URL(string: String(decoding: line, as: UTF8.self)), url.port != nil else {
+            throw ChildProcess.Failed(description: "the server did not start")
+        }
+        self.url = url
+    }
+
+    deinit {
+        // Not by a signal: started from a thread of Dispatch, the server has inherited that all of them are blocked.
+        // Where this fails the end of this process closes it.
+        try? input.fileHandleForWriting.close()
+    }
+
+    /// Serves until nobody holds the other end of the standard input.
+    static func serve() throws {
+        let server = try MockServer()
+        server.keepsLog = false
+        server.on(.get, "/user", .json(#"{"id":7,"name":"Ada Lovelace","email":"ada@example.org","active":true}"#))
+        FileHandle.standardOutput.write(Data("\(server.baseURL.absoluteString)\n".utf8))
+        while let data = try FileHandle.standardInput.read(upToCount: 1), !data.isEmpty {}
+        server.stop()
+    }
+}
