@@ -15,6 +15,14 @@ public protocol Transport: Sendable {
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
 }
 
+/// A transport whose exchanges end at a word from outside, so that a send needs no task of its own for that.
+protocol StoppableTransport: Transport {
+    /// As ``Transport/send(_:options:)``.
+    ///
+    /// - Parameter stop: Ends the exchange, body included, as cancelled; `nil` when only its task does.
+    func send(_ request: OutgoingRequest, options: TransportOptions, stop: StopSignal?) async throws -> TransportResponse
+}
+
 /// The limits of one exchange.
 public struct TransportOptions: Sendable, Hashable {
     /// The longest silence, nothing sent and nothing received, before the exchange fails as timed out.
@@ -44,7 +52,7 @@ public struct TransportOptions: Sendable, Hashable {
         idleTimeout: Duration = .seconds(60),
         readAhead: Int = .max,
         maximumBodySize: Int = 64 << 20,
-        maximumHeadSize: Int = 256 << 10,
+        maximumHeadSize: Int = 300 << 10,
         maximumExpansion: Int = 200
     ) {
         self.idleTimeout = idleTimeout
