@@ -10,15 +10,15 @@ extension Agent {
         delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
         let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
-        sends.note(send.context, send.stop)
-        defer { sends.forget(send.context.id) }
+        sends.note(send)
+        defer { sends.forget(send) }
         await send.tell(.willStart)  // 1
         var prepared: PreparedRequest?
         let result: Result<Response<R.Model>, any Error>
         do {
             let ready = try send.prepare(request)  // 2
             prepared = ready
-            sends.note(ready.context, send.stop)
+            sends.note(send, ready)
             let answer = try await ready.run { try await self.exchange(ready) }
             let (model, metrics) = try send.format(answer, of: request, ready, formatting)  // 10
             try request.didProduce(model, from: answer.response)  // 11

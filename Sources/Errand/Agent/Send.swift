@@ -5,6 +5,7 @@ final class Send: Sendable {
     let config: ConfigSnapshot
     let service: Service
     let stop = StopSignal()
+    let id: Int
     /// Without the URL, which is not formed yet.
     let context: RequestContext
     private let timeline: Timeline
@@ -13,6 +14,7 @@ final class Send: Sendable {
 
     init<R: Request>(_ request: R, id: Int, config: ConfigSnapshot, timeline: Timeline) {
         self.config = config
+        self.id = id
         self.timeline = timeline
         started = timeline.now()
         service = request.service
