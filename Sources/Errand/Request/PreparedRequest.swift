@@ -65,7 +65,6 @@ final class PreparedRequest: Sendable {
     /// The filter that opens the answer.
     var filter: any ResponseFilter { choices.filter.value }
 
-
     /// The limits of one exchange.
     var transportOptions: TransportOptions {
         TransportOptions(

@@ -36,7 +36,7 @@ final class SessionExchange: Stoppable {
     private let control: DispatchQueue
     private let state = Lock(State())
 
-    /// - Parameter control: Where tasks are made and cancelled.
+    /// Its tasks are cancelled, and while the shared queue is busy made, on the control queue.
     init(request: OutgoingRequest, options: TransportOptions, control: DispatchQueue) {
         self.request = request
         self.options = options
@@ -96,8 +96,9 @@ final class SessionExchange: Stoppable {
         return OutgoingBody.brokenStream()
     }
 
-    /// Asks for the end of the exchange. Only enqueues, so it may be called from anywhere: in a cancellation handler
-    /// nothing may block.
+    /// Asks for the end of the exchange.
+    ///
+    /// Only enqueues, so it may be called from anywhere: in a cancellation handler nothing may block.
     func stop() { control.async { self.cancel()?.cancel() } }
 
     /// Ends the exchange for its caller at once; the task to cancel is returned, to be cancelled on the control queue.

@@ -17,10 +17,13 @@ public protocol Transport: Sendable {
 
 /// A transport whose exchanges end at a word from outside, so that a send needs no task of its own for that.
 protocol StoppableTransport: Transport {
-    /// As ``Transport/send(_:options:)``.
-    ///
-    /// - Parameter stop: Ends the exchange, body included, as cancelled; `nil` when only its task does.
-    func send(_ request: OutgoingRequest, options: TransportOptions, stop: StopSignal?) async throws -> TransportResponse
+    /// Does what ``Transport/send(_:options:)`` does, and ends the exchange, body included, as cancelled when it is
+    /// told to; without a signal only the end of its task does that.
+    func send(
+        _ request: OutgoingRequest,
+        options: TransportOptions,
+        stop: StopSignal?
+    ) async throws -> TransportResponse
 }
 
 /// The limits of one exchange.
