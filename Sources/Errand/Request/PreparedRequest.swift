@@ -12,12 +12,20 @@ struct PreparedRequest: Sendable {
     let sendInterceptors: [any SendInterceptor]
     /// Whose login the request shows; `nil` when none.
     let login: PinnedLogin?
-    let accessories: AccessoryChain
+    var accessories: AccessoryChain
     let decoder: any DataDecoder
     let priority: Priority
     let allowsCellularAccess: Bool
     let cacheIdentity: CacheIdentity
     let duplicatePolicy: DuplicatePolicy
+    /// The key of its own by which it equals others; empty when it has none.
+    let duplicateKey: String
+    /// The type of the request.
+    let typeID: ObjectIdentifier
+    /// Asked whether it may be sent.
+    let sendGates: [any SendGate]
+    /// How long its attempts waited for their turns; `nil` when nothing is throttled.
+    let queued: Lock<Duration>?
     /// What the JSON guard refuses at stage 7, because what follows decodes the body and does not guard itself.
     let guarding: JSONGuard.Strictness
 

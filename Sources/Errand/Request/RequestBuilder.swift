@@ -43,6 +43,10 @@ struct RequestBuilder {
             allowsCellularAccess: request.allowsCellularAccess,
             cacheIdentity: request.cacheIdentity,
             duplicatePolicy: request.duplicatePolicy,
+            duplicateKey: request.duplicateKey,
+            typeID: ObjectIdentifier(R.self),
+            sendGates: config.sendGates + service.sendGates,
+            queued: choices.throttle.value.isLimited ? Lock(.zero) : nil,
             guarding: guarding(filter, before: request.formatter)
         )
     }
