@@ -13,9 +13,10 @@ struct Admission: Sendable {
         flights = Flights(timeline: timeline)
     }
 
-    /// - Parameter fetch: Stages 5 to 8.
-    /// - Throws: What a gate or `fetch` throws, a ``NetworkError`` of kind ``NetworkError/Kind/rejected``, or
-    ///   `CancellationError`.
+    /// Runs the stages 5 to 8, or waits for another send that runs them.
+    ///
+    /// Throws what a gate or these stages throw, a ``NetworkError`` of kind ``NetworkError/Kind/rejected``, or
+    /// `CancellationError`.
     func admit(
         _ prepared: PreparedRequest,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer

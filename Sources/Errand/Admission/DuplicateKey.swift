@@ -27,7 +27,8 @@ struct DuplicateKey: Sendable, Hashable {
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {
-            let counts = isOwn ? secrets.isSecret(header: field.name) : !field.name.isSameFieldName(as: "Idempotency-Key")
+            let counts =
+                isOwn ? secrets.isSecret(header: field.name) : !field.name.isSameFieldName(as: "Idempotency-Key")
             guard counts else { continue }
             add(field.name.lowercased())
             add(field.value)

@@ -27,13 +27,7 @@ struct FlightTable: Sendable {
     /// Decides about a send, and notes what follows.
     ///
     /// Who joins a flight sends nothing, and needs no interval. A send without a policy neither sees flights nor is
-    /// one.
-    ///
-    /// - Parameters:
-    ///   - sendID: Its number.
-    ///   - seat: Where it waits, if it does.
-    ///   - interval: The time that must lie between two sends; `nil` is any.
-    ///   - now: The time on the agent's timeline.
+    /// one. The seat is where the send waits, if it does.
     mutating func enter(
         _ key: DuplicateKey,
         _ policy: DuplicatePolicy,

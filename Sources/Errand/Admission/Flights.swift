@@ -14,7 +14,7 @@ final class Flights: Sendable {
     /// How many flights there are.
     var count: Int { table.withLock { $0.flights.count } }
 
-    /// - Parameter isPassing: Whether the send must not wait for turns.
+    /// Fetches, alone or in a flight; `isPassing` says that the send must not wait for turns.
     func run(
         _ prepared: PreparedRequest,
         isPassing: Bool,

@@ -1,4 +1,6 @@
-/// Lets sends go on or not, before anything else is done for them: is there a network, is somebody logged in?
+/// Lets sends go on or not, before anything else is done for them.
+///
+/// Is there a network, is somebody logged in?
 ///
 /// ```swift
 /// struct LoggedIn: SendGate {

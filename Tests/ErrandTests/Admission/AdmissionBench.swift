@@ -25,7 +25,8 @@ struct AdmissionBench: Sendable {
         agent = Agent(config: config, transport: transport, clock: clock)
     }
 
-    static func get(_ path: String = "/x", _ policy: DuplicatePolicy = .allow) -> GeneralRequest<DefaultFormatter<Int>> {
+    static func get(_ path: String = "/x", _ policy: DuplicatePolicy = .allow) -> GeneralRequest<DefaultFormatter<Int>>
+    {
         GeneralRequest(path).expecting(Int.self).duplicatePolicy(policy)
     }
 

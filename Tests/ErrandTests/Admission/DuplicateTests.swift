@@ -110,7 +110,9 @@ struct DuplicateTests {
         bench.clock.advance(by: .seconds(5))
         #expect(try await tasks[1].value == 7)
         #expect(try await tasks[2].value == 7)
-        func words(_ log: EventNames) -> [String] { log.names.all.map { $0.split(separator: " ").last.map(String.init) ?? "" } }
+        func words(_ log: EventNames) -> [String] {
+            log.names.all.map { $0.split(separator: " ").last.map(String.init) ?? "" }
+        }
         #expect(words(logs[0]) == ["willStart", "willStop", "didStop"])
         #expect(words(logs[1]) == ["willStart", "willRetry", "willStop", "didStop"])
         #expect(words(logs[2]) == words(logs[1]))
@@ -118,10 +120,12 @@ struct DuplicateTests {
         #expect(bench.transport.requestCount == 2)
     }
 
-    @Test(arguments: [
-        { $0.authorization(.bearer("b")) }, { $0.header("Cookie", "b") }, { $0.header("X-Api-Key", "b") },
-        { $0.query(["access_token": "b"]) },
-    ] as [@Sendable (GeneralRequest<DefaultFormatter<Int>>) -> GeneralRequest<DefaultFormatter<Int>>])
+    @Test(
+        arguments: [
+            { $0.authorization(.bearer("b")) }, { $0.header("Cookie", "b") }, { $0.header("X-Api-Key", "b") },
+            { $0.query(["access_token": "b"]) },
+        ] as [@Sendable (GeneralRequest<DefaultFormatter<Int>>) -> GeneralRequest<DefaultFormatter<Int>>]
+    )
     func nothingIsSharedAcrossCredentials(
         other: @Sendable (GeneralRequest<DefaultFormatter<Int>>) -> GeneralRequest<DefaultFormatter<Int>>
     ) async throws {
@@ -159,7 +163,11 @@ struct DuplicateTests {
     }
 
     @Test func whatDiffersIsNotShared() async throws {
-        struct Other: Request { typealias Model = Int; let path = "/x"; let duplicatePolicy = DuplicatePolicy.share }
+        struct Other: Request {
+            typealias Model = Int
+            let path = "/x"
+            let duplicatePolicy = DuplicatePolicy.share
+        }
         let bench = AdmissionBench(isOpen: false)
         let request = AdmissionBench.get("/x", .share)
         let tasks = [

@@ -139,9 +139,11 @@ struct ThrottleTests {
         let (agent, wire) = bench(
             Throttle(rate: .perSecond(10)),
             .test {
-                $0.adapters = [RequestAdapterTests.Adapter { request, _ in
-                    request.headers["X-Signed"] = "\(clock.now.offset)"
-                }]
+                $0.adapters = [
+                    RequestAdapterTests.Adapter { request, _ in
+                        request.headers["X-Signed"] = "\(clock.now.offset)"
+                    }
+                ]
             },
             answering: { .json("7", headers: ["X-Signed": $0.headers["X-Signed"] ?? ""]) }
         )
@@ -279,12 +281,14 @@ struct ThrottleTests {
         let (agent, wire) = bench(
             Throttle(maximumPerHost: 2, maximumInTotal: 2),
             .test {
-                $0.adapters = [RequestAdapterTests.Adapter { request, context in
-                    guard context.url?.path() != "/nonce" else { return }
-                    let agent = agents.withLock { $0[0] }
-                    let nonce = AdmissionBench.get("/nonce", context.id % 2 == 0 ? .share : .allow)
-                    request.headers["X-Nonce"] = "\(try await agent.send(nonce))"
-                }]
+                $0.adapters = [
+                    RequestAdapterTests.Adapter { request, context in
+                        guard context.url?.path() != "/nonce" else { return }
+                        let agent = agents.withLock { $0[0] }
+                        let nonce = AdmissionBench.get("/nonce", context.id % 2 == 0 ? .share : .allow)
+                        request.headers["X-Nonce"] = "\(try await agent.send(nonce))"
+                    }
+                ]
             }
         )
         agents.withLock { $0 = [agent] }

@@ -32,7 +32,9 @@ import Testing
     private static let one = Throttle(maximumPerHost: 1)
 
     @Test func theMostUrgentGoFirstAndAmongEqualsTheFirst() {
-        for (id, priority) in [Priority.low, .normal, .high, .normal, .high, .low].enumerated() { queue.enter(id, priority) }
+        for (id, priority) in [Priority.low, .normal, .high, .normal, .high, .low].enumerated() {
+            queue.enter(id, priority)
+        }
         #expect(queue.drain() == [2, 4, 1, 3, 0, 5])
         #expect(queue.value.hostCount == 0 && queue.value.running == 0)
     }
