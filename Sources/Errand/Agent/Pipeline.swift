@@ -7,15 +7,21 @@ extension Agent {
     func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
+        step: CacheStep = .whole,
+        veto: () -> CacheVeto? = { nil },
         delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
         var send = Send(request, id: makeID(), config: config, timeline: timeline)
         await send.tell(.willStart)  // 1
         let result: Result<Response<R.Model>, any Error>
         do {
-            let prepared = try send.prepare(request)  // 2
-            let answer = try await sends.run(prepared) { try await self.exchange(prepared) }
-            let (model, metrics) = try send.format(answer, of: request, prepared, formatting)  // 10
+            let prepared = try send.prepare(request, step: step)  // 2
+            let veto = prepared.cacheUse?.refreshesBehind == true ? veto() : nil
+            var answer = try await sends.run(prepared) { try await self.exchange(prepared, veto: veto) }
+            let (model, metrics) =
+                answer.caching == nil
+                ? try send.format(answer, of: request, prepared, formatting)  // 10
+                : try await formatCached(&answer, of: request, prepared, formatting, in: send)  // 9, 10
             try request.didProduce(model, from: answer.response)  // 11
             result = .success(answer.response(with: model, metrics: metrics))
         } catch {
@@ -28,18 +34,26 @@ extension Agent {
     }
 
     @concurrent
-    private func exchange(_ prepared: PreparedRequest) async throws -> Answer {
+    func exchange(
+        _ prepared: PreparedRequest,
+        veto: CacheVeto?,
+        insteadOf miss: CacheMiss? = nil
+    ) async throws -> Answer {
         let identity = { RequestIdentity(prepared) }  // 3
         return try await admission.admit(prepared, identity) {  // 4
-            try await cache.answer(to: prepared, identity) {  // 5, 9
-                try await retries.run(prepared) { attempt in
-                    try await logins.run(prepared, attempt: attempt, by: self) {
-                        let outgoing = try await adapt(prepared, attempt: attempt)  // 6
-                        let received = try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
-                        let judged = try accept(received, of: prepared)  // 7
-                        return try unwrap(judged, of: prepared, attempt: attempt)  // 8
-                    }
-                }
+            guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
+            return try await cache.answer(to: prepared, by: self, veto: veto, insteadOf: miss)  // 5, 9
+        }
+    }
+
+    func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
+        try await retries.run(prepared) { attempt in
+            try await logins.run(prepared, attempt: attempt, by: self) {
+                let outgoing = try await adapt(prepared, attempt: attempt, validating: entry)  // 6
+                var received = try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
+                if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
+                let judged = try accept(received, of: prepared)  // 7
+                return try unwrap(judged, of: prepared, attempt: attempt)  // 8
             }
         }
     }

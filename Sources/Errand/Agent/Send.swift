@@ -26,8 +26,9 @@ struct Send: Sendable {
     }
 
     /// Stage 2.
-    mutating func prepare(_ request: some Request) throws -> PreparedRequest {
-        var prepared = try RequestBuilder(config: config).prepare(request, for: context, accessories: accessories)
+    mutating func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
+        var prepared = try RequestBuilder(config: config)
+            .prepare(request, for: context, accessories: accessories, step: step)
         context = prepared.context
         if let limit = prepared.choices.deadline.value {
             prepared.deadline = Deadline(limit: limit, time: started + limit, timeline: timeline)
@@ -42,7 +43,7 @@ struct Send: Sendable {
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting
     ) throws -> (model: R.Model, metrics: Metrics) {
-        try checkTime(of: prepared)
+        try checkTime(of: prepared, for: answer)
         var metrics = answer.metrics
         let began = timeline.now()
         let model: R.Model
@@ -53,7 +54,7 @@ struct Send: Sendable {
                 .placed(at: answer.response.url, method: context.method)
                 .tried(answer.metrics.attempts.count)
         }
-        try checkTime(of: prepared)
+        try checkTime(of: prepared, for: answer)
         let ended = timeline.now()
         metrics.format = ended - began
         metrics.total = ended - started
@@ -61,8 +62,10 @@ struct Send: Sendable {
         return (model, metrics)
     }
 
-    private func checkTime(of prepared: PreparedRequest) throws {
+    private func checkTime(of prepared: PreparedRequest, for answer: Answer) throws {
         try Task.checkCancellation()
+        // What stands in for an answer that did not come in time is late by nature.
+        if case .stale = answer.source { return }
         try prepared.deadline?.check(at: prepared.outgoing)
     }
 

@@ -47,7 +47,8 @@ enum CacheControl {
         return age - freshness(of: entry, rules) <= limit
     }
 
-    private static func ask(_ entry: CacheEntry, _ reason: CacheMiss) -> Decision {
+    /// To ask the server about an entry, or anew where the entry has nothing to compare by.
+    static func ask(_ entry: CacheEntry, _ reason: CacheMiss) -> Decision {
         var fields = HTTPHeaders()
         if let tag = entry.headers["ETag"] { fields["If-None-Match"] = tag }
         if let date = entry.headers["Last-Modified"] { fields["If-Modified-Since"] = date }
@@ -118,7 +119,9 @@ enum CacheControl {
             && !varyNames(response.headers).contains("*")
     }
 
-    private static let understoodStatuses: Set<Int> = heuristicStatuses.union([302, 307, 400, 401, 403, 500, 502, 503, 504])
+    private static let understoodStatuses: Set<Int> = heuristicStatuses.union([
+        302, 307, 400, 401, 403, 500, 502, 503, 504,
+    ])
 
     /// The fields that are stored: none of one connection, no cookie, none that must not be used again without asking
     /// (RFC 9111, section 3.1).
@@ -159,7 +162,12 @@ enum CacheControl {
     // MARK: Validation
 
     /// The entry after the server has confirmed it; `nil` when it confirmed something else (RFC 9111, section 4.3.4).
-    static func merging(_ entry: CacheEntry, with confirmation: RawResponse, requested: Date, received: Date) -> CacheEntry? {
+    static func merging(
+        _ entry: CacheEntry,
+        with confirmation: RawResponse,
+        requested: Date,
+        received: Date
+    ) -> CacheEntry? {
         if let tag = confirmation.headers["ETag"] {
             guard let own = entry.headers["ETag"], isSameEntity(own, tag) else { return nil }
         }
@@ -171,7 +179,8 @@ enum CacheControl {
     }
 
     /// The entry of a GET after a HEAD; `nil` when what is there now is something else (RFC 9111, section 4.3.5).
-    static func merging(_ entry: CacheEntry, withHead head: RawResponse, requested: Date, received: Date) -> CacheEntry? {
+    static func merging(_ entry: CacheEntry, withHead head: RawResponse, requested: Date, received: Date) -> CacheEntry?
+    {
         if let length = head.headers["Content-Length"], let own = entry.headers["Content-Length"], length != own {
             return nil
         }

@@ -106,7 +106,9 @@ public struct CacheEntry: Sendable {
 
     /// About how many bytes it takes in memory.
     var cost: Int {
-        headers.reduce(body.count &+ location.utf8.count &+ 256) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count &+ 32 }
+        headers.reduce(body.count &+ location.utf8.count &+ 256) {
+            $0 &+ $1.name.utf8.count &+ $1.value.utf8.count &+ 32
+        }
     }
 }
 

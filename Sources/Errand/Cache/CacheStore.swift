@@ -19,6 +19,7 @@ public protocol CacheStore: Sendable {
     /// - Parameters:
     ///   - keys: Which keys are of interest; asked first, because it costs less.
     ///   - isMeant: Whether an entry goes.
+    /// - Throws: What keeps it from visiting all.
     func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) throws
 
     /// Removes all entries of a URL.

@@ -17,9 +17,10 @@ struct EntryReader {
     /// Holds the head of nearly every answer, and a small body too.
     private static let firstSize = 4096
 
-    /// The entry, or `nil` when the file is not a sound one of the key.
+    /// Reads all of the file.
     ///
     /// - Parameter touchInterval: How old its time may be, in nanoseconds, before it is renewed.
+    /// - Returns: The entry, or `nil` when the file is not a sound one of the key.
     /// - Throws: What the cipher throws.
     func read(touching touchInterval: Int64) throws -> CacheEntry? {
         var facts = stat()
@@ -49,7 +50,12 @@ struct EntryReader {
         defer { metadata.deallocate() }
         metadata.copyMemory(from: known)
         guard fill(UnsafeMutableRawBufferPointer(rebasing: metadata[known.count...])) else { return nil }
-        return try finish(header, start, UnsafeRawBufferPointer(metadata), rest: UnsafeRawBufferPointer(start: nil, count: 0))
+        return try finish(
+            header,
+            start,
+            UnsafeRawBufferPointer(metadata),
+            rest: UnsafeRawBufferPointer(start: nil, count: 0)
+        )
     }
 
     private func finish(
@@ -101,7 +107,9 @@ struct EntryReader {
         return true
     }
 
-    /// Marks the file as used. On a file system that is read-only nothing is evicted either.
+    /// Marks the file as used.
+    ///
+    /// On a file system that is read-only nothing is evicted either.
     private func touch(_ facts: stat, _ interval: Int64) {
         guard interval < .max else { return }
         let now = timespec.now

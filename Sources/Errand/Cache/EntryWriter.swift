@@ -33,7 +33,13 @@ struct EntryWriter {
         return try write(entry.metadata, entry.body, isSealed: false, for: key, limit: limit)
     }
 
-    private func write(_ metadata: [UInt8], _ body: Data, isSealed: Bool, for key: CacheKey, limit: Int) throws -> Written {
+    private func write(
+        _ metadata: [UInt8],
+        _ body: Data,
+        isSealed: Bool,
+        for key: CacheKey,
+        limit: Int
+    ) throws -> Written {
         let size = EntryFile.headerSize + metadata.count + body.count
         guard metadata.count <= EntryFile.maximumMetadataSize, size <= limit else { throw POSIXError(.EFBIG) }
         return try metadata.withUnsafeBytes { metadata in
@@ -48,7 +54,12 @@ struct EntryWriter {
     }
 
     /// Returns the size of the file that was replaced.
-    private func write(_ head: [UInt8], _ body: UnsafeRawBufferPointer, to path: FilePath, for key: CacheKey) throws -> Int? {
+    private func write(
+        _ head: [UInt8],
+        _ body: UnsafeRawBufferPointer,
+        to path: FilePath,
+        for key: CacheKey
+    ) throws -> Int? {
         let number = Self.count.withLock { count in
             count &+= 1
             return count

@@ -116,7 +116,9 @@ public final class ResponseCache: Sendable {
     public func store(_ entry: CacheEntry, for key: CacheKey) { store(entry, for: key, since: nil) }
 
     func store(_ entry: CacheEntry, for key: CacheKey, since ticket: Ticket?) {
-        let onDisk = disk != nil && entry.isVetted && !CacheDirectives(entry.headers).noStore
+        // What says `no-store` is never written, whatever the policy.
+        let rules = CacheDirectives(entry.headers)
+        let onDisk = disk != nil && entry.isVetted && (!rules.noStore || rules.mustUnderstand)
         let number = state.withLock { state -> Int? in
             let cleared = max(state.clearedAll, state.clearedScopes[entry.scope] ?? 0)
             if let ticket, cleared > ticket.clearings { return nil }

@@ -55,6 +55,9 @@ public struct NetworkConfig: Sendable {
     /// When a stored answer is used; `.inherited` is the library's own, ``CachePolicy/networkOnly``.
     public var cachePolicy: CachePolicy = .inherited
 
+    /// Where answers are stored; `nil` is nowhere, whatever the policies say.
+    public var cache: ResponseCache?
+
     /// What must not be told to anyone, nor leave for another origin.
     public var secrets = Secrets()
 

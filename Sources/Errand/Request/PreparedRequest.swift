@@ -12,11 +12,13 @@ struct PreparedRequest: Sendable {
     let sendInterceptors: [any SendInterceptor]
     /// Whose login the request shows; `nil` when none.
     let login: PinnedLogin?
-    let accessories: AccessoryChain
+    var accessories: AccessoryChain
     let decoder: any DataDecoder
     let priority: Priority
     let allowsCellularAccess: Bool
     let cacheIdentity: CacheIdentity
+    /// How the cache is used; `nil` when it is not.
+    let cacheUse: CacheUse?
     let duplicatePolicy: DuplicatePolicy
     /// What the JSON guard refuses at stage 7, because what follows decodes the body and does not guard itself.
     let guarding: JSONGuard.Strictness

@@ -14,7 +14,8 @@ struct RequestBuilder {
     func prepare<R: Request>(
         _ request: R,
         for context: RequestContext,
-        accessories: AccessoryChain
+        accessories: AccessoryChain,
+        step: CacheStep = .whole
     ) throws -> PreparedRequest {
         try request.check()
         let service = request.service
@@ -42,6 +43,7 @@ struct RequestBuilder {
             priority: request.priority,
             allowsCellularAccess: request.allowsCellularAccess,
             cacheIdentity: request.cacheIdentity,
+            cacheUse: CacheUse(choices.cachePolicy.value, step: step, cache: config.cache),
             duplicatePolicy: request.duplicatePolicy,
             guarding: guarding(filter, before: request.formatter)
         )

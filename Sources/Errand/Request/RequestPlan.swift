@@ -27,6 +27,9 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// Where the model would be made, and why there.
     public let formatting: Metrics.Formatting
 
+    /// What the cache would do.
+    public let cache: CacheForecast
+
     /// The entry of a name, such as `retryPolicy`, or `nil` when there is none.
     public subscript(name: String) -> Entry? { entries.first { $0.name == name } }
 
@@ -40,6 +43,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
         }
         lines.append("  headers: \(request.headers.map(\.name).joined(separator: ", "))")
         lines.append("  accessories: \(accessories.isEmpty ? "none" : accessories.joined(separator: ", "))")
+        lines.append("  cache: \(cache)")
         lines.append("  formatted: \(formatting.rawValue)")
         return lines.joined(separator: "\n")
     }
@@ -51,8 +55,10 @@ extension RequestPlan {
         prepared: PreparedRequest,
         final: OutgoingRequest,
         config: NetworkConfig,
-        formatting: Metrics.Formatting
+        formatting: Metrics.Formatting,
+        cache: CacheForecast
     ) throws {
+        self.cache = cache
         context = prepared.context
         self.request = final
         self.formatting = formatting

@@ -8,6 +8,7 @@ package enum Checksum {
     /// - Parameters:
     ///   - bytes: The bytes; none have a checksum too.
     ///   - seed: That of the bytes before, so that several pieces have one checksum.
+    /// - Returns: 64 bits.
     package static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
         var place = 0
         var hash: UInt64
