@@ -7,9 +7,12 @@ final class CacheUse: Sendable {
     /// What holds in this step.
     let policy: CachePolicy
     let step: CacheStep
+    /// Whether a stored answer is followed by one from the network, however fresh it is.
+    let isFollowed: Bool
 
     init?(_ policy: CachePolicy, step: CacheStep, cache: ResponseCache?) {
         if case .whole = step, case .networkOnly = policy { return nil }
+        if case .first = step, case .cacheThenNetwork = policy { isFollowed = true } else { isFollowed = false }
         let policy = step.policy(policy)
         if case .networkOnly = policy { return nil }
         self.cache = cache
@@ -45,11 +48,6 @@ enum CacheStep: Sendable {
         case (.second, .cacheThenNetwork), (.second, .staleWhileRevalidate): .reload
         default: own
         }
-    }
-
-    /// Whether a stored answer of a policy is followed by a fresh one.
-    func isFollowed(by policy: CachePolicy) -> Bool {
-        if case .first = self, case .cacheElseNetwork = policy { true } else { false }
     }
 }
 

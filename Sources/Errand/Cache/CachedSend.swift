@@ -168,7 +168,7 @@ struct CacheLookup: Sendable {
             if send.use.refreshesBehind { caching.refresh = AnswerCaching.Refresh(validation: validation(of: entry)) }
             if case .first = send.use.step { caching.isFollowed = true }
         }
-        if send.use.step.isFollowed(by: policy) { caching.isFollowed = true }
+        if send.use.isFollowed { caching.isFollowed = true }
         answer.caching = caching
         return answer
     }
