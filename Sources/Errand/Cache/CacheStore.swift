@@ -1,7 +1,7 @@
 /// Where a ``ResponseCache`` keeps entries; ``DiskStore`` and ``MemoryStore`` are two, yours may be another.
 ///
-/// Called on queues of the cache, never on a caller's thread, one writer at a time and any number of readers beside it;
-/// it may block. ``CacheEntry/data(for:)`` makes bytes of an entry. What it throws costs the cache and never the request.
+/// Called on queues of the cache, never on a caller's thread, one writer at a time and up to four readers beside it; it
+/// may block. ``CacheEntry/data(for:)`` makes bytes of an entry. What it throws costs the cache and never the request.
 public protocol CacheStore: Sendable {
     /// The entry of a key, or `nil` when there is none.
     ///

@@ -19,9 +19,10 @@ public final class ResponseCache: Sendable {
 
     // The store in memory is changed under this lock, so that it never disagrees with what is pending.
     private let state = Lock(State())
-    // Writes and maintenance, one after the other; look-ups beside them.
+    // Writes and maintenance, one after the other; look-ups beside them, a few at a time. None of the queues is a
+    // concurrent one: on Linux these share their threads with all tasks, and a disk that hangs would stop those too.
     private let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
-    private let reads = DispatchQueue(label: "errand.cache.reads", qos: .userInitiated, attributes: .concurrent)
+    private let reads = (0..<4).map { DispatchQueue(label: "errand.cache.reads.\($0)", qos: .userInitiated) }
 
     private struct State {
         /// What is on its way to the disk; `nil` is a removal.
@@ -94,7 +95,7 @@ public final class ResponseCache: Sendable {
         }
         guard let disk else { throw .absent }
         let result = await withCheckedContinuation { continuation in
-            reads.async { continuation.resume(returning: Result { try disk.entry(for: key) }) }
+            reads[Int(key.words.1 & 3)].async { continuation.resume(returning: Result { try disk.entry(for: key) }) }
         }
         guard case .success(let found) = result else { throw .damaged }
         guard let found else { throw .absent }

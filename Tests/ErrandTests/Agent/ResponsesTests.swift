@@ -11,7 +11,10 @@ import Testing
         let counter = CacheStageTests.Counter()
         let rig = CachedRig(policy) { _ in
             let number = try counter.next()
-            return .json(constant ? "7" : "\(number)", headers: ["Cache-Control": "max-age=60, stale-while-revalidate=60"])
+            return .json(
+                constant ? "7" : "\(number)",
+                headers: ["Cache-Control": "max-age=60, stale-while-revalidate=60"]
+            )
         }
         return (rig, counter)
     }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite struct CacheControlTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000)
-    private static func date(_ seconds: Double) -> String { HTTPDate.text(for: start.addingTimeInterval(seconds)) ?? "" }
+    private static func date(_ seconds: Double) -> String {
+        HTTPDate.text(for: start.addingTimeInterval(seconds)) ?? ""
+    }
 
     private func entry(_ headers: HTTPHeaders, status: Int = 200, delay: Double = 0) -> CacheEntry {
         let url = URL(string: "https://api.example/x") ?? URL(filePath: "/")
@@ -68,7 +70,11 @@ import Testing
         Case(answer: ["Cache-Control": "max-age=60", "Date": date(50)], age: 11, decision: "use"),
         Case(answer: ["Cache-Control": "max-age=60"], age: -1, decision: "fetch clockWentBack"),
         // What the answer asks for.
-        Case(answer: ["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""], age: 1, decision: "validate If-None-Match"),
+        Case(
+            answer: ["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""],
+            age: 1,
+            decision: "validate If-None-Match"
+        ),
         Case(answer: ["Cache-Control": "max-age=60, no-cache=\"X\""], age: 1, decision: "use"),
         Case(answer: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 65, decision: "refresh"),
         Case(answer: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 71, decision: "fetch expired"),
@@ -78,15 +84,60 @@ import Testing
             decision: "fetch expired"
         ),
         // What the request asks for.
-        Case(answer: ["Cache-Control": "max-age=60"], age: 1, request: ["Cache-Control": "no-cache"], decision: "fetch mustRevalidate"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 1, request: ["Pragma": "no-cache"], decision: "fetch mustRevalidate"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 11, request: ["Cache-Control": "max-age=10"], decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 9, request: ["Cache-Control": "max-age=10"], decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 51, request: ["Cache-Control": "min-fresh=10"], decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 49, request: ["Cache-Control": "min-fresh=10"], decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 69, request: ["Cache-Control": "max-stale=10"], decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 71, request: ["Cache-Control": "max-stale=10"], decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 1e6, request: ["Cache-Control": "max-stale"], decision: "use"),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 1,
+            request: ["Cache-Control": "no-cache"],
+            decision: "fetch mustRevalidate"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 1,
+            request: ["Pragma": "no-cache"],
+            decision: "fetch mustRevalidate"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 11,
+            request: ["Cache-Control": "max-age=10"],
+            decision: "fetch expired"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 9,
+            request: ["Cache-Control": "max-age=10"],
+            decision: "use"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 51,
+            request: ["Cache-Control": "min-fresh=10"],
+            decision: "fetch expired"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 49,
+            request: ["Cache-Control": "min-fresh=10"],
+            decision: "use"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 69,
+            request: ["Cache-Control": "max-stale=10"],
+            decision: "use"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 71,
+            request: ["Cache-Control": "max-stale=10"],
+            decision: "fetch expired"
+        ),
+        Case(
+            answer: ["Cache-Control": "max-age=60"],
+            age: 1e6,
+            request: ["Cache-Control": "max-stale"],
+            decision: "use"
+        ),
         Case(
             answer: ["Cache-Control": "max-age=60, must-revalidate"],
             age: 61,
@@ -94,7 +145,12 @@ import Testing
             decision: "fetch expired"
         ),
         // Immutable: a reload asks nothing, a forced one does.
-        Case(answer: ["Cache-Control": "max-age=60, immutable"], age: 9, request: ["Cache-Control": "max-age=0"], decision: "use"),
+        Case(
+            answer: ["Cache-Control": "max-age=60, immutable"],
+            age: 9,
+            request: ["Cache-Control": "max-age=0"],
+            decision: "use"
+        ),
         Case(
             answer: ["Cache-Control": "max-age=60, immutable"],
             age: 9,
@@ -139,17 +195,24 @@ import Testing
         #expect(result == stands)
     }
 
-    @Test(arguments: [
-        (200, [:], [:], true), (200, ["Cache-Control": "no-store"], [:], false), (200, [:], ["Cache-Control": "no-store"], false),
-        (200, ["Cache-Control": "private"], [:], true), (206, ["Cache-Control": "max-age=60"], [:], false),
-        (304, [:], [:], false), (302, [:], [:], false), (302, ["Cache-Control": "max-age=60"], [:], true),
-        (404, [:], [:], true), (500, [:], [:], false), (500, ["Expires": "x"], [:], true),
-        (200, ["Vary": "Accept, *"], [:], false), (200, ["Vary": "Accept"], [:], true),
-        (200, ["Cache-Control": "no-store, must-understand"], [:], true),
-        (299, ["Cache-Control": "must-understand, max-age=60"], [:], false), (201, [:], [:], false),
-    ] as [(Int, HTTPHeaders, HTTPHeaders, Bool)])
+    @Test(
+        arguments: [
+            (200, [:], [:], true), (200, ["Cache-Control": "no-store"], [:], false),
+            (200, [:], ["Cache-Control": "no-store"], false),
+            (200, ["Cache-Control": "private"], [:], true), (206, ["Cache-Control": "max-age=60"], [:], false),
+            (304, [:], [:], false), (302, [:], [:], false), (302, ["Cache-Control": "max-age=60"], [:], true),
+            (404, [:], [:], true), (500, [:], [:], false), (500, ["Expires": "x"], [:], true),
+            (200, ["Vary": "Accept, *"], [:], false), (200, ["Vary": "Accept"], [:], true),
+            (200, ["Cache-Control": "no-store, must-understand"], [:], true),
+            (299, ["Cache-Control": "must-understand, max-age=60"], [:], false), (201, [:], [:], false),
+        ] as [(Int, HTTPHeaders, HTTPHeaders, Bool)]
+    )
     func onlyWhatMayBeStoredIs(status: Int, answer: HTTPHeaders, request: HTTPHeaders, isStored: Bool) {
-        let response = RawResponse(statusCode: status, headers: answer, url: entry([:]).response(for: URL(filePath: "/"))?.url ?? URL(filePath: "/"))
+        let response = RawResponse(
+            statusCode: status,
+            headers: answer,
+            url: entry([:]).response(for: URL(filePath: "/"))?.url ?? URL(filePath: "/")
+        )
         #expect(CacheControl.mayStore(response, request: request) == isStored)
     }
 
@@ -163,10 +226,15 @@ import Testing
     }
 
     @Test func aConfirmationUpdatesFieldsAndKeepsThoseOfTheBody() throws {
-        let stored = entry(["ETag": "W/\"1\"", "Content-Length": "5", "Content-Type": "a/b", "Age": "9", "X": "old", "Y": "kept"])
+        let stored = entry([
+            "ETag": "W/\"1\"", "Content-Length": "5", "Content-Type": "a/b", "Age": "9", "X": "old", "Y": "kept",
+        ])
         let confirmation = RawResponse(
             statusCode: 304,
-            headers: ["ETag": "\"1\"", "Content-Length": "0", "Content-Type": "c/d", "X": "new", "Set-Cookie": "1", "Date": "d"],
+            headers: [
+                "ETag": "\"1\"", "Content-Length": "0", "Content-Type": "c/d", "X": "new", "Set-Cookie": "1",
+                "Date": "d",
+            ],
             url: URL(filePath: "/")
         )
         let later = Self.start.addingTimeInterval(100)
@@ -180,13 +248,18 @@ import Testing
 
     @Test func aConfirmationOfAnotherEntityConfirmsNothing() {
         let confirmation = RawResponse(statusCode: 304, headers: ["ETag": "\"2\""], url: URL(filePath: "/"))
-        #expect(CacheControl.merging(entry(Self.tag), with: confirmation, requested: Self.start, received: Self.start) == nil)
+        #expect(
+            CacheControl.merging(entry(Self.tag), with: confirmation, requested: Self.start, received: Self.start)
+                == nil
+        )
     }
 
-    @Test(arguments: [
-        (["ETag": "\"1\""], true), (["ETag": "\"2\""], false), (["Content-Length": "5"], true),
-        (["Content-Length": "6"], false), ([:], true),
-    ] as [(HTTPHeaders, Bool)])
+    @Test(
+        arguments: [
+            (["ETag": "\"1\""], true), (["ETag": "\"2\""], false), (["Content-Length": "5"], true),
+            (["Content-Length": "6"], false), ([:], true),
+        ] as [(HTTPHeaders, Bool)]
+    )
     func aHeadTellsWhetherTheGetStillHolds(head: HTTPHeaders, holds: Bool) {
         let stored = entry(["ETag": "\"1\"", "Content-Length": "5"])
         let head = RawResponse(statusCode: 200, headers: head, url: URL(filePath: "/"))
@@ -197,8 +270,12 @@ import Testing
     /// Each number of 40 that a hostile server might send, in each field that has one.
     @Test func hostileNumbersNeverTrap() {
         let digits = [0, 1, 9, 10, 15, 18, 19, 20, 21, 39, 40, 100, 1000]
-        var numbers = digits.map { String(repeating: "9", count: $0) } + digits.map { "1" + String(repeating: "0", count: $0) }
-        numbers += ["-1", "-9223372036854775808", "1e9", "0x10", "+1", " 1", "1 ", "1.5", "٣", "\u{0}", "NaN", "1,2", "\"", "\\"]
+        var numbers =
+            digits.map { String(repeating: "9", count: $0) } + digits.map { "1" + String(repeating: "0", count: $0) }
+        numbers += [
+            "-1", "-9223372036854775808", "1e9", "0x10", "+1", " 1", "1 ", "1.5", "٣", "\u{0}", "NaN", "1,2", "\"",
+            "\\",
+        ]
         #expect(numbers.count == 40)
         for number in numbers {
             for name in ["max-age", "stale-if-error", "stale-while-revalidate", "min-fresh", "max-stale"] {
@@ -210,7 +287,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [",", "a=\"", "max-age=1,", "\\\"", "no-cache=\"x,\"", " ", "=", "x"]) func aFieldOfAMebibyteIsReadInTime(piece: String) {
+    @Test(arguments: [",", "a=\"", "max-age=1,", "\\\"", "no-cache=\"x,\"", " ", "=", "x"])
+    func aFieldOfAMebibyteIsReadInTime(piece: String) {
         let value = String(repeating: piece, count: (1 << 20) / piece.utf8.count)
         let began = ContinuousClock.now
         _ = CacheDirectives(["Cache-Control": value])

@@ -70,7 +70,8 @@ import Testing
     }
 
     private static let policies: [CachePolicy] = [
-        .cacheElseNetwork(maxAge: .seconds(60)), .networkElseCache(maxStale: nil), .cacheThenNetwork(maxAge: .seconds(60)),
+        .cacheElseNetwork(maxAge: .seconds(60)), .networkElseCache(maxStale: nil),
+        .cacheThenNetwork(maxAge: .seconds(60)),
         .staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60)), .http,
     ]
 
@@ -83,7 +84,12 @@ import Testing
         }
     }
 
-    private func check(_ shown: Shown, _ vary: String?, _ policy: CachePolicy, _ duplicates: DuplicatePolicy) async throws {
+    private func check(
+        _ shown: Shown,
+        _ vary: String?,
+        _ policy: CachePolicy,
+        _ duplicates: DuplicatePolicy
+    ) async throws {
         let (clock, offline) = (WallClock(), CacheStageTests.Counter())
         let cache = ResponseCache(disk: nil) { clock.now }
         let transport = StubTransport { request in

@@ -39,7 +39,8 @@ import Testing
             case .cache(let age): return "\(response.model) cache \(age.components.seconds)"
             case .revalidated: return "\(response.model) revalidated"
             case .stale(let age, let error):
-                return "\(response.model) stale \(age.components.seconds) \((error as? NetworkError)?.kind.rawValue ?? "-")"
+                return
+                    "\(response.model) stale \(age.components.seconds) \((error as? NetworkError)?.kind.rawValue ?? "-")"
             }
         } catch {
             return (error as? NetworkError)?.kind.rawValue ?? "\(error)"
@@ -160,7 +161,9 @@ import Testing
         let (seen, events) = (Record<Int>(), Record<String>())
         struct Watcher: Accessory {
             let events: Record<String>
-            func request(_ context: RequestContext, did event: AccessoryEvent) { events.add("\("\(event)".prefix { $0 != "(" })") }
+            func request(_ context: RequestContext, did event: AccessoryEvent) {
+                events.add("\("\(event)".prefix { $0 != "(" })")
+            }
         }
         let filter = ClosureFilter { response, _ in
             seen.add(response.statusCode)
@@ -278,7 +281,8 @@ import Testing
         let others = [
             base, request.query(["a": 2]), base.method(.head), base.header("Accept", "text/csv"),
             base.header("Accept-Language", "de"), base.cacheIdentity(CacheIdentity(version: 2)),
-            base.cacheIdentity(CacheIdentity(variant: "v")), base.header("X-Api-Key", "one"), base.header("X-Api-Key", "two"),
+            base.cacheIdentity(CacheIdentity(variant: "v")), base.header("X-Api-Key", "one"),
+            base.header("X-Api-Key", "two"),
             base.header("X-Tenant", "t").cacheIdentity(CacheIdentity(headers: ["x-tenant"])),
             base.authorization(.bearer("a")).cacheIdentity(CacheIdentity(variant: "v")),
             base.authorization(.bearer("b")).cacheIdentity(CacheIdentity(variant: "v")),
@@ -323,7 +327,11 @@ import Testing
 
     @Test func anUnsafeRequestRemovesWhatItMayHaveChanged() async throws {
         let rig = CachedRig { request in
-            .json("1", headers: request.method == .post ? ["Location": "/made", "Content-Location": "https://other.example/y"] : [:])
+            .json(
+                "1",
+                headers: request.method == .post
+                    ? ["Location": "/made", "Content-Location": "https://other.example/y"] : [:]
+            )
         }
         let paths = ["/x", "/made", "/y"]
         for path in paths { _ = try await rig.agent.send(GeneralRequest(path).header("Accept", "a")) }
@@ -334,7 +342,10 @@ import Testing
         _ = try await rig.agent.send(GeneralRequest("/x").method(.post))
         let urls = await rig.cache.entries.compactMap { $0.url?.absoluteString }.sorted()
         #expect(urls == ["https://api.example/x", "https://api.example/y"])
-        #expect(try await rig.agent.response(for: GeneralRequest("https://other.example/y"), cachePolicy: .cacheOnly).model == 1)
+        #expect(
+            try await rig.agent.response(for: GeneralRequest("https://other.example/y"), cachePolicy: .cacheOnly).model
+                == 1
+        )
     }
 
     @Test func aStandInIsDeliveredAtTheDeadline() async throws {

@@ -65,7 +65,9 @@ import Testing
     private func isMissAndRemoved(_ number: Int, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(throws: CacheMiss.damaged, sourceLocation: sourceLocation) { try store.entry(for: key(number)) }
         #expect(!FileManager.default.fileExists(atPath: path(number).path), sourceLocation: sourceLocation)
-        #expect(throws: Never.self, sourceLocation: sourceLocation) { try store.store(.sample("new"), for: key(number)) }
+        #expect(throws: Never.self, sourceLocation: sourceLocation) {
+            try store.store(.sample("new"), for: key(number))
+        }
         #expect((try? store.entry(for: key(number)))?.text == "new", sourceLocation: sourceLocation)
     }
 
@@ -263,7 +265,9 @@ import Testing
     /// Not safe, but it shows whether it was asked.
     private struct Mask: CacheCipher {
         var mask: UInt8 = 0x55
-        func seal(_ bytes: Data, for key: CacheKey) throws -> Data { Data(bytes.map { $0 ^ mask }) + Data("sealed".utf8) }
+        func seal(_ bytes: Data, for key: CacheKey) throws -> Data {
+            Data(bytes.map { $0 ^ mask }) + Data("sealed".utf8)
+        }
         func open(_ bytes: Data, for key: CacheKey) throws -> Data {
             guard bytes.suffix(6) == Data("sealed".utf8) else { throw Boom() }
             return Data(bytes.dropLast(6).map { $0 ^ mask })

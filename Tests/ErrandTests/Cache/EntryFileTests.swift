@@ -59,7 +59,8 @@ import Testing
 
     /// XXH64 of the specification's sanity buffer, and of nothing.
     @Test(arguments: [
-        (0, 0 as UInt64, 0xEF46_DB37_51D8_E999 as UInt64), (1, 0, 0xE934_A84A_DB05_2768), (14, 0, 0x8282_DCC4_994E_35C8),
+        (0, 0 as UInt64, 0xEF46_DB37_51D8_E999 as UInt64), (1, 0, 0xE934_A84A_DB05_2768),
+        (14, 0, 0x8282_DCC4_994E_35C8),
         (222, 0, 0xB641_AE8C_B691_C174), (0, 2_654_435_761, 0xAC75_FDA2_929B_17EF),
         (222, 2_654_435_761, 0x20CB_8AB7_AE10_C14A),
     ])
