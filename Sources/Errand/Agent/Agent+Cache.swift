@@ -36,7 +36,7 @@ extension Agent {
             throw NetworkError(.notCached, underlying: error)
                 .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
         }
-        answer = try await sends.run(prepared) { try await self.exchange(prepared, veto: nil, insteadOf: miss) }
+        answer = try await prepared.run { try await self.exchange(prepared, veto: nil, insteadOf: miss) }
         return try formatAndStore(answer, of: request, prepared, formatting, in: send)
     }
 
@@ -137,9 +137,9 @@ extension Agent {
     }
 
     private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {
-        var send = Send(request, id: makeID(), config: config, timeline: timeline)
+        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
         do {
-            return (try send.prepare(request), send.config.cache)
+            return (try send.prepare(request), send.config.value.cache)
         } catch {
             throw send.placing(error)
         }

@@ -221,6 +221,9 @@ struct CacheLookup: Sendable {
             // The name of the entry says nothing of these.
             if note.addsCredentials, !identification.knowsUser { return nil }
             if note.changesVary { return nil }
+        } else if !identification.knowsUser, !send.prepared.adapters.isEmpty {
+            // An interceptor answered, and nobody knows what it was shown.
+            return nil
         }
         var entry = CacheEntry(
             response,
@@ -272,9 +275,10 @@ struct CacheLookup: Sendable {
     ///
     /// Where only its caller can ask the request, the answer stays in memory until the next send does.
     func refresh(_ refresh: AnswerCaching.Refresh, veto: CacheVeto?) async {
-        let prepared = send.prepared.behind(send.agent)
+        let agent = send.agent
+        let prepared = PreparedRequest(behind: send.prepared, id: agent.makeID(), timeline: agent.timeline)
         // Its failure concerns nobody: the entry stays as it is.
-        let answer = try? await send.agent.sends.run(prepared) {
+        let answer = try? await agent.sends.run(behind: prepared) {
             do {
                 return try await fetch(prepared, validating: refresh.validation)
             } catch is CacheValidation.Unconfirmed {
@@ -286,26 +290,5 @@ struct CacheLookup: Sendable {
         if let veto, !veto(answer.payload, answer.response) { return }
         entry.isVetted = veto != nil
         cache.store(entry, for: identification.key, since: caching.ticket)
-    }
-}
-
-extension PreparedRequest {
-    /// The same request as a send of its own: without accessories, with a new number and its time anew.
-    fileprivate func behind(_ agent: Agent) -> PreparedRequest {
-        var copy = self
-        copy.accessories = AccessoryChain([])
-        copy.context = RequestContext(
-            id: agent.makeID(),
-            typeName: context.typeName,
-            method: context.method,
-            url: context.url,
-            serviceID: context.serviceID,
-            tag: context.tag,
-            attempt: 0,
-            attributes: context.attributes
-        )
-        let timeline = agent.timeline
-        copy.deadline = deadline.map { Deadline(limit: $0.limit, time: timeline.now() + $0.limit, timeline: timeline) }
-        return copy
     }
 }

@@ -101,7 +101,7 @@ import Testing
         let rig = rig(.networkOnly)
         _ = await outcome(rig)
         #expect(await rig.cache.count == 0)
-        var send = Send(request, id: 1, config: rig.agent.config, timeline: Timeline(ContinuousClock()))
+        let send = Send(request, id: 1, config: rig.agent.currentConfig, timeline: Timeline(ContinuousClock()))
         #expect(try send.prepare(request).cacheUse == nil)
     }
 
