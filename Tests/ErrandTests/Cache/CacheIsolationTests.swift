@@ -171,7 +171,10 @@ import Testing
                 request.headers["X-Locale"] = "de"
             }
         }
-        let rig = CachedRig(config: { $0.adapters = [Locale()] }) { _ in .text("x", headers: ["Vary": "x-locale"]) }
+        let rig = CachedRig(
+            config: { $0.adapters = [Locale()] },
+            answering: { _ in .text("x", headers: ["Vary": "x-locale"]) }
+        )
         _ = try await rig.agent.send(GeneralRequest("/me").expecting(String.self))
         #expect(await rig.cache.count == 0)
     }

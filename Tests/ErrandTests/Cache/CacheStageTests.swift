@@ -169,7 +169,7 @@ import Testing
             seen.add(response.statusCode)
             return Payload(response.body)
         }
-        let rig = CachedRig(config: { $0.accessories = [Watcher(events: events)] }) { _ in .json("1") }
+        let rig = CachedRig(config: { $0.accessories = [Watcher(events: events)] }, answering: { _ in .json("1") })
         _ = try await rig.agent.send(request.filter(filter))
         let hit = try await rig.agent.response(for: request.filter(filter))
         #expect(hit.source.isFromCache && hit.headers["Content-Type"] == "application/json" && hit.statusCode == 200)
