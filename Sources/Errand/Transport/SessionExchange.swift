@@ -56,7 +56,10 @@ final class SessionExchange: Stoppable {
     }
 
     /// The task is about to start.
-    func begin() { state.withLock { $0.times.started = .now } }
+    func begin() {
+        SharedQueue.exchangeBegan()
+        state.withLock { $0.times.started = .now }
+    }
 
     /// Takes the task, which has started and may even have ended; one that nobody waits for any more is cancelled.
     ///
@@ -96,21 +99,18 @@ final class SessionExchange: Stoppable {
         return OutgoingBody.brokenStream()
     }
 
-    /// Asks for the end of the exchange.
+    /// Ends the exchange for its caller at once, and its task as soon as URLSession has time.
     ///
-    /// Only enqueues, so it may be called from anywhere: in a cancellation handler nothing may block.
-    func stop() { control.async { self.cancel()?.cancel() } }
-
-    /// Ends the exchange for its caller at once; the task to cancel is returned, to be cancelled on the control queue.
-    func cancel() -> URLSessionTask? {
+    /// May be called from anywhere, for it waits for nobody: in a cancellation handler nothing may block.
+    func stop() {
         let (waiter, stream, task, error) = state.withLock { state in
             defer { (state.isSettled, state.isCancelled, state.waiter) = (true, true, nil) }
             let error: any Error = state.refusal ?? CancellationError()
             return (state.waiter, state.stream, state.task, error)
         }
+        if let task { control.async { task.cancel() } }
         stream?.finish(throwing: error)
         waiter?.resume(throwing: error)
-        return task
     }
 
     // MARK: The idle timeout, where it is not whole seconds
@@ -126,10 +126,9 @@ final class SessionExchange: Stoppable {
         }
     }
 
-    /// Ends the exchange as timed out; the task to cancel is returned.
-    func timeOut() -> URLSessionTask? {
+    func timeOut() {
         state.withLock { $0.refusal = $0.refusal ?? NetworkError(.idleTimeout(options.idleTimeout)) }
-        return cancel()
+        stop()
     }
 
     private func noteActivity() { state.withLock { $0.lastActivity = .now } }
@@ -183,6 +182,7 @@ final class SessionExchange: Stoppable {
     func wasChallenged() { state.withLock { $0.isChallenged = true } }
 
     func complete(error: (any Error)?, lastResponse: () -> URLResponse?) {
+        SharedQueue.exchangeEnded()
         let (stream, failure, ready) = state.withLock { state -> (SpillingChunks?, (any Error)?, Ready?) in
             defer { (state.task, state.hasEnded) = (nil, true) }
             state.times.finished = .now

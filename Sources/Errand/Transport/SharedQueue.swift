@@ -20,14 +20,27 @@ enum SharedQueue {
     /// A start that took longer than this has met a busy queue.
     private static let patience: UInt64 = 2_000_000
 
+    /// How long the queue may be silent with work to do before it counts as busy: a head that does not end is such work.
+    private static let silence: UInt64 = 20_000_000
+
     private static let busyUntil = Atomic<UInt64>(0)
     private static let callbackThread = Atomic<UInt>(0)
+    private static let lastCallback = Atomic<UInt64>(0)
+    private static let exchangeCount = Atomic<Int>(0)
 
     /// Whether a task can be made here and now without waiting long.
     static var isFree: Bool {
-        callbackThread.load(ordering: .relaxed) != thread
-            && busyUntil.load(ordering: .relaxed) < DispatchTime.now().uptimeNanoseconds
+        let now = DispatchTime.now().uptimeNanoseconds
+        guard callbackThread.load(ordering: .relaxed) != thread, busyUntil.load(ordering: .relaxed) < now else {
+            return false
+        }
+        return exchangeCount.load(ordering: .relaxed) == 0 || now < lastCallback.load(ordering: .relaxed) &+ silence
     }
+
+    /// An exchange has begun; it will end.
+    static func exchangeBegan() { exchangeCount.wrappingAdd(1, ordering: .relaxed) }
+
+    static func exchangeEnded() { exchangeCount.wrappingSubtract(1, ordering: .relaxed) }
 
     /// Notes that a large body is on its way.
     static func isBusy() { stayBusy(from: DispatchTime.now().uptimeNanoseconds, for: 100_000_000) }
@@ -45,6 +58,7 @@ enum SharedQueue {
         callbackThread.store(thread, ordering: .relaxed)
         work()
         callbackThread.store(0, ordering: .relaxed)
+        lastCallback.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
     }
 
     private static func stayBusy(from now: UInt64, for time: UInt64) {

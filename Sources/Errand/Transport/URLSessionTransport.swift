@@ -97,7 +97,7 @@ public final class URLSessionTransport: StoppableTransport {
     private func watch(_ exchange: SessionExchange, after pause: Duration) {
         control.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self, weak exchange] in
             guard let self, let exchange, let rest = exchange.idleTimeLeft() else { return }
-            if rest > .zero { watch(exchange, after: rest) } else { exchange.timeOut()?.cancel() }
+            if rest > .zero { watch(exchange, after: rest) } else { exchange.timeOut() }
         }
     }
 }
