@@ -17,6 +17,7 @@ await tour.chapter("Observing", Steps.observing)
 await tour.chapter("Answering", Steps.answering)
 await tour.chapter("When things go wrong", Steps.failing)
 await tour.chapter("Surviving", Steps.surviving)
+await tour.chapter("Caching", Steps.caching)
 
 server.stop()
 exit(tour.report())

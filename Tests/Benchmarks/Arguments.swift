@@ -10,6 +10,12 @@ enum Arguments {
     case measure(client: Client, count: Int, concurrency: Int, url: URL)
     /// Sends and prints how far memory grew.
     case growth(count: Int, url: URL)
+    /// Writes to a cache until it is killed.
+    case cacheWrite(URL, generation: Int)
+    /// Writes to and reads from a cache that another process uses, too.
+    case cacheHammer(URL, seconds: Int, generation: Int)
+    /// Prints what looking up many entries costs in memory.
+    case cacheMemory(URL, count: Int)
     case run([Suite], asJSON: Bool)
 
     struct Wrong: Error, CustomStringConvertible {
@@ -37,6 +43,13 @@ enum Arguments {
             self = .measure(client: client, count: count, concurrency: concurrency, url: try Self.url(words[4]))
         case "--growth" where words.count == 3:
             self = .growth(count: try Self.number(words[1]), url: try Self.url(words[2]))
+        case "--cache-write" where words.count == 3:
+            self = .cacheWrite(URL(fileURLWithPath: words[1]), generation: Int(words[2]) ?? 0)
+        case "--cache-hammer" where words.count == 4:
+            let seconds = try Self.number(words[2])
+            self = .cacheHammer(URL(fileURLWithPath: words[1]), seconds: seconds, generation: Int(words[3]) ?? 0)
+        case "--cache-memory" where words.count == 3:
+            self = .cacheMemory(URL(fileURLWithPath: words[1]), count: try Self.number(words[2]))
         default:
             self = try Self.command(words)
         }

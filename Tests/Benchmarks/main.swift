@@ -17,6 +17,10 @@ func run() async -> Int32 {
         case .measure(let client, let count, let concurrency, let url):
             try await client.run(count, concurrency: concurrency, url: url)
         case .growth(let count, let url): print(try await MemoryGrowth.measure(upTo: count, url: url))
+        case .cacheWrite(let url, let generation): CacheProcess.write(to: url, generation: generation)
+        case .cacheHammer(let url, let seconds, let generation):
+            print(CacheProcess.hammer(url, seconds: seconds, generation: generation))
+        case .cacheMemory(let url, let count): print(try CacheProcess.memory(url, count: count))
         case .run(let suites, let asJSON):
             for suite in suites { try await suite.run(Reporter(asJSON: asJSON)) }
         }

@@ -111,7 +111,7 @@ extension Agent {
         let handle = RequestHandle()
         let task = Task { @MainActor [weak scope] in
             // The result went through `deliver`.
-            _ = try? await self.run(request, formatting: .callerByNeed) { deliver(handle, $0) }
+            _ = try? await self.run(request, formatting: .callerByNeed, delivering: { deliver(handle, $0) })
             handle.finish()
             scope?.remove(handle)
         }

@@ -81,7 +81,9 @@ extension Agent {
     /// Sends a request and returns its model with the answer that it came from.
     public func response<R: Request & Sendable>(for request: R) async throws -> Response<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
-        if request.formattingContext == .caller { return try await run(request, formatting: .callerByChoice) }
+        if request.formattingContext == .caller {
+            return try await run(request, formatting: .callerByChoice, veto: { { request.shouldCache($0, of: $1) } })
+        }
         return try await runInBackground(request)
     }
 
@@ -93,9 +95,16 @@ extension Agent {
     @concurrent
     func runInBackground<R: Request & Sendable>(
         _ request: R,
+        step: CacheStep = .whole,
         delivering deliver: (@Sendable (Result<R.Model, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        try await run(request, formatting: .background, delivering: deliver)
+        try await run(
+            request,
+            formatting: .background,
+            step: step,
+            veto: { { request.shouldCache($0, of: $1) } },
+            delivering: deliver
+        )
     }
 }
 
@@ -129,7 +138,8 @@ extension Agent {
             prepared: prepared,
             final: final,
             config: send.config.value,
-            formatting: formatting
+            formatting: formatting,
+            cache: await cache.forecast(prepared, by: self)
         )
     }
 

@@ -4,8 +4,17 @@ struct Answer: Sendable {
     var payload: Payload
     var source: Source = .network
     var metrics: Metrics
+    /// What the cache still wants; `nil` when it has nothing to do with the answer.
+    var caching: AnswerCaching?
 
     func response<Model>(with model: Model, metrics: Metrics) -> Response<Model> {
-        Response(model: model, raw: response, payload: payload, source: source, metrics: metrics)
+        Response(
+            model: model,
+            raw: response,
+            payload: payload,
+            source: source,
+            metrics: metrics,
+            isFollowed: caching?.isFollowed ?? false
+        )
     }
 }

@@ -5,8 +5,13 @@ internal import Foundation
 extension Agent {
     /// Stage 6, before the wire: adapters change the final request, the login's credential goes on last, for the host
     /// that it has become, and it is checked once more.
-    func adapt(_ prepared: PreparedRequest, attempt: Int) async throws -> OutgoingRequest {
+    func adapt(
+        _ prepared: PreparedRequest,
+        attempt: Int,
+        validating validation: CacheValidation? = nil
+    ) async throws -> OutgoingRequest {
         var outgoing = prepared.outgoing
+        if let validation { outgoing.headers.merge(validation.conditions) }
         guard !prepared.adapters.isEmpty || prepared.login != nil else { return outgoing }
         var context = prepared.context
         context.attempt = attempt
@@ -50,6 +55,7 @@ extension Agent {
 
     /// Sends a request and follows redirects as the policy says.
     private func follow(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
+        let sent = outgoing.headers
         var outgoing = outgoing
         var redirects: [Redirect] = []
         while true {
@@ -58,6 +64,9 @@ extension Agent {
                     try await exchange(outgoing, of: prepared)
                 }
                 response.redirects = redirects
+                if prepared.cacheUse != nil {
+                    response.cacheNote = CacheNote(prepared, sent: sent, response: response.headers)
+                }
                 let hop = try prepared.choices.redirectPolicy.value.next(
                     after: response,
                     to: outgoing,

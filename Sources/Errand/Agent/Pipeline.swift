@@ -7,6 +7,8 @@ extension Agent {
     func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
+        step: CacheStep = .whole,
+        veto: () -> CacheVeto? = { nil },
         delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
         let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
@@ -16,11 +18,15 @@ extension Agent {
         var prepared: PreparedRequest?
         let result: Result<Response<R.Model>, any Error>
         do {
-            let ready = try send.prepare(request)  // 2
+            let ready = try send.prepare(request, step: step)  // 2
             prepared = ready
             sends.note(send, ready)
-            let answer = try await ready.run { try await self.exchange(ready) }
-            let (model, metrics) = try send.format(answer, of: request, ready, formatting)  // 10
+            let veto = ready.cacheUse?.refreshesBehind == true ? veto() : nil
+            var answer = try await ready.run { try await self.exchange(ready, veto: veto) }
+            let (model, metrics) =
+                answer.caching == nil
+                ? try send.format(answer, of: request, ready, formatting)  // 10
+                : try await formatCached(&answer, of: request, ready, formatting, in: send)  // 9, 10
             try request.didProduce(model, from: answer.response)  // 11
             result = .success(answer.response(with: model, metrics: metrics))
         } catch {
@@ -33,23 +39,30 @@ extension Agent {
     }
 
     @concurrent
-    private func exchange(_ prepared: PreparedRequest) async throws -> Answer {
-        guard prepared.needsAdmission else { return try await fetch(prepared) }
-        return try await admission.admit(prepared) { try await self.fetch($0) }  // 4
+    func exchange(
+        _ prepared: PreparedRequest,
+        veto: CacheVeto?,
+        insteadOf miss: CacheMiss? = nil
+    ) async throws -> Answer {
+        guard prepared.needsAdmission else { return try await find(prepared, veto, miss) }
+        return try await admission.admit(prepared) { try await self.find($0, veto, miss) }  // 3, 4
     }
 
-    private func fetch(_ prepared: PreparedRequest) async throws -> Answer {
-        let identity = { RequestIdentity(prepared) }  // 3
-        return try await cache.answer(to: prepared, identity) {  // 5, 9
-            try await retries.run(prepared) { attempt in
-                try await logins.run(prepared, attempt: attempt, by: self) {
-                    let received = try await admission.turns.run(prepared, attempt: attempt) {  // 4
-                        let outgoing = try await adapt(prepared, attempt: attempt)  // 6
-                        return try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
-                    }
-                    let judged = try accept(received, of: prepared)  // 7
-                    return try unwrap(judged, of: prepared, attempt: attempt)  // 8
+    private func find(_ prepared: PreparedRequest, _ veto: CacheVeto?, _ miss: CacheMiss?) async throws -> Answer {
+        guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
+        return try await cache.answer(to: prepared, by: self, veto: veto, insteadOf: miss)  // 3, 5, 9
+    }
+
+    func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
+        try await retries.run(prepared) { attempt in
+            try await logins.run(prepared, attempt: attempt, by: self) {
+                var received = try await admission.turns.run(prepared, attempt: attempt) {  // 4
+                    let outgoing = try await adapt(prepared, attempt: attempt, validating: entry)  // 6
+                    return try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
                 }
+                if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
+                let judged = try accept(received, of: prepared)  // 7
+                return try unwrap(judged, of: prepared, attempt: attempt)  // 8
             }
         }
     }

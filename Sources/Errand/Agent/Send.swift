@@ -34,8 +34,8 @@ final class Send: Sendable {
     }
 
     /// Stage 2.
-    func prepare(_ request: some Request) throws -> PreparedRequest {
-        try RequestBuilder(send: self).prepare(request)
+    func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
+        try RequestBuilder(send: self).prepare(request, step: step)
     }
 
     /// Stage 10: the payload becomes the model, here and now.
@@ -45,7 +45,7 @@ final class Send: Sendable {
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting
     ) throws -> (model: R.Model, metrics: Metrics) {
-        try checkTime(of: prepared)
+        try checkTime(of: prepared, for: answer)
         var metrics = answer.metrics
         let began = timeline.now()
         let model: R.Model
@@ -56,7 +56,7 @@ final class Send: Sendable {
                 .placed(at: answer.response.url, method: context.method)
                 .tried(answer.metrics.attempts.count)
         }
-        try checkTime(of: prepared)
+        try checkTime(of: prepared, for: answer)
         let ended = timeline.now()
         metrics.format = ended - began
         metrics.total = ended - started
@@ -64,8 +64,10 @@ final class Send: Sendable {
         return (model, metrics)
     }
 
-    private func checkTime(of prepared: PreparedRequest) throws {
+    private func checkTime(of prepared: PreparedRequest, for answer: Answer) throws {
         try Task.checkCancellation()
+        // What stands in for an answer that did not come in time is late by nature.
+        if case .stale = answer.source, prepared.deadline?.isOver == true { return }
         try prepared.deadline?.check(at: prepared.outgoing)
         try stop.check()
     }

@@ -1,11 +1,13 @@
 /// The sends of an agent that are under way, so that each can be ended from outside its own task.
 struct Sends: Sendable {
     private struct Running {
-        let send: Send
+        /// `nil` behind a send, where nobody waits for it.
+        var send: Send?
         /// `nil` until there is one; only then the context has its URL.
         var prepared: PreparedRequest?
 
-        var context: RequestContext { prepared?.context ?? send.context }
+        var context: RequestContext? { prepared?.context ?? send?.context }
+        var stop: StopSignal? { prepared?.stop ?? send?.stop }
     }
 
     private let running = Lock<[Int: Running]>([:])
@@ -17,8 +19,18 @@ struct Sends: Sendable {
 
     func forget(_ send: Send) { running.withLock { $0[send.id] = nil } }
 
+    /// Runs what nobody waits for, so that it can be ended like a send.
+    func run(
+        behind prepared: PreparedRequest,
+        _ work: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        running.withLock { $0[prepared.context.id] = Running(prepared: prepared) }
+        defer { running.withLock { $0[prepared.context.id] = nil } }
+        return try await prepared.run(work)
+    }
+
     func cancelAll(where isMeant: (RequestContext) -> Bool) {
         let all = running.withLock { Array($0.values) }
-        for one in all where isMeant(one.context) { one.send.stop.stop() }
+        for one in all { if let context = one.context, isMeant(context) { one.stop?.stop() } }
     }
 }

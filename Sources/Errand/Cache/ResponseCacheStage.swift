@@ -1,12 +1,93 @@
-/// Stages 5 and 9: answers from the cache and stores what arrives, as the request's ``CachePolicy`` says.
+internal import Foundation
+
+/// Asks a request whether an answer may be stored, where it can be asked from anywhere.
+typealias CacheVeto = @Sendable (Payload, RawResponse) -> Bool
+
+/// Stages 5 and 9: answers from the cache, and prepares what arrives for being stored.
 ///
-/// Still to come: the cache. Today every policy goes to the network and nothing is stored.
+/// It is stored when the request has been asked and the model is made, on the way to the caller.
 struct ResponseCacheStage: Sendable {
+    private let refreshes = CacheRefreshes()
+
+    /// - Parameters:
+    ///   - prepared: The request.
+    ///   - agent: Fetches and judges.
+    ///   - veto: Asks the request; `nil` when only its caller can.
+    ///   - miss: Why nothing is read, where a stored answer has just turned out to be of no use.
+    /// - Returns: The answer, with what the cache still wants of its caller.
+    /// - Throws: What the attempts throw, or ``NetworkError/Reason/notCached``.
     func answer(
         to prepared: PreparedRequest,
-        _ identity: () -> RequestIdentity,
-        _ fetch: () async throws -> Answer
+        by agent: Agent,
+        veto: CacheVeto?,
+        insteadOf miss: CacheMiss?
     ) async throws -> Answer {
-        try await fetch()
+        guard let use = prepared.cacheUse else { return try await agent.fetch(prepared, validating: nil) }
+        let send = CachedSend(prepared: prepared, use: use, agent: agent)
+        guard let cache = use.cache else { return try await send.uncached(.noCache) }
+        let identification: CacheIdentification
+        do {
+            identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
+        } catch {
+            let answer = try await send.uncached(error)
+            if !prepared.outgoing.method.isSafe { await send.removeChanged(by: answer.response, from: cache) }
+            return answer
+        }
+        let lookup = CacheLookup(send: send, cache: cache, identification: identification)
+        let answer = try await lookup.answer(insteadOf: miss)
+        if let refresh = answer.caching?.refresh {
+            refreshes.start(identification.key) { await lookup.refresh(refresh, veto: veto) }
+        }
+        return answer
     }
+
+    /// What a send would find, without sending.
+    func forecast(_ prepared: PreparedRequest, by agent: Agent) async -> CacheForecast {
+        guard let use = prepared.cacheUse else { return .unused }
+        guard let cache = use.cache else { return .miss(.noCache) }
+        do throws(CacheMiss) {
+            let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
+            let send = CachedSend(prepared: prepared, use: use, agent: agent)
+            return await CacheLookup(send: send, cache: cache, identification: identification).forecast()
+        } catch {
+            return .miss(error)
+        }
+    }
+}
+
+/// What the cache would do for a request.
+public enum CacheForecast: Sendable, Hashable, CustomStringConvertible {
+    /// Nothing: the policy is ``CachePolicy/networkOnly``.
+    case unused
+    /// A stored answer of this age would be used before the network is asked.
+    case hit(age: Duration)
+    /// The network would be asked, or with ``CachePolicy/cacheOnly`` the send would fail.
+    case miss(CacheMiss)
+
+    /// The forecast in words.
+    public var description: String {
+        switch self {
+        case .unused: "not used"
+        case .hit(let age): "a hit, \(age) old"
+        case .miss(let reason): "a miss (\(reason.rawValue))"
+        }
+    }
+}
+
+/// The refreshes that go on behind their sends: one for each entry, each with an end of its own, and each a send that
+/// ``Agent/cancelAll(where:)`` reaches.
+private struct CacheRefreshes: Sendable {
+    private let running = Lock<[CacheKey: Task<Void, Never>]>([:])
+
+    func start(_ key: CacheKey, _ work: @escaping @Sendable () async -> Void) {
+        running.withLock { running in
+            guard running[key] == nil else { return }
+            running[key] = Task { [self] in
+                await work()
+                finish(key)
+            }
+        }
+    }
+
+    private func finish(_ key: CacheKey) { running.withLock { $0[key] = nil } }
 }

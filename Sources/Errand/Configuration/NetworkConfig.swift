@@ -61,11 +61,20 @@ public struct NetworkConfig: Sendable {
     /// How many requests may be on the wire at once, and how many may start in how much time; `.inherited` is none.
     public var throttle: Throttle = .inherited
 
+    /// Where answers are stored; `nil` is nowhere, whatever the policies say.
+    public var cache: ResponseCache?
+
     /// What must not be told to anyone, nor leave for another origin.
     public var secrets = Secrets()
 
-    /// The process's environment, in which services look up their ``Service/baseURLVariable``.
-    public var environment: [String: String] = ProcessInfo.processInfo.environment
+    /// Where services look up their ``Service/baseURLVariable``: the process's environment, unless it is set.
+    public var environment: [String: String] {
+        get { ownEnvironment ?? ProcessInfo.processInfo.environment }
+        set { ownEnvironment = newValue }
+    }
+
+    /// Read only when it is needed, for it is made anew each time and holds what is nobody's business here.
+    private var ownEnvironment: [String: String]?
 
     /// A config without a base URL, for requests with absolute paths and services with bases of their own.
     public init() {}

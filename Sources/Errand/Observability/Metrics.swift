@@ -28,6 +28,10 @@ public struct Metrics: Sendable, Hashable {
     public var login: Duration = .zero
     /// The attempts, in order, repetitions under a new credential included; empty for a stored answer.
     public var attempts: [Attempt] = []
+    /// Looking for a stored answer.
+    public var cacheLookup: Duration = .zero
+    /// Why no stored answer was used; `nil` when one was, or none was wanted.
+    public var cacheMiss: CacheMiss?
     /// Acceptance and response filter of the last attempt.
     public var filter: Duration = .zero
     /// Making the model.

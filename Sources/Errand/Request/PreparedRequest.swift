@@ -21,6 +21,8 @@ final class PreparedRequest: Sendable {
     let priority: Priority
     let allowsCellularAccess: Bool
     let cacheIdentity: CacheIdentity
+    /// How the cache is used; `nil` when it is not.
+    let cacheUse: CacheUse?
     let duplicatePolicy: DuplicatePolicy
     /// The key of its own by which it equals others; empty when it has none.
     let duplicateKey: String
@@ -45,7 +47,8 @@ final class PreparedRequest: Sendable {
         outgoing: OutgoingRequest,
         origin: String,
         choices: Choices,
-        login: PinnedLogin?
+        login: PinnedLogin?,
+        step: CacheStep
     ) {
         let config = send.config
         let service = send.service
@@ -64,6 +67,7 @@ final class PreparedRequest: Sendable {
         priority = request.priority
         allowsCellularAccess = request.allowsCellularAccess
         cacheIdentity = request.cacheIdentity
+        cacheUse = CacheUse(choices.cachePolicy.value, step: step, cache: config.value.cache)
         duplicatePolicy = request.duplicatePolicy
         duplicateKey = request.duplicateKey
         typeID = send.typeID
@@ -76,8 +80,35 @@ final class PreparedRequest: Sendable {
 
     /// The same request for another send of it: what happens is told to others, and it ends when it is told to or at
     /// this deadline.
-    init(_ other: PreparedRequest, telling accessories: AccessoryChain, deadline: Deadline?) {
-        context = other.context
+    convenience init(_ other: PreparedRequest, telling accessories: AccessoryChain, deadline: Deadline?) {
+        self.init(other, as: other.context, telling: accessories, deadline: deadline)
+    }
+
+    /// The same request as a send of its own: without accessories, with a new number and its time anew.
+    convenience init(behind other: PreparedRequest, id: Int, timeline: Timeline) {
+        let context = RequestContext(
+            id: id,
+            typeName: other.context.typeName,
+            method: other.context.method,
+            url: other.context.url,
+            serviceID: other.context.serviceID,
+            tag: other.context.tag,
+            attempt: 0,
+            attributes: other.context.attributes
+        )
+        let deadline = other.deadline.map {
+            Deadline(limit: $0.limit, time: timeline.now() + $0.limit, timeline: timeline)
+        }
+        self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline)
+    }
+
+    private init(
+        _ other: PreparedRequest,
+        as context: RequestContext,
+        telling accessories: AccessoryChain,
+        deadline: Deadline?
+    ) {
+        self.context = context
         outgoing = other.outgoing
         origin = other.origin
         choices = other.choices
@@ -92,6 +123,7 @@ final class PreparedRequest: Sendable {
         priority = other.priority
         allowsCellularAccess = other.allowsCellularAccess
         cacheIdentity = other.cacheIdentity
+        cacheUse = other.cacheUse
         duplicatePolicy = other.duplicatePolicy
         duplicateKey = other.duplicateKey
         typeID = other.typeID

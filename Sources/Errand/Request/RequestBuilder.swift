@@ -13,7 +13,7 @@ struct RequestBuilder {
 
     private var config: ConfigSnapshot { send.config }
 
-    func prepare(_ request: some Request) throws -> PreparedRequest {
+    func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
         try request.check()
         let choices = Choices(request, service: send.service, config: config)
         var context = send.context
@@ -37,7 +37,8 @@ struct RequestBuilder {
             outgoing: outgoing,
             origin: origin,
             choices: choices,
-            login: login
+            login: login,
+            step: step
         )
     }
 

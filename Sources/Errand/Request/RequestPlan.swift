@@ -27,6 +27,9 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// Where the model would be made, and why there.
     public let formatting: Metrics.Formatting
 
+    /// What the cache would do.
+    public let cache: CacheForecast
+
     let secrets: Secrets
 
     /// The entry of a name, such as `retryPolicy`, or `nil` when there is none.
@@ -42,6 +45,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
         }
         lines.append("  headers: \(request.headers.map(\.name).joined(separator: ", "))")
         lines.append("  accessories: \(accessories.isEmpty ? "none" : accessories.joined(separator: ", "))")
+        lines.append("  cache: \(cache)")
         lines.append("  formatted: \(formatting.rawValue)")
         return lines.joined(separator: "\n")
     }
@@ -53,8 +57,10 @@ extension RequestPlan {
         prepared: PreparedRequest,
         final: OutgoingRequest,
         config: NetworkConfig,
-        formatting: Metrics.Formatting
+        formatting: Metrics.Formatting,
+        cache: CacheForecast
     ) throws {
+        self.cache = cache
         context = prepared.context
         self.request = final
         self.formatting = formatting

@@ -25,6 +25,9 @@ public struct RawResponse: Sendable {
     /// Which credential of a login the request showed; `nil` when none.
     var credentialVersion: Int?
 
+    /// What the cache wants to know of the exchange; `nil` when it wants nothing.
+    var cacheNote: CacheNote?
+
     /// Whether the JSON guard has read the body already.
     var isGuarded = false
 

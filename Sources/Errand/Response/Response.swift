@@ -12,6 +12,8 @@ public struct Response<Model> {
     public let source: Source
     /// How long each stage took.
     public let metrics: Metrics
+    /// Whether a fresh answer follows in the same sequence.
+    let isFollowed: Bool
 
     /// The status of the answer.
     public var statusCode: Int { raw.statusCode }

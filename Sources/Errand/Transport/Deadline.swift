@@ -6,9 +6,12 @@ struct Deadline: Sendable {
     let time: Duration
     let timeline: Timeline
 
+    /// Whether the time is up.
+    var isOver: Bool { timeline.now() >= time }
+
     /// - Throws: ``NetworkError`` when the time is up.
     func check(at request: OutgoingRequest) throws {
-        guard timeline.now() >= time else { return }
+        guard isOver else { return }
         throw NetworkError(.deadlineExceeded(limit)).placed(at: request.url, method: request.method)
     }
 

@@ -74,9 +74,9 @@ struct MinimumIntervalTests {
 
     @Test func oldIdentitiesAreForgotten() throws {
         var intervals = MinimumIntervals()
+        let config = ConfigSnapshot(.test)
         func key(_ number: Int) throws -> DuplicateKey {
             let request = GeneralRequest("/\(number)")
-            let config = ConfigSnapshot(.test)
             let send = Send(request, id: 1, config: config, timeline: Timeline(ContinuousClock()))
             let prepared = try send.prepare(request)
             return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false))

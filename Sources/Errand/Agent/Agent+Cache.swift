@@ -1,0 +1,160 @@
+// What concerns the cache, where the request may be touched.
+
+extension Agent {
+    /// Stages 9 and 10 of an answer that was stored or may be.
+    ///
+    /// It is stored once the model is made: what cannot be formatted is of no use later, and an older entry that can may
+    /// still stand in. A stored answer that cannot be formatted any more is removed and fetched anew.
+    func formatCached<R: Request>(
+        _ answer: inout Answer,
+        of request: R,
+        _ prepared: PreparedRequest,
+        _ formatting: Metrics.Formatting,
+        in send: Send
+    ) async throws -> (model: R.Model, metrics: Metrics) {
+        guard let caching = answer.caching, caching.isHit else {
+            return try formatAndStore(answer, of: request, prepared, formatting, in: send)
+        }
+        let (miss, error): (CacheMiss, any Error)
+        // What was fetched behind a send is vetted now.
+        if caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
+            (miss, error) = (.vetoed, CacheMiss.vetoed)
+        } else {
+            do {
+                let made = try send.format(answer, of: request, prepared, formatting)
+                caching.commit()
+                return made
+            } catch let failure {
+                if failure is CancellationError { throw failure }
+                if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
+                (miss, error) = (.unformattable, failure)
+            }
+        }
+        caching.cache.remove(for: caching.key)
+        if case .stale(_, let failure) = answer.source { throw failure }
+        if case .cacheOnly = prepared.cacheUse?.policy {
+            throw NetworkError(.notCached, underlying: error)
+                .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
+        }
+        answer = try await prepared.run { try await self.exchange(prepared, veto: nil, insteadOf: miss) }
+        return try formatAndStore(answer, of: request, prepared, formatting, in: send)
+    }
+
+    private func formatAndStore<R: Request>(
+        _ answer: Answer,
+        of request: R,
+        _ prepared: PreparedRequest,
+        _ formatting: Metrics.Formatting,
+        in send: Send
+    ) throws -> (model: R.Model, metrics: Metrics) {
+        let made = try send.format(answer, of: request, prepared, formatting)
+        if let caching = answer.caching, caching.entry != nil,
+            request.shouldCache(answer.payload, of: answer.response)
+        {
+            caching.commit()
+        }
+        return made
+    }
+
+    // MARK: Another policy for once
+
+    /// Sends a request under another cache policy than its own.
+    ///
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - policy: Such as ``CachePolicy/cacheOnly`` to read only, or ``CachePolicy/reload`` to read nothing.
+    /// - Returns: The model with the answer that it came from.
+    /// - Throws: What `response(for:)` throws.
+    public func response<R: Request & Sendable>(
+        for request: R,
+        cachePolicy policy: CachePolicy
+    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+        if request.formattingContext == .caller {
+            return try await run(request, formatting: .callerByChoice, step: .policy(policy))
+        }
+        return try await runInBackground(request, step: .policy(policy))
+    }
+
+    /// Sends a request under another cache policy than its own; the model is made on the caller's actor.
+    ///
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - policy: Such as ``CachePolicy/cacheOnly`` to read only, or ``CachePolicy/reload`` to read nothing.
+    /// - Returns: The model with the answer that it came from.
+    /// - Throws: What `response(for:)` throws.
+    public func response<R: Request>(
+        for request: R,
+        cachePolicy policy: CachePolicy
+    ) async throws -> Response<R.Model> {
+        try await run(request, formatting: .callerByNeed, step: .policy(policy))
+    }
+
+    // MARK: Entries of a request
+
+    /// The name under which the answer to a request is stored.
+    ///
+    /// - Throws: ``CacheMiss`` when it has none, and what a send would throw before its first attempt.
+    public func cacheKey<R: Request>(for request: R) throws -> CacheKey {
+        let (prepared, _) = try prepareEntry(of: request)
+        return try CacheIdentification(prepared, appVersion: config.cache?.appVersion ?? "").key
+    }
+
+    /// Stores an answer as if it had just come for a request, such as a part of another answer.
+    ///
+    /// It is not filtered, and the request is not asked: it must be what the server would have sent. Does nothing where
+    /// the config has no cache.
+    ///
+    /// - Parameters:
+    ///   - response: The answer; its date is now.
+    ///   - request: Whose entry it becomes.
+    /// - Throws: ``CacheMiss`` when the request's answers are not stored, and what a send would throw before its first
+    ///   attempt.
+    public func store<R: Request>(_ response: RawResponse, for request: R) throws {
+        let (prepared, cache) = try prepareEntry(of: request)
+        guard let cache else { return }
+        let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
+        var entry = CacheEntry(
+            response,
+            method: prepared.outgoing.method,
+            requested: cache.now(),
+            version: prepared.cacheIdentity.version,
+            variant: prepared.cacheIdentity.variant,
+            scope: identification.scope
+        )
+        entry.headers = CacheControl.storedHeaders(response.headers)
+        entry.vary = CacheControl.vary(response.headers, request: prepared.outgoing.headers)
+        cache.store(entry, for: identification.key)
+    }
+
+    /// Removes the stored answer to a request; not an error when there is none.
+    ///
+    /// - Throws: ``CacheMiss`` when the request's answers are not stored, and what a send would throw before its first
+    ///   attempt.
+    public func removeStored<R: Request>(for request: R) throws {
+        let (prepared, cache) = try prepareEntry(of: request)
+        guard let cache else { return }
+        cache.remove(for: try CacheIdentification(prepared, appVersion: cache.appVersion).key)
+    }
+
+    private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {
+        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
+        do {
+            return (try send.prepare(request), send.config.value.cache)
+        } catch {
+            throw send.placing(error)
+        }
+    }
+}
+
+extension LoginSession {
+    /// Forgets the credential, and removes the stored answers of its user.
+    ///
+    /// Answers that are still under way are not stored any more.
+    ///
+    /// - Parameter cache: Where they are.
+    public func logout(clearing cache: ResponseCache) async {
+        let scope = login?.scope
+        logout()
+        if let scope { await cache.removeAll(ofScope: CacheIdentification.digest([scope])) }
+    }
+}

@@ -1,0 +1,129 @@
+internal import Foundation
+
+/// The directives of the `Cache-Control` fields of a request or an answer (RFC 9111, section 5.2).
+///
+/// Read in one pass over the bytes, whatever they are. Of several equal directives the strictest counts, and a number that
+/// is none makes an answer stale (RFC 9111, section 4.2.1).
+struct CacheDirectives: Sendable, Equatable {
+    var noStore = false
+    /// Without fields; with fields it is ``noCacheFields``.
+    var noCache = false
+    /// Fields that must not be used again without asking: they are not stored.
+    var noCacheFields: [String] = []
+    var mustRevalidate = false
+    var mustUnderstand = false
+    var isPublic = false
+    var isPrivate = false
+    var isImmutable = false
+    var onlyIfCached = false
+    var maxAge: Duration?
+    var minFresh: Duration?
+    /// Without a number ``longest``.
+    var maxStale: Duration?
+    var staleWhileRevalidate: Duration?
+    var staleIfError: Duration?
+
+    /// What a number beyond all reason counts as: 68 years (RFC 9111, section 1.2.2).
+    static let longest = Duration.seconds(Int64(1) << 31)
+
+    init() {}
+
+    /// Reads the fields of a request or an answer.
+    init(_ headers: HTTPHeaders) {
+        var isThere = false
+        for field in headers where field.name.isSameFieldName(as: "Cache-Control") {
+            isThere = true
+            var reader = DirectiveReader(bytes: Array(field.value.utf8))
+            while let (name, value) = reader.next() { take(name, value) }
+        }
+        if !isThere, headers["Pragma"]?.lowercased().contains("no-cache") == true { noCache = true }
+    }
+
+    private mutating func take(_ name: String, _ value: String?) {
+        switch name {
+        case "no-store": noStore = true
+        case "no-cache":
+            if let value { noCacheFields += Self.names(value) } else { noCache = true }
+        case "must-revalidate": mustRevalidate = true
+        case "must-understand": mustUnderstand = true
+        case "public": isPublic = true
+        case "private": isPrivate = true
+        case "immutable": isImmutable = true
+        case "only-if-cached": onlyIfCached = true
+        case "max-age": maxAge = min(maxAge ?? Self.longest, Self.seconds(value) ?? .zero)
+        case "min-fresh": minFresh = max(minFresh ?? .zero, Self.seconds(value) ?? Self.longest)
+        case "max-stale":
+            let limit = value.map { Self.seconds($0) ?? .zero } ?? Self.longest
+            maxStale = min(maxStale ?? Self.longest, limit)
+        case "stale-while-revalidate":
+            staleWhileRevalidate = min(staleWhileRevalidate ?? Self.longest, Self.seconds(value) ?? .zero)
+        case "stale-if-error": staleIfError = min(staleIfError ?? Self.longest, Self.seconds(value) ?? .zero)
+        default: break
+        }
+    }
+
+    /// A number of seconds, at most ``longest``; `nil` for anything else than digits.
+    static func seconds(_ text: (some StringProtocol)?) -> Duration? {
+        guard let text, !text.isEmpty else { return nil }
+        var seconds: Int64 = 0
+        for byte in text.utf8 {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            seconds = min(seconds * 10 + Int64(byte - 0x30), 1 << 31)
+        }
+        return .seconds(seconds)
+    }
+
+    /// The names of a list of fields.
+    static func names(_ list: String) -> [String] {
+        list.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty }
+    }
+}
+
+/// Takes directives from a list, quoted strings undone.
+private struct DirectiveReader {
+    let bytes: [UInt8]
+    private var place = 0
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func next() -> (name: String, value: String?)? {
+        while place < bytes.count {
+            skip { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: ",") }
+            let start = place
+            skip { $0.isTokenCharacter }
+            let name = String(decoding: bytes[start..<place], as: UTF8.self).lowercased()
+            skip { $0 == 0x20 || $0 == 0x09 }
+            var value: String?
+            if place < bytes.count, bytes[place] == UInt8(ascii: "=") {
+                place += 1
+                skip { $0 == 0x20 || $0 == 0x09 }
+                value = place < bytes.count && bytes[place] == UInt8(ascii: "\"") ? quoted() : plain()
+            }
+            skip { $0 != UInt8(ascii: ",") }
+            if !name.isEmpty { return (name, value) }
+        }
+        return nil
+    }
+
+    private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
+        while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
+    }
+
+    private mutating func plain() -> String {
+        let start = place
+        skip { $0 != UInt8(ascii: ",") && $0 != 0x20 && $0 != 0x09 }
+        return String(decoding: bytes[start..<place], as: UTF8.self)
+    }
+
+    private mutating func quoted() -> String {
+        place += 1
+        var text: [UInt8] = []
+        while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
+            if bytes[place] == UInt8(ascii: "\\"), place + 1 < bytes.count { place += 1 }
+            text.append(bytes[place])
+            place += 1
+        }
+        place = min(place + 1, bytes.count)
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,111 @@
+/// Where a ``ResponseCache`` keeps entries; ``DiskStore`` and ``MemoryStore`` are two, yours may be another.
+///
+/// Called on queues of the cache, never on a caller's thread, one writer at a time and up to four readers beside it; it
+/// may block. ``CacheEntry/data(for:)`` makes bytes of an entry. What it throws costs the cache and never the request.
+public protocol CacheStore: Sendable {
+    /// The entry of a key, or `nil` when there is none.
+    ///
+    /// - Throws: ``CacheMiss`` or another error when there is one that cannot be used; best it is removed then.
+    func entry(for key: CacheKey) throws -> CacheEntry?
+
+    /// Keeps an entry in place of any that the key has.
+    func store(_ entry: CacheEntry, for key: CacheKey) throws
+
+    /// Removes the entry of a key; not an error when there is none.
+    func remove(for key: CacheKey) throws
+
+    /// Visits all entries, and removes those for which the closure says so.
+    ///
+    /// - Parameters:
+    ///   - keys: Which keys are of interest; asked first, because it costs less.
+    ///   - isMeant: Whether an entry goes.
+    /// - Throws: What keeps it from visiting all.
+    func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) throws
+
+    /// Removes all entries of a URL.
+    func removeAll(ofGroup group: CacheGroup) throws
+
+    /// Removes the least recently used entries until at most so many bytes are left.
+    func trim(toBytes limit: Int) throws
+
+    /// How many entries there are, and how many bytes they take.
+    func totals() throws -> CacheTotals
+
+    /// Called once when the cache is idle after its first entry was stored, for what takes time; default nothing.
+    func prepare()
+}
+
+extension CacheStore {
+    /// The default: nothing to prepare.
+    public func prepare() {}
+
+    /// The default: visits all entries.
+    public func removeAll(ofGroup group: CacheGroup) throws {
+        try removeAll(among: group.contains) { _ in true }
+    }
+}
+
+/// All entries of one URL, whatever their method, variant and user.
+public struct CacheGroup: Sendable, Hashable {
+    let digest: UInt64
+
+    init(url: String) { digest = CacheKey.group(of: url) }
+
+    /// Whether an entry is one of them.
+    public func contains(_ key: CacheKey) -> Bool { key.group == digest }
+}
+
+/// How much a store holds.
+public struct CacheTotals: Sendable, Hashable {
+    /// How many entries.
+    public var count: Int
+    /// How many bytes they take.
+    public var size: Int
+
+    /// Takes both figures.
+    public init(count: Int = 0, size: Int = 0) {
+        self.count = count
+        self.size = size
+    }
+
+    static func + (one: CacheTotals, other: CacheTotals) -> CacheTotals {
+        CacheTotals(count: one.count + other.count, size: one.size + other.size)
+    }
+
+    static func - (one: CacheTotals, other: CacheTotals) -> CacheTotals {
+        CacheTotals(count: one.count - other.count, size: one.size - other.size)
+    }
+
+    /// Whether either figure is beyond a limit.
+    func exceeds(_ limit: CacheTotals) -> Bool { count > limit.count || size > limit.size }
+}
+
+/// Why no stored answer was used.
+public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
+    /// The config has no cache.
+    case noCache
+    /// The policy does not read, or the request says so: a range, a condition or `no-store` of its own.
+    case bypassed
+    /// The method is neither GET nor HEAD, and ``CacheIdentity/allowsAnyMethod`` is not set.
+    case methodNotCached
+    /// The request shows credentials, and nothing tells whose: no login, no adapter's scope and no variant.
+    case unknownScope
+    /// There is none for this method, URL, user, variant and version.
+    case absent
+    /// It is older than the policy allows.
+    case expired
+    /// It comes from the future: a clock was set back, so nobody knows its age.
+    case clockWentBack
+    /// The request's fields differ from those that the answer depends on (`Vary`).
+    case varies
+    /// The answer, or the request, wants the server to be asked (`no-cache`, `must-revalidate`).
+    case mustRevalidate
+    /// It is damaged, or from elsewhere; it was removed.
+    case damaged
+    /// Acceptance or filter refuse it now; it was removed.
+    case refused
+    /// It does not become a model any more; it was removed.
+    case unformattable
+    /// The request does not want it stored; it was removed.
+    case vetoed
+}

@@ -1,0 +1,157 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The folders of a ``DiskStore``: `00` to `ff`, and `tmp` of the same file system for files that are being written.
+struct DiskFolder: Sendable {
+    let path: String
+    private let prefix: [UInt8]
+
+    init(path: String) {
+        let end = path.utf8.last == UInt8(ascii: "/") && path.utf8.count > 1 ? path.utf8.dropLast() : path.utf8[...]
+        self.path = String(end) ?? path
+        prefix = Array(end)
+    }
+
+    var temporary: String { path + "/tmp" }
+
+    func shard(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return path + (digits.utf8.count == 1 ? "/0" : "/") + digits
+    }
+
+    /// The path of an entry, on the stack: it costs as much as the look-up to make a `String` of it.
+    func withPath<Value>(of key: CacheKey, _ body: (FilePath) throws -> Value) rethrows -> Value {
+        try withUnsafeTemporaryAllocation(byteCount: prefix.count + 69, alignment: 1) { buffer in
+            prefix.withUnsafeBytes { buffer.copyMemory(from: $0) }
+            let name = UnsafeMutableRawBufferPointer(rebasing: buffer[(prefix.count + 4)...])
+            key.write(into: name)
+            name[64] = 0
+            buffer[prefix.count] = UInt8(ascii: "/")
+            buffer[prefix.count + 1] = name[0]
+            buffer[prefix.count + 2] = name[1]
+            buffer[prefix.count + 3] = UInt8(ascii: "/")
+            return try buffer.withMemoryRebound(to: CChar.self) { text in
+                guard let start = text.baseAddress else { preconditionFailure("a buffer of 69 bytes has an address") }
+                return try body(FilePath(start: start))
+            }
+        }
+    }
+
+    /// Makes the folders that writing an entry needs.
+    func makeFolders(for key: CacheKey) {
+        if mkdir(path, 0o700) != 0, errno == ENOENT {
+            // What still fails here fails again when the file is opened, and is told there.
+            try? FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        }
+        mkdir(temporary, 0o700)
+        mkdir(shard(Int(key.shard)), 0o700)
+    }
+
+    /// Removes the temporary files that no living writer holds.
+    ///
+    /// A writer keeps its file locked from before it writes until after it is renamed, and the system unlocks it when the
+    /// writer dies, in whatever way.
+    func sweep() {
+        guard let folder = opendir(temporary) else { return }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard name != ".", name != ".." else { continue }
+            let path = temporary + "/" + name
+            let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
+            close(descriptor)
+        }
+    }
+
+    /// Visits the files of a folder whose names are keys, with their sizes and times; an absent folder has none.
+    func visit(_ number: Int, _ body: (_ key: CacheKey, _ size: Int, _ changed: Int64) throws -> Void) rethrows {
+        guard let folder = opendir(shard(number)) else { return }
+        defer { closedir(folder) }
+        let descriptor = dirfd(folder)
+        while let entry = readdir(folder) {
+            let key = withUnsafeBytes(of: &entry.pointee.d_name) { name -> CacheKey? in
+                guard name.count > 64, name[64] == 0 else { return nil }
+                return CacheKey(hexadecimal: name.prefix(64))
+            }
+            guard let key else { continue }
+            var facts = stat()
+            let isThere = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 65) {
+                    fstatat(descriptor, $0, &facts, AT_SYMLINK_NOFOLLOW) == 0
+                }
+            }
+            guard isThere else { continue }
+            try body(key, Int(facts.st_size), facts.changed)
+        }
+    }
+}
+
+/// A path as the system takes it, valid only where it was given.
+struct FilePath {
+    let start: UnsafePointer<CChar>
+
+    var text: String { String(cString: start) }
+
+    func open(_ flags: Int32, mode: mode_t = 0) -> Int32 {
+        #if canImport(Darwin)
+        Darwin.open(start, flags, mode)
+        #elseif canImport(Glibc)
+        Glibc.open(start, flags, mode)
+        #else
+        Musl.open(start, flags, mode)
+        #endif
+    }
+
+    func size() -> Int? {
+        var facts = stat()
+        return lstat(start, &facts) == 0 ? Int(facts.st_size) : nil
+    }
+
+    func remove() -> Bool { unlink(start) == 0 }
+}
+
+extension stat {
+    /// When the content last changed, in nanoseconds since 1970.
+    var changed: Int64 {
+        #if canImport(Darwin)
+        let time = st_mtimespec
+        #else
+        let time = st_mtim
+        #endif
+        return time.nanoseconds
+    }
+}
+
+extension timespec {
+    /// The present, exact: what the system writes by itself is some milliseconds coarse.
+    static var now: timespec {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return time
+    }
+
+    var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
+
+    /// Makes this the time at which a file was last used; on a read-only file system it stays as it is.
+    func set(on descriptor: Int32) {
+        withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
+            times.initialize(repeating: self)
+            futimens(descriptor, times.baseAddress)
+        }
+    }
+}

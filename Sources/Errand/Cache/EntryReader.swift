@@ -1,0 +1,166 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Reads one file: its start and all of a small one with a single call, the rest of the body straight into its place.
+struct EntryReader {
+    let descriptor: Int32
+    let key: CacheKey
+    let cipher: (any CacheCipher)?
+
+    /// Holds the head of nearly every answer, and a small body too.
+    private static let firstSize = 4096
+
+    /// Reads all of the file.
+    ///
+    /// - Parameter touchInterval: How old its time may be, in nanoseconds, before it is renewed.
+    /// - Returns: The entry, or `nil` when the file is not a sound one of the key.
+    /// - Throws: What the cipher throws.
+    func read(touching touchInterval: Int64) throws -> CacheEntry? {
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+        let size = Int(facts.st_size)
+        let entry = try withUnsafeTemporaryAllocation(byteCount: Self.firstSize, alignment: 8) { buffer in
+            let start = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(size, Self.firstSize)])
+            guard fill(start), let header = EntryFile.header(UnsafeRawBufferPointer(start), for: key, fileSize: size)
+            else { return CacheEntry?.none }
+            return try read(header, UnsafeRawBufferPointer(start))
+        }
+        if entry != nil { touch(facts, touchInterval) }
+        return entry
+    }
+
+    private func read(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
+        let bodyStart = EntryFile.headerSize + header.metadataSize
+        guard bodyStart <= start.count else { return try readLong(header, start) }
+        let metadata = UnsafeRawBufferPointer(rebasing: start[EntryFile.headerSize..<bodyStart])
+        return try finish(header, start, metadata, rest: UnsafeRawBufferPointer(rebasing: start[bodyStart...]))
+    }
+
+    /// A head that is larger than what was read first.
+    private func readLong(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
+        let known = UnsafeRawBufferPointer(rebasing: start[EntryFile.headerSize...])
+        let metadata = UnsafeMutableRawBufferPointer.allocate(byteCount: header.metadataSize, alignment: 8)
+        defer { metadata.deallocate() }
+        metadata.copyMemory(from: known)
+        guard fill(UnsafeMutableRawBufferPointer(rebasing: metadata[known.count...])) else { return nil }
+        return try finish(
+            header,
+            start,
+            UnsafeRawBufferPointer(metadata),
+            rest: UnsafeRawBufferPointer(start: nil, count: 0)
+        )
+    }
+
+    private func finish(
+        _ header: EntryFile.Header,
+        _ start: UnsafeRawBufferPointer,
+        _ metadata: UnsafeRawBufferPointer,
+        rest: UnsafeRawBufferPointer
+    ) throws -> CacheEntry? {
+        guard header.bodySize > 0 else {
+            return try entry(header, start, metadata, UnsafeRawBufferPointer(start: nil, count: 0)) { Data() }
+        }
+        // Free of the page cache's fate: a mapped file that another process cuts would end this one.
+        guard let memory = malloc(header.bodySize) else { return nil }
+        let body = UnsafeMutableRawBufferPointer(start: memory, count: header.bodySize)
+        var isOwned = false
+        defer { if !isOwned { free(memory) } }
+        body.copyMemory(from: rest)
+        guard fill(UnsafeMutableRawBufferPointer(rebasing: body[rest.count...])) else { return nil }
+        return try entry(header, start, metadata, UnsafeRawBufferPointer(body)) {
+            isOwned = true
+            return Data(bytesNoCopy: memory, count: body.count, deallocator: .free)
+        }
+    }
+
+    private func entry(
+        _ header: EntryFile.Header,
+        _ start: UnsafeRawBufferPointer,
+        _ metadata: UnsafeRawBufferPointer,
+        _ body: UnsafeRawBufferPointer,
+        _ data: () -> Data
+    ) throws -> CacheEntry? {
+        guard EntryFile.checksum(start, metadata, body) == header.checksum, header.isSealed == (cipher != nil) else {
+            return nil
+        }
+        guard let cipher else { return CacheEntry(metadata: metadata, body: data()) }
+        let opened = try cipher.open(data(), for: key)
+        return CacheEntry(unsealed: opened)
+    }
+
+    /// Reads until a buffer is full; `false` when the file ends before, or cannot be read.
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Bool {
+        var done = 0
+        while done < buffer.count, let start = buffer.baseAddress {
+            let count = Glue.read(descriptor, start + done, buffer.count - done)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            done += count
+        }
+        return true
+    }
+
+    /// Marks the file as used.
+    ///
+    /// On a file system that is read-only nothing is evicted either.
+    private func touch(_ facts: stat, _ interval: Int64) {
+        guard interval < .max else { return }
+        let now = timespec.now
+        let age = now.nanoseconds &- facts.changed
+        if age > interval || age < 0 { now.set(on: descriptor) }
+    }
+}
+
+extension CacheEntry {
+    /// What a cipher seals: the length of the metadata, the metadata, the body.
+    var unsealed: Data {
+        let metadata = metadata
+        var data = Data(capacity: metadata.count + body.count + 4)
+        withUnsafeBytes(of: UInt32(metadata.count).littleEndian) { data.append(contentsOf: $0) }
+        data.append(contentsOf: metadata)
+        data.append(body)
+        return data
+    }
+
+    init?(unsealed: Data) {
+        let entry = unsealed.withUnsafeBytes { bytes -> CacheEntry? in
+            guard bytes.count >= 4 else { return nil }
+            let size = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
+            guard size <= bytes.count - 4 else { return nil }
+            let metadata = UnsafeRawBufferPointer(rebasing: bytes[4..<4 + size])
+            return CacheEntry(metadata: metadata, body: Data(bytes[(4 + size)...]))
+        }
+        guard let entry else { return nil }
+        self = entry
+    }
+}
+
+/// Calls of the system whose names are taken inside types that have members of the same name.
+enum Glue {
+    static func read(_ descriptor: Int32, _ start: UnsafeMutableRawPointer, _ count: Int) -> Int {
+        #if canImport(Darwin)
+        Darwin.read(descriptor, start, count)
+        #elseif canImport(Glibc)
+        Glibc.read(descriptor, start, count)
+        #else
+        Musl.read(descriptor, start, count)
+        #endif
+    }
+
+    static func rename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 {
+        #if canImport(Darwin)
+        Darwin.rename(old, new)
+        #elseif canImport(Glibc)
+        Glibc.rename(old, new)
+        #else
+        Musl.rename(old, new)
+        #endif
+    }
+}

@@ -1,0 +1,120 @@
+/// Entries in memory, the least recently used leave first.
+public final class MemoryStore: CacheStore {
+    private let state: Lock<State>
+    private let limit: CacheTotals
+
+    /// An empty store.
+    ///
+    /// - Parameters:
+    ///   - maximumSize: The most bytes that all entries take, about; a larger one is not kept.
+    ///   - maximumCount: The most entries.
+    public init(maximumSize: Int = 16 << 20, maximumCount: Int = 1_000) {
+        limit = CacheTotals(count: max(0, maximumCount), size: max(0, maximumSize))
+        state = Lock(State())
+    }
+
+    /// The entry of a key, which becomes the most recently used; `nil` when there is none.
+    public func entry(for key: CacheKey) -> CacheEntry? { state.withLock { $0.use(key) } }
+
+    /// Keeps an entry, and lets the least recently used go for it.
+    public func store(_ entry: CacheEntry, for key: CacheKey) {
+        let cost = entry.cost
+        // What goes is freed outside the lock.
+        let gone = state.withLock { state -> [CacheEntry] in
+            var gone = [state.remove(key)].compactMap(\.self)
+            guard cost <= limit.size, limit.count > 0 else { return gone }
+            state.insert(entry, cost: cost, for: key)
+            while state.totals.exceeds(limit), let entry = state.removeOldest() { gone.append(entry) }
+            return gone
+        }
+        withExtendedLifetime(gone) {}
+    }
+
+    /// Removes the entry of a key; not an error when there is none.
+    public func remove(for key: CacheKey) { _ = state.withLock { $0.remove(key) } }
+
+    /// Removes all entries for which the closure says so; it is not called under a lock.
+    public func removeAll(
+        among keys: @Sendable (CacheKey) -> Bool = { _ in true },
+        where isMeant: @Sendable (StoredEntry) -> Bool
+    ) {
+        let all = state.withLock { $0.all }
+        for (key, entry) in all where keys(key) {
+            if isMeant(StoredEntry(key: key, entry: entry, byteCount: entry.cost)) { remove(for: key) }
+        }
+    }
+
+    /// Removes the least recently used entries until at most so many bytes are left.
+    public func trim(toBytes limit: Int) {
+        state.withLock { state in
+            while state.totals.size > limit, state.removeOldest() != nil {}
+        }
+    }
+
+    /// How many entries there are, and how many bytes they take, about.
+    public func totals() -> CacheTotals { state.withLock { $0.totals } }
+}
+
+extension MemoryStore {
+    /// A table, and a list through its slots from the least to the most recently used.
+    private struct State {
+        private struct Slot {
+            var key: CacheKey
+            var entry: CacheEntry?
+            var cost: Int
+            var older: Int
+            var newer: Int
+        }
+
+        private(set) var totals = CacheTotals()
+        private var places: [CacheKey: Int] = [:]
+        private var slots: [Slot] = []
+        private var free: [Int] = []
+        private var oldest = -1
+        private var newest = -1
+
+        var all: [(CacheKey, CacheEntry)] { slots.compactMap { slot in slot.entry.map { (slot.key, $0) } } }
+
+        mutating func use(_ key: CacheKey) -> CacheEntry? {
+            guard let place = places[key] else { return nil }
+            if place != newest {
+                unlink(place)
+                link(place)
+            }
+            return slots[place].entry
+        }
+
+        mutating func insert(_ entry: CacheEntry, cost: Int, for key: CacheKey) {
+            let slot = Slot(key: key, entry: entry, cost: cost, older: -1, newer: -1)
+            let place = free.popLast() ?? slots.count
+            if place == slots.count { slots.append(slot) } else { slots[place] = slot }
+            places[key] = place
+            link(place)
+            totals = totals + CacheTotals(count: 1, size: cost)
+        }
+
+        mutating func remove(_ key: CacheKey) -> CacheEntry? {
+            guard let place = places.removeValue(forKey: key) else { return nil }
+            unlink(place)
+            free.append(place)
+            totals = totals - CacheTotals(count: 1, size: slots[place].cost)
+            defer { slots[place].entry = nil }
+            return slots[place].entry
+        }
+
+        mutating func removeOldest() -> CacheEntry? { oldest < 0 ? nil : remove(slots[oldest].key) }
+
+        private mutating func link(_ place: Int) {
+            slots[place].older = newest
+            slots[place].newer = -1
+            if newest >= 0 { slots[newest].newer = place } else { oldest = place }
+            newest = place
+        }
+
+        private mutating func unlink(_ place: Int) {
+            let (older, newer) = (slots[place].older, slots[place].newer)
+            if older >= 0 { slots[older].newer = newer } else { oldest = newer }
+            if newer >= 0 { slots[newer].older = older } else { newest = older }
+        }
+    }
+}

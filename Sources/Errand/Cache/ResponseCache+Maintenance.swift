@@ -1,0 +1,66 @@
+internal import Foundation
+
+extension ResponseCache {
+    /// How many bytes the entries on disk take, or those in memory where there is no disk.
+    ///
+    /// Counted once, in the background, and kept up to date.
+    public var size: Int { get async { await totals.size } }
+
+    /// How many entries there are on disk, or in memory where there is no disk.
+    public var count: Int { get async { await totals.count } }
+
+    private var totals: CacheTotals {
+        get async {
+            guard let disk else { return memory?.totals() ?? CacheTotals() }
+            return await maintain { try disk.totals() } ?? CacheTotals()
+        }
+    }
+
+    /// All entries without their bodies, in no order; each is read, which takes some 10 µs.
+    public var entries: [StoredEntry] {
+        get async {
+            let found = Lock([StoredEntry]())
+            let store: (any CacheStore)? = disk ?? memory
+            _ = await maintain {
+                try store?.removeAll(among: { _ in true }) { entry in
+                    found.withLock { $0.append(entry) }
+                    return false
+                }
+            }
+            return found.withLock { $0 }
+        }
+    }
+
+    /// Removes all entries for which the closure says so.
+    ///
+    /// - Parameter isMeant: Called on a queue of the cache, once for each entry of each store.
+    public func removeAll(where isMeant: @escaping @Sendable (StoredEntry) -> Bool) async {
+        await remove { try $0.removeAll(among: { _ in true }, where: isMeant) }
+    }
+
+    /// Removes all entries; answers still under way are not stored.
+    public func removeAll() async {
+        willClear(scope: nil)
+        await remove { try $0.trim(toBytes: 0) }
+    }
+
+    /// Removes all entries of a ``CacheIdentity/variant``, such as those of a user who logs out.
+    public func removeAll(ofVariant variant: String) async {
+        await removeAll { $0.head.variant == variant }
+    }
+
+    /// Removes all entries of a user, known by ``CacheEntry/scope``; answers still under way are not stored.
+    func removeAll(ofScope scope: String) async {
+        willClear(scope: scope)
+        await removeAll { $0.head.scope == scope }
+    }
+
+    /// Removes all entries of a URL, because an unsafe request has changed what is there (RFC 9111, section 4.4).
+    func removeAll(ofURL url: String) async {
+        let group = CacheGroup(url: url)
+        await remove { try $0.removeAll(ofGroup: group) }
+    }
+
+    /// Removes the least recently used entries until at most so many bytes are left, on disk and in memory each.
+    public func trim(toBytes limit: Int) async { await remove { try $0.trim(toBytes: limit) } }
+}

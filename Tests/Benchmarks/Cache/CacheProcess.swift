@@ -1,0 +1,76 @@
+import Errand
+import Foundation
+
+/// What another process does to a cache while a test watches: entries here tell whether they are the right ones.
+enum CacheProcess {
+    private static let keyCount = 64
+
+    private static func key(_ number: Int) -> CacheKey { CacheKey("proof \(number)") }
+
+    /// An entry that names its key, and repeats that to its end.
+    private static func entry(_ number: Int, _ generation: Int, _ count: Int) -> CacheEntry {
+        let head = "\(number) \(generation) \(count)"
+        let body = head + ";" + String(repeating: "\(number).\(generation),", count: count)
+        let url = URL(fileURLWithPath: "/")
+        let response = RawResponse(headers: ["X-Proof": head], body: Data(body.utf8), url: url)
+        return CacheEntry(response, requested: Date())
+    }
+
+    /// Writes until it is killed.
+    static func write(to directory: URL, generation: Int) -> Never {
+        let store = DiskStore(directory: directory, maximumSize: 2 << 20)
+        FileHandle.standardOutput.write(Data("r".utf8))
+        while true {
+            let number = Int.random(in: 0..<keyCount)
+            // What fails here is seen by who reads.
+            try? store.store(entry(number, generation, Int.random(in: 0..<8_000)), for: key(number))
+        }
+    }
+
+    /// Writes, reads and removes for some seconds, and returns what it saw.
+    static func hammer(_ directory: URL, seconds: Int, generation: Int) -> String {
+        let store = DiskStore(directory: directory, maximumSize: 1 << 20)
+        let end = ContinuousClock.now + .seconds(seconds)
+        var (wrong, reads, writes, failed) = (0, 0, 0, 0)
+        while ContinuousClock.now < end {
+            for _ in 0..<100 {
+                let number = Int.random(in: 0..<keyCount)
+                switch Int.random(in: 0..<20) {
+                case 0: store.remove(for: key(number))
+                case 1...6:
+                    let entry = entry(number, generation &* 1_000_000 &+ writes, Int.random(in: 0..<5_000))
+                    do { try store.store(entry, for: key(number)) } catch { failed += 1 }
+                    writes += 1
+                default:
+                    do {
+                        guard let found = try store.entry(for: key(number)) else { continue }
+                        reads += 1
+                        if !isRight(found, number) { wrong += 1 }
+                    } catch {
+                        wrong += 1
+                    }
+                }
+            }
+        }
+        return "\(wrong) wrong, \(reads) reads, \(writes) writes, \(failed) of them failed"
+    }
+
+    private static func isRight(_ entry: CacheEntry, _ number: Int) -> Bool {
+        let text = String(decoding: entry.body, as: UTF8.self)
+        let head = text.prefix { $0 != ";" }.split(separator: " ").compactMap { Int($0) }
+        return head.count == 3 && head[0] == number && Self.entry(number, head[1], head[2]).body == entry.body
+    }
+
+    /// How many MiB looking up all of some entries, and counting them, costs.
+    static func memory(_ directory: URL, count: Int) throws -> Double {
+        // What the first use of anything costs is not the cache's.
+        _ = try DiskStore(directory: directory).entry(for: CacheSample.key(0))
+        let before = ProcessFigures.residentMemory ?? 0
+        let store = DiskStore(directory: directory, maximumSize: .max, maximumCount: .max)
+        store.prepare()
+        for number in 0..<count where try store.entry(for: CacheSample.key(number)) == nil {
+            throw ChildProcess.Failed(description: "entry \(number) is not there")
+        }
+        return (ProcessFigures.residentMemory ?? 0) - before
+    }
+}

@@ -1,0 +1,134 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Guarantees G8, G10 and G11: processes that are killed, that share a directory, and disks that fail.
+@Suite(.serialized) struct CacheCrashTests {
+    /// 100 times, or as often as `ERRAND_CACHE_KILLS` says.
+    @Test func aWriterThatIsKilledLeavesNothingTornOrWrong() async throws {
+        let program = try #require(OtherProcess.program, "`swift build` builds it")
+        let folder = try CacheFolder()
+        let kills = OtherProcess.number("ERRAND_CACHE_KILLS", default: 100)
+        var (found, leftovers) = (0, 0)
+        for round in 0..<kills {
+            let (process, output) = try OtherProcess.start(program, ["--cache-write", folder.url.path, "\(round)"])
+            // It says that it begins, and writes until it is killed.
+            _ = try output.read(upToCount: 1)
+            try await Task.sleep(for: .microseconds(Int.random(in: 0..<8_000)))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            leftovers += folder.temporaryCount
+            let store = DiskStore(directory: folder.url)
+            store.prepare()
+            #expect(folder.temporaryCount <= 1)
+            for number in 0..<Proof.keyCount {
+                guard let entry = try store.entry(for: Proof.key(number)) else { continue }
+                found += 1
+                #expect(Proof.isRight(entry, number), "round \(round)")
+            }
+        }
+        print("\(kills) kills, \(found) entries read, \(leftovers) leftovers swept")
+        #expect(found > kills)
+    }
+
+    /// For 3 seconds, or as many as `ERRAND_CACHE_SECONDS` says.
+    @Test func twoProcessesMayShareADirectory() async throws {
+        let program = try #require(OtherProcess.program, "`swift build` builds it")
+        let folder = try CacheFolder()
+        let seconds = OtherProcess.number("ERRAND_CACHE_SECONDS", default: 3)
+        let others = try (0..<2).map {
+            try OtherProcess.start(program, ["--cache-hammer", folder.url.path, "\(seconds)", "\($0)"])
+        }
+        for (process, output) in others {
+            let text = await Task.detached { String(decoding: output.readDataToEndOfFile(), as: UTF8.self) }.value
+            process.waitUntilExit()
+            print("hammered: \(text)")
+            #expect(process.terminationStatus == 0 && text.hasPrefix("0 wrong"))
+        }
+        #expect(folder.temporaryCount == 0)
+    }
+
+    // MARK: Disks
+
+    private static func mount(_ arguments: [String]) -> Bool {
+        guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: "/bin/mount") else { return false }
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/mount")
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        do { try process.run() } catch { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+
+    private static func unmount(_ path: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/umount")
+        process.arguments = ["-l", path]
+        do { try process.run() } catch { return }
+        process.waitUntilExit()
+    }
+
+    /// Sends over a cache whose disk fails, and returns how many sends failed.
+    private func failures(_ folder: URL, sends: Range<Int>) async throws -> (failed: Int, cache: ResponseCache) {
+        let server = try MockServer { request in .text(String(repeating: request.path, count: 1_000)) }
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        let cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder))
+        config.cache = cache
+        config.cachePolicy = .cacheElseNetwork(maxAge: .seconds(600))
+        let agent = Agent(config: config)
+        var failed = 0
+        for number in sends {
+            for _ in 0..<2 {
+                do {
+                    let text = try await agent.send(GeneralRequest("/\(number % 50)").expecting(String.self))
+                    if text != String(repeating: "/\(number % 50)", count: 1_000) { failed += 1 }
+                } catch {
+                    failed += 1
+                }
+                await cache.flush()
+            }
+        }
+        server.stop()
+        return (failed, cache)
+    }
+
+    @Test func aFullDiskCostsTheCacheAndNeverTheRequest() async throws {
+        let folder = try CacheFolder()
+        guard Self.mount(["-t", "tmpfs", "-o", "size=64k", "none", folder.url.path]) else {
+            print("skipped: a small file system cannot be mounted here")
+            return
+        }
+        defer { Self.unmount(folder.url.path) }
+        let (failed, cache) = try await failures(folder.url, sends: 0..<100)
+        #expect(failed == 0)
+        #expect((cache.lastFailure as? POSIXError)?.code == .ENOSPC)
+        #expect(folder.temporaryCount == 0)
+    }
+
+    @Test func aReadOnlyDirectoryCostsTheCacheAndNeverTheRequest() async throws {
+        let folder = try CacheFolder()
+        guard Self.mount(["-t", "tmpfs", "-o", "size=1m", "none", folder.url.path]) else {
+            print("skipped: a file system cannot be mounted here")
+            return
+        }
+        defer { Self.unmount(folder.url.path) }
+        _ = try await failures(folder.url, sends: 0..<5)
+        #expect(Self.mount(["-o", "remount,ro", folder.url.path]))
+        let (failed, cache) = try await failures(folder.url, sends: 0..<20)
+        #expect(failed == 0)
+        #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)
+        #expect(await cache.count > 0)
+    }
+
+    @Test func aFileInPlaceOfTheDirectoryCostsTheCacheAndNeverTheRequest() async throws {
+        let folder = try CacheFolder()
+        let file = folder.url.appending(path: "file")
+        try Data().write(to: file)
+        let (failed, cache) = try await failures(file, sends: 0..<5)
+        #expect(failed == 0)
+        #expect(cache.lastFailure is POSIXError)
+    }
+}

@@ -1,0 +1,78 @@
+import Errand
+import Foundation
+
+/// A folder of its own, which goes with it.
+final class CacheFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "errand-cache-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }  // what is left over is only a temporary folder
+
+    /// All files below.
+    var paths: [URL] {
+        let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
+        return paths.map { url.appending(path: $0) }.filter { path in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: path.path, isDirectory: &isFolder) && !isFolder.boolValue
+        }
+    }
+
+    /// How many files writers have left.
+    var temporaryCount: Int {
+        paths.count { $0.path.contains("/tmp/") && $0.deletingLastPathComponent().lastPathComponent == "tmp" }
+    }
+}
+
+/// A wall clock that tests move.
+final class CacheClock: Sendable {
+    private let time = Lock(Date(timeIntervalSince1970: 1_800_000_000))
+    var now: Date { time.withLock { $0 } }
+    func advance(by seconds: Double) { time.withLock { $0 = $0.addingTimeInterval(seconds) } }
+}
+
+/// Entries that tell whether they are the right ones; the child process of the benchmarks makes the same.
+enum Proof {
+    static let keyCount = 64
+    static func key(_ number: Int) -> CacheKey { CacheKey("proof \(number)") }
+
+    /// Whether an entry is one that was stored under a number, whole.
+    static func isRight(_ entry: CacheEntry, _ number: Int) -> Bool {
+        let text = String(decoding: entry.body, as: UTF8.self)
+        guard let end = text.firstIndex(of: ";") else { return false }
+        let head = text[..<end].split(separator: " ").compactMap { Int($0) }
+        guard head.count == 3, head[0] == number, head[2] >= 0, entry.headers["X-Proof"] == String(text[..<end]) else {
+            return false
+        }
+        let piece = "\(head[0]).\(head[1]),"
+        return text[text.index(after: end)...] == String(repeating: piece, count: head[2])
+    }
+}
+
+/// The program of the benchmarks, which serves as the other process.
+enum OtherProcess {
+    static var program: URL? {
+        let bundles = Bundle.allBundles.map(\.bundleURL).filter { $0.pathExtension == "xctest" }
+        let places = bundles + [Bundle.main.executableURL, URL(filePath: CommandLine.arguments[0])].compactMap(\.self)
+        return places.map { $0.deletingLastPathComponent().appending(path: "Benchmarks") }
+            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    }
+
+    /// Starts it with its output in a pipe.
+    static func start(_ program: URL, _ arguments: [String]) throws -> (process: Process, output: FileHandle) {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = program
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        try process.run()
+        return (process, output.fileHandleForReading)
+    }
+
+    static func number(_ variable: String, default standard: Int) -> Int {
+        ProcessInfo.processInfo.environment[variable].flatMap(Int.init) ?? standard
+    }
+}

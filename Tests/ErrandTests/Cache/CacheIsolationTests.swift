@@ -1,0 +1,181 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Guarantee G22: no answer ever crosses users, whatever shows who they are.
+@Suite struct CacheIsolationTests {
+    /// How a request shows its user.
+    enum Shown: String, CaseIterable, Sendable {
+        case bearer, bearerAndVariant, variant, scopedAdapter, bareAdapter, apiKey, cookie, login, interceptor
+    }
+
+    private struct Tokens: Authenticator {
+        func apply(_ credential: String, to request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers["Authorization"] = "Bearer \(credential)"
+        }
+        func scope(of credential: String) -> String? { credential }
+        func refresh(_ credential: String, with agent: Agent) async throws -> String { credential }
+        func appliesTo(_ url: URL) -> Bool { true }
+    }
+
+    private struct Adding: RequestAdapter {
+        let user: String
+        let isScoped: Bool
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers["Authorization"] = "Bearer \(user)"
+        }
+        func credentialScope(for context: RequestContext) -> String? { isScoped ? user : nil }
+    }
+
+    private struct Inserting: Interceptor {
+        let user: String
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+        ) async throws -> RawResponse {
+            var request = request
+            request.headers["Authorization"] = "Bearer \(user)"
+            return try await next(request)
+        }
+    }
+
+    private typealias Plain = GeneralRequest<DefaultFormatter<String>>
+
+    private func show(_ user: String, _ shown: Shown, in config: inout NetworkConfig, _ request: Plain) -> Plain {
+        let variant = CacheIdentity(variant: user)
+        switch shown {
+        case .bearer: return request.authorization(.bearer(user))
+        // One variant for all, such as a locale: the token has to tell them apart.
+        case .bearerAndVariant: return request.authorization(.bearer(user)).cacheIdentity(CacheIdentity(variant: "en"))
+        case .variant:
+            config.adapters = [Adding(user: user, isScoped: false)]
+            return request.cacheIdentity(variant)
+        case .scopedAdapter: config.adapters = [Adding(user: user, isScoped: true)]
+        case .bareAdapter: config.adapters = [Adding(user: user, isScoped: false)]
+        case .apiKey: config.headers["X-Api-Key"] = user
+        case .cookie: config.headers["Cookie"] = "session=\(user)"
+        case .login: config.authentication = .session(LoginSession(Tokens(), credential: user))
+        case .interceptor: config.interceptors = [Inserting(user: user)]
+        }
+        return request
+    }
+
+    /// Whose request it is, as a server sees it.
+    private static func user(_ request: OutgoingRequest) -> String {
+        let shown = ["Authorization", "X-Api-Key", "Cookie"].compactMap { request.headers[$0] }.joined()
+        return shown.contains("alice") ? "alice" : shown.contains("bob") ? "bob" : "nobody"
+    }
+
+    private static let policies: [CachePolicy] = [
+        .cacheElseNetwork(maxAge: .seconds(60)), .networkElseCache(maxStale: nil),
+        .cacheThenNetwork(maxAge: .seconds(60)),
+        .staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60)), .http,
+    ]
+
+    @Test(arguments: Shown.allCases, [nil, "Authorization", "Accept-Language, Cookie"])
+    func noAnswerCrossesUsers(shown: Shown, vary: String?) async throws {
+        for policy in Self.policies {
+            for duplicates in [DuplicatePolicy.allow, .share] {
+                try await check(shown, vary, policy, duplicates)
+            }
+        }
+    }
+
+    private func check(
+        _ shown: Shown,
+        _ vary: String?,
+        _ policy: CachePolicy,
+        _ duplicates: DuplicatePolicy
+    ) async throws {
+        let (clock, offline) = (WallClock(), CacheStageTests.Counter())
+        let cache = ResponseCache(disk: nil) { clock.now }
+        let transport = StubTransport { request in
+            _ = try offline.next()
+            let user = Self.user(request)
+            let tag = "\"\(user)\""
+            var headers: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": tag]
+            headers["Vary"] = vary
+            if request.headers["If-None-Match"] == tag { return .status(304, headers: headers) }
+            return .text(user, headers: headers)
+        }
+        func send(_ user: String) async -> String? {
+            var config = NetworkConfig.test {
+                $0.cache = cache
+                $0.cachePolicy = policy
+            }
+            let request = show(user, shown, in: &config, GeneralRequest("/me").expecting(String.self))
+                .duplicatePolicy(duplicates)
+            // Offline there may be none.
+            return try? await Agent(config: config, transport: transport).send(request)
+        }
+        // Missing, fresh, stale with a 304, then offline.
+        for step in 0..<4 {
+            if step == 2 { clock.advance(by: 90) }
+            if step == 3 { offline.failure = NetworkError(.noConnection) }
+            for user in ["alice", "bob", "alice"] {
+                async let (one, other) = (send(user), send(user == "bob" ? "alice" : "bob"))
+                let (seen, seenByOther) = await (one, other)
+                #expect(seen == user || (seen == nil && step == 3), "step \(step), \(policy)")
+                #expect(seenByOther != user, "step \(step), \(policy)")
+            }
+        }
+    }
+
+    @Test(arguments: [Shown.bearer, .bareAdapter, .interceptor])
+    func anAnswerToAuthorizationOfNobodyKnownIsNotStored(shown: Shown) async throws {
+        let cache = ResponseCache(disk: nil)
+        var config = NetworkConfig.test {
+            $0.cache = cache
+            $0.cachePolicy = .cacheElseNetwork(maxAge: .seconds(60))
+        }
+        let request = show("alice", shown, in: &config, GeneralRequest("/me").expecting(String.self))
+        let transport = StubTransport { _ in .text("x") }
+        let agent = Agent(config: config, transport: transport)
+        _ = try await agent.send(request)
+        _ = try await agent.send(request)
+        #expect(transport.requestCount == 2)
+        #expect(await cache.count == 0)
+    }
+
+    @Test func loggingOutClearsWhatIsStoredAndWhatIsUnderWay() async throws {
+        let cache = ResponseCache(disk: nil)
+        let session = LoginSession(Tokens(), credential: "alice")
+        let config = NetworkConfig.test {
+            $0.cache = cache
+            $0.cachePolicy = .cacheElseNetwork(maxAge: .seconds(60))
+            $0.authentication = .session(session)
+        }
+        let gate = ManualClock()
+        let transport = StubTransport { request in
+            if request.url.path() == "/slow" { try await gate.sleep(until: ManualClock.Instant(offset: .seconds(1))) }
+            return .text("x")
+        }
+        let agent = Agent(config: config, transport: transport)
+        _ = try await agent.send(GeneralRequest("/me").expecting(String.self))
+        _ = try await agent.send(GeneralRequest("/public").authorization(.anonymous).expecting(String.self))
+        let slow = Task { try await agent.send(GeneralRequest("/slow").expecting(String.self)) }
+        await gate.waitForSleepers()
+        #expect(await cache.count == 2)
+        await session.logout(clearing: cache)
+        gate.advance(by: .seconds(1))
+        _ = try await slow.value
+        #expect(await cache.entries.map { $0.url?.path() } == ["/public"])
+    }
+
+    @Test func aFieldThatAnAdapterSetsAndTheAnswerDependsOnKeepsItFromBeingStored() async throws {
+        struct Locale: RequestAdapter {
+            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+                request.headers["X-Locale"] = "de"
+            }
+        }
+        let rig = CachedRig(
+            config: { $0.adapters = [Locale()] },
+            answering: { _ in .text("x", headers: ["Vary": "x-locale"]) }
+        )
+        _ = try await rig.agent.send(GeneralRequest("/me").expecting(String.self))
+        #expect(await rig.cache.count == 0)
+    }
+}

@@ -1,0 +1,71 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+/// A folder of its own, which goes with it.
+final class TemporaryDirectory: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "errand-cache-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }  // what is left over is only a temporary folder
+
+    /// The paths of all files below, from here.
+    var files: [String] {
+        let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
+        return paths.filter { path in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: url.appending(path: path).path, isDirectory: &isFolder)
+                && !isFolder.boolValue
+        }.sorted()
+    }
+}
+
+/// A wall clock that tests move.
+final class WallClock: Sendable {
+    private let time = Lock(Date(timeIntervalSince1970: 1_800_000_000))
+    var now: Date { time.withLock { $0 } }
+    func advance(by seconds: Double) { time.withLock { $0 = $0.addingTimeInterval(seconds) } }
+}
+
+extension CacheEntry {
+    /// An entry whose body tells what it is.
+    static func sample(_ text: String, headers: HTTPHeaders = ["Content-Type": "application/json"]) -> CacheEntry {
+        let url = URL(string: "https://api.example/x") ?? URL(filePath: "/")
+        let response = RawResponse(statusCode: 200, headers: headers, body: Data(text.utf8), url: url)
+        return CacheEntry(response, requested: Date(timeIntervalSince1970: 1_800_000_000))
+    }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// A rig with a cache.
+struct CachedRig: Sendable {
+    let clock = WallClock()
+    let cache: ResponseCache
+    let rig: Rig
+
+    var agent: Agent { rig.agent }
+    var transport: StubTransport { rig.transport }
+    var count: Int { rig.transport.requestCount }
+
+    init(
+        _ policy: CachePolicy = .cacheElseNetwork(maxAge: .seconds(60)),
+        disk: (any CacheStore)? = nil,
+        memory: MemoryStore? = MemoryStore(),
+        appVersion: String = "",
+        config change: (inout NetworkConfig) -> Void = { _ in },
+        answering handler: @escaping StubTransport.Handler
+    ) {
+        let clock = clock
+        cache = ResponseCache(memory: memory, disk: disk, appVersion: appVersion) { clock.now }
+        var config = NetworkConfig.test
+        config.cache = cache
+        config.cachePolicy = policy
+        change(&config)
+        rig = Rig(config: config, answering: handler)
+    }
+}

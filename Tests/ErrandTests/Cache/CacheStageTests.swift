@@ -1,0 +1,374 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What each policy does with a fresh, a stale and a missing entry, online and offline.
+@Suite struct CacheStageTests {
+    private let counter = Counter()
+
+    /// Numbers the answers, and fails while it is offline.
+    final class Counter: Sendable {
+        private let state = Lock((count: 0, failure: NetworkError?.none))
+        var failure: NetworkError? {
+            get { state.withLock { $0.failure } }
+            set { state.withLock { $0.failure = newValue } }
+        }
+        func next() throws -> Int {
+            try state.withLock { state in
+                if let failure = state.failure { throw failure }
+                state.count += 1
+                return state.count
+            }
+        }
+    }
+
+    private let request = GeneralRequest("/x").expecting(Int.self)
+
+    private func rig(_ policy: CachePolicy) -> CachedRig {
+        CachedRig(policy) { [counter] _ in .json("\(try counter.next())") }
+    }
+
+    /// What a send delivers: the model and where it came from, or what it failed with.
+    private func outcome(_ rig: CachedRig) async -> String {
+        do {
+            let response = try await rig.agent.response(for: request)
+            switch response.source {
+            case .network: return "\(response.model) network"
+            case .cache(let age): return "\(response.model) cache \(age.components.seconds)"
+            case .revalidated: return "\(response.model) revalidated"
+            case .stale(let age, let error):
+                return
+                    "\(response.model) stale \(age.components.seconds) \((error as? NetworkError)?.kind.rawValue ?? "-")"
+            }
+        } catch {
+            return (error as? NetworkError)?.kind.rawValue ?? "\(error)"
+        }
+    }
+
+    private static let within = Duration.seconds(60)
+
+    /// The table of the guide: nothing stored, something fresh (10 s), something stale (100 s), each on- and offline.
+    @Test(arguments: [
+        (CachePolicy.networkOnly, "1 network|2 network|2 network", "unreachable|unreachable|unreachable"),
+        (.cacheOnly, "cacheMiss|1 cache 10|1 cache 100", "cacheMiss|1 cache 10|1 cache 100"),
+        (
+            .cacheElseNetwork(maxAge: within), "1 network|1 cache 10|2 network",
+            "unreachable|1 cache 10|unreachable"
+        ),
+        (
+            .networkElseCache(maxStale: within), "1 network|2 network|2 network",
+            "unreachable|1 stale 10 unreachable|unreachable"
+        ),
+        (
+            .networkElseCache(maxStale: nil), "1 network|2 network|2 network",
+            "unreachable|1 stale 10 unreachable|1 stale 100 unreachable"
+        ),
+        (
+            .cacheThenNetwork(maxAge: within), "1 network|2 network|2 network",
+            "unreachable|1 stale 10 unreachable|unreachable"
+        ),
+        (
+            .staleWhileRevalidate(maxAge: within, maxStale: within), "1 network|1 cache 10|1 cache 100",
+            "unreachable|1 cache 10|1 cache 100"
+        ),
+        (.reload, "1 network|2 network|2 network", "unreachable|unreachable|unreachable"),
+        (.http, "1 network|1 cache 10|2 network", "unreachable|1 cache 10|1 stale 100 unreachable"),
+    ])
+    func policiesDoWhatTheGuideSays(policy: CachePolicy, online: String, offline: String) async throws {
+        for (isOffline, expected) in [(false, online), (true, offline)] {
+            var outcomes: [String] = []
+            for age in [nil, 10, 100] as [Double?] {
+                let counter = Counter()
+                let rig = CachedRig(policy) { _ in
+                    .json("\(try counter.next())", headers: ["Cache-Control": "max-age=60"])
+                }
+                if let age {
+                    _ = try await rig.agent.response(for: request, cachePolicy: .reload)
+                    rig.clock.advance(by: age)
+                }
+                counter.failure = isOffline ? NetworkError(.noConnection) : nil
+                outcomes.append(await outcome(rig))
+            }
+            #expect(outcomes.joined(separator: "|") == expected)
+        }
+    }
+
+    private var url: URL { URL(string: "https://api.example/x") ?? URL(filePath: "/") }
+
+    @Test func aPolicyOfNetworkOnlyNeitherReadsNorWritesNorNamesAnything() async throws {
+        let rig = rig(.networkOnly)
+        _ = await outcome(rig)
+        #expect(await rig.cache.count == 0)
+        let send = Send(request, id: 1, config: rig.agent.currentConfig, timeline: Timeline(ContinuousClock()))
+        #expect(try send.prepare(request).cacheUse == nil)
+    }
+
+    @Test func anAnswerThatIsNotYetWantedIsVettedLater() async throws {
+        let rig = rig(.staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60)))
+        let plain = NotSendable()
+        #expect(try await rig.agent.send(plain) == 1)
+        rig.clock.advance(by: 100)
+        #expect(try await rig.agent.send(plain) == 1)
+        var last = 1
+        while last == 1 {
+            last = try await rig.agent.send(plain)
+            await Task.yield()
+        }
+        #expect(last == 2)
+        // The request does not want what was fetched behind it, so that is gone and the network is asked.
+        plain.refused = "3"
+        rig.clock.advance(by: 100)
+        #expect(try await rig.agent.send(plain) == 2)
+        await rig.transport.waitForRequests(3)
+        while try await rig.agent.send(plain) == 2 { await Task.yield() }
+        #expect(rig.count == 4)
+        #expect(try await rig.agent.send(plain) == 4)
+    }
+
+    final class NotSendable: Request {
+        typealias Model = Int
+        var refused = ""
+        var path: String { "/x" }
+        func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { payload.data != Data(refused.utf8) }
+    }
+
+    @Test func aStaleAnswerIsRefreshedOnceBehindTheSend() async throws {
+        let rig = rig(.staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60)))
+        #expect(await outcome(rig) == "1 network")
+        rig.clock.advance(by: 100)
+        #expect(await outcome(rig) == "1 cache 100")
+        await rig.transport.waitForRequests(2)
+        var last = ""
+        while last != "2 cache 0" {
+            last = await outcome(rig)
+            await Task.yield()
+        }
+        #expect(rig.count == 2)
+    }
+
+    @Test func businessErrorsAndRefusedAnswersAreNotStored() async throws {
+        let envelope = EnvelopeFilter(code: "code", data: "data")
+        let rig = CachedRig { _ in .json(#"{"code":7,"data":1}"#) }
+        _ = try? await rig.agent.send(request.filter(envelope))
+        let failing = CachedRig { _ in .json("1", status: 404) }
+        _ = try? await failing.agent.send(request)
+        #expect(await (rig.cache.count, failing.cache.count) == (0, 0))
+    }
+
+    @Test func aHitPassesAcceptanceFilterFormatterAndAccessories() async throws {
+        let (seen, events) = (Record<Int>(), Record<String>())
+        struct Watcher: Accessory {
+            let events: Record<String>
+            func request(_ context: RequestContext, did event: AccessoryEvent) {
+                events.add("\("\(event)".prefix { $0 != "(" })")
+            }
+        }
+        let filter = ClosureFilter { response, _ in
+            seen.add(response.statusCode)
+            return Payload(response.body)
+        }
+        let rig = CachedRig(config: { $0.accessories = [Watcher(events: events)] }, answering: { _ in .json("1") })
+        _ = try await rig.agent.send(request.filter(filter))
+        let hit = try await rig.agent.response(for: request.filter(filter))
+        #expect(hit.source.isFromCache && hit.headers["Content-Type"] == "application/json" && hit.statusCode == 200)
+        #expect(seen.all == [200, 200])
+        #expect(events.all == ["willStart", "willStop", "didStop", "willStart", "willStop", "didStop"])
+        #expect(hit.metrics.attempts.isEmpty && hit.metrics.cacheMiss == nil)
+        // Refused now, it is removed and fetched anew.
+        let other = request.acceptance(Acceptance(contentTypes: ["text/plain"]))
+        await expect(throwing: .contentType("application/json")) { _ = try await rig.agent.send(other) }
+        #expect(rig.count == 2)
+    }
+
+    struct Old: Decodable, Sendable { var a: Int }
+    struct New: Decodable, Sendable { var b: Int }
+
+    @Test func aHitThatCannotBeFormattedIsRemovedAndFetchedAnew() async throws {
+        let counter = counter
+        let rig = CachedRig { _ in .json(try counter.next() == 1 ? #"{"a":1}"# : #"{"b":2}"#) }
+        _ = try await rig.agent.send(GeneralRequest("/x").expecting(Old.self))
+        let response = try await rig.agent.response(for: GeneralRequest("/x").expecting(New.self))
+        #expect(response.model.b == 2 && !response.source.isFromCache)
+        #expect(response.metrics.cacheMiss == .unformattable)
+        #expect(try await rig.agent.send(GeneralRequest("/x").expecting(New.self)).b == 2)
+        #expect(rig.count == 2)
+    }
+
+    @Test func aHitThatCannotBeFormattedIsNoAnswerWhereOnlyStoredOnesAreWanted() async throws {
+        let rig = CachedRig { _ in .json(#"{"a":1}"#) }
+        _ = try await rig.agent.send(GeneralRequest("/x").expecting(Old.self))
+        await expect(throwing: .notCached) {
+            _ = try await rig.agent.response(for: GeneralRequest("/x").expecting(New.self), cachePolicy: .cacheOnly)
+        }
+        #expect(await rig.cache.count == 0)
+    }
+
+    @Test func whatCannotBeFormattedDoesNotTakeThePlaceOfWhatCan() async throws {
+        let counter = counter
+        let rig = CachedRig(.reload) { _ in .json(try counter.next() == 1 ? "1" : "{}") }
+        _ = try await rig.agent.send(request)
+        _ = try? await rig.agent.send(request)
+        #expect(try await rig.agent.response(for: request, cachePolicy: .cacheOnly).model == 1)
+    }
+
+    struct Picky: Request, Sendable {
+        typealias Model = Int
+        var path: String { "/x" }
+        func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { payload.data != Data("1".utf8) }
+    }
+
+    @Test func theRequestHasAVeto() async throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        #expect(try await [rig.agent.send(Picky()), rig.agent.send(Picky()), rig.agent.send(Picky())] == [1, 2, 2])
+    }
+
+    @Test func theMostReadPolicyForOnce() async throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        await expect(throwing: .notCached) { _ = try await rig.agent.response(for: request, cachePolicy: .cacheOnly) }
+        _ = try await rig.agent.send(request)
+        #expect(try await rig.agent.response(for: request, cachePolicy: .reload).model == 2)
+        #expect(try await rig.agent.send(request) == 2)
+        #expect(try await rig.agent.response(for: request, cachePolicy: .networkOnly).model == 3)
+        #expect(try await rig.agent.send(request) == 2)
+    }
+
+    @Test func whatIsSeededIsFound() async throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        let list = try await rig.agent.response(for: request)
+        let other = GeneralRequest("/y").expecting(Int.self)
+        try rig.agent.store(list.raw, for: other)
+        #expect(try await rig.agent.response(for: other).source.isFromCache)
+        #expect(try await rig.cache.entry(for: rig.agent.cacheKey(for: other)).text == "1")
+        try rig.agent.removeStored(for: other)
+        #expect(try await rig.agent.send(other) == 2)
+    }
+
+    @Test func theReasonsForAMissAreTold() async throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        func forecast(_ request: some Request & Sendable) async throws -> CacheForecast {
+            try await Self.plan(request, rig.agent)
+        }
+        #expect(try await forecast(request) == .miss(.absent))
+        #expect(try await rig.agent.response(for: request).metrics.cacheMiss == .absent)
+        rig.clock.advance(by: 10)
+        #expect(try await forecast(request) == .hit(age: .seconds(10)))
+        rig.clock.advance(by: 51)
+        #expect(try await forecast(request) == .miss(.expired))
+        rig.clock.advance(by: -100)
+        #expect(try await forecast(request) == .miss(.clockWentBack))
+        #expect(try await forecast(request.method(.post)) == .miss(.methodNotCached))
+        #expect(try await forecast(request.header("Range", "bytes=0-1")) == .miss(.bypassed))
+        #expect(try await forecast(request.header("If-None-Match", "\"1\"")) == .miss(.bypassed))
+        #expect(try await forecast(request.header("Cache-Control", "no-store")) == .miss(.bypassed))
+        #expect(try await forecast(request.authorization(.bearer("t"))) == .miss(.unknownScope))
+        #expect(try await forecast(request.cachePolicy(.reload)) == .miss(.bypassed))
+        #expect(try await forecast(request.cachePolicy(.networkOnly)) == .unused)
+        rig.agent.config.cache = nil
+        #expect(try await forecast(request) == .miss(.noCache))
+        await expect(throwing: .notCached) { _ = try await rig.agent.send(request.cachePolicy(.cacheOnly)) }
+        #expect(rig.count == 1)
+    }
+
+    private static func plan<R: Request & Sendable>(_ request: R, _ agent: Agent) async throws -> CacheForecast {
+        try await agent.plan(for: request).cache
+    }
+
+    @Test func whatTellsEntriesApart() async throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        let base = request.query(["a": 1])
+        let others = [
+            base, request.query(["a": 2]), base.method(.head), base.header("Accept", "text/csv"),
+            base.header("Accept-Language", "de"), base.cacheIdentity(CacheIdentity(version: 2)),
+            base.cacheIdentity(CacheIdentity(variant: "v")), base.header("X-Api-Key", "one"),
+            base.header("X-Api-Key", "two"),
+            base.header("X-Tenant", "t").cacheIdentity(CacheIdentity(headers: ["x-tenant"])),
+            base.authorization(.bearer("a")).cacheIdentity(CacheIdentity(variant: "v")),
+            base.authorization(.bearer("b")).cacheIdentity(CacheIdentity(variant: "v")),
+        ]
+        var keys = Set(try others.map { try rig.agent.cacheKey(for: $0) })
+        #expect(keys.count == others.count)
+        #expect(try keys.contains(rig.agent.cacheKey(for: base.header("X-Other", "1").tag("t"))))
+        let later = CachedRig(appVersion: "2") { _ in .json("1") }
+        keys.insert(try later.agent.cacheKey(for: base))
+        #expect(keys.count == others.count + 1)
+    }
+
+    @Test func keysAreTheSameInEveryProcess() throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        let key = try rig.agent.cacheKey(for: request)
+        #expect(key.description == "43c76489bdadbd2980be4e341df0b9bf708f188c5f66b7a1e064d63f3bce4204")
+    }
+
+    @Test func ignoredParametersDoNotCount() throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        let identity = CacheIdentity(ignoredParameters: ["ts", "n once"], allowsAnyMethod: true)
+        func keys(_ make: (Int) -> GeneralRequest<DefaultFormatter<Int>>) throws -> Set<CacheKey> {
+            try Set((0..<3).map { try rig.agent.cacheKey(for: make($0).cacheIdentity(identity)) })
+        }
+        #expect(try keys { request.query(["a": 1, "ts": $0, "n once": $0]) }.count == 1)
+        #expect(try keys { request.query(["a": $0, "ts": 1]) }.count == 3)
+        #expect(try keys { request.method(.post).parameters(["a": 1, "ts": $0]) }.count == 1)
+        #expect(try keys { request.method(.post).parameters(["a": $0, "ts": 1]) }.count == 3)
+        let form = request.method(.post).parameterEncoding(.form)
+        #expect(try keys { form.parameters(["a": 1, "ts": $0]) }.count == 1)
+        #expect(try keys { form.parameters(["a": $0, "ts": 1]) }.count == 3)
+    }
+
+    @Test func aPostIsStoredOnlyWhereTheRequestSaysSo() async throws {
+        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
+        let post = request.method(.post).parameters(["q": "a"])
+        #expect(try await [rig.agent.send(post), rig.agent.send(post)] == [1, 2])
+        let search = post.cacheIdentity(CacheIdentity(allowsAnyMethod: true))
+        #expect(try await [rig.agent.send(search), rig.agent.send(search)] == [3, 3])
+        #expect(try await rig.agent.send(search.parameters(["q": "b"])) == 4)
+    }
+
+    @Test func anUnsafeRequestRemovesWhatItMayHaveChanged() async throws {
+        let rig = CachedRig { request in
+            .json(
+                "1",
+                headers: request.method == .post
+                    ? ["Location": "/made", "Content-Location": "https://other.example/y"] : [:]
+            )
+        }
+        let paths = ["/x", "/made", "/y"]
+        for path in paths { _ = try await rig.agent.send(GeneralRequest(path).header("Accept", "a")) }
+        try rig.agent.store(
+            RawResponse(headers: ["Content-Type": "application/json"], body: Data("1".utf8), url: url),
+            for: GeneralRequest("https://other.example/y")
+        )
+        _ = try await rig.agent.send(GeneralRequest("/x").method(.post))
+        let urls = await rig.cache.entries.compactMap { $0.url?.absoluteString }.sorted()
+        #expect(urls == ["https://api.example/x", "https://api.example/y"])
+        #expect(
+            try await rig.agent.response(for: GeneralRequest("https://other.example/y"), cachePolicy: .cacheOnly).model
+                == 1
+        )
+    }
+
+    @Test func aStandInIsDeliveredAtTheDeadline() async throws {
+        let (clock, wall, calls) = (ManualClock(), WallClock(), Record<Int>())
+        let cache = ResponseCache(disk: nil) { wall.now }
+        let config = NetworkConfig.test {
+            $0.cache = cache
+            $0.cachePolicy = .networkElseCache(maxStale: nil)
+            $0.limits.deadline = .seconds(5)
+        }
+        let transport = StubTransport { _ in
+            calls.add(1)
+            if calls.all.count > 1 { try await Task.sleep(for: .seconds(3600)) }
+            return .json("1")
+        }
+        let agent = Agent(config: config, transport: transport, clock: clock)
+        _ = try await agent.send(request)
+        let send = Task { [request] in try await agent.response(for: request) }
+        await transport.waitForRequests(2)
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(5))
+        let response = try await send.value
+        guard case .stale(_, let error as NetworkError) = response.source else { throw Boom() }
+        #expect(error.kind == .timedOut && response.model == 1)
+    }
+}
