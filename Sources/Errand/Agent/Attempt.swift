@@ -119,7 +119,7 @@ extension Agent {
             payload = try prepared.filter.filter(response, for: context)
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
         } catch {
-            throw prepared.refusal(error, of: response)
+            throw prepared.refusal(error.decoding(with: prepared.decoder), of: response)
         }
         payload.contentType = payload.contentType ?? response.headers["Content-Type"]
         payload.decoder = prepared.decoder

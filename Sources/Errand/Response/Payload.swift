@@ -8,7 +8,10 @@ public struct Payload: Sendable {
     public let data: Data
 
     /// The whole body.
-    public let root: Data
+    public internal(set) var root: Data
+
+    /// What stood around the bytes; `nil` unless a filter opened an envelope.
+    public internal(set) var envelope: Envelope?
 
     /// The media type of the answer; `nil` when it states none.
     public var mediaType: MediaType? { contentType.flatMap(MediaType.init) }
@@ -50,7 +53,10 @@ public struct Payload: Sendable {
     ///   the type's own `init(from:)` throws beside `DecodingError` is thrown unchanged.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
         let value = try node(at: path)
-        if type == JSONValue.self, let value = try JSONValue(parsing: value) as? T { return value }
+        if type == JSONValue.self {
+            let tree = value.withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) }
+            if let tree = tree as? T { return tree }
+        }
         do {
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
@@ -152,7 +158,7 @@ enum JSONGuard {
 
 extension JSONError {
     /// Whether the text is sound and the path leads nowhere in it.
-    fileprivate var isAboutPath: Bool {
+    var isAboutPath: Bool {
         switch reason {
         case .missing, .null, .typeMismatch, .indexOutOfRange, .pathSyntax: true
         default: false
