@@ -45,7 +45,7 @@ public struct Envelope: Sendable {
     /// The value of a part, `nil` when there is none; its path may lead nowhere in an answer of another kind.
     func value(_ place: EnvelopeMembers.Place?) -> JSONValue? {
         guard let place, let part = try? part(place) else { return nil }
-        return part.data.withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) }
+        return part.data.validatedJSON
     }
 
     /// A part as a view on the body; `nil` when it is absent, or a member on the way is absent or null.

@@ -53,11 +53,12 @@ public struct Payload: Sendable {
     ///   the type's own `init(from:)` throws beside `DecodingError` is thrown unchanged.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
         let value = try node(at: path)
-        if type == JSONValue.self {
-            let tree = value.withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) }
-            if let tree = tree as? T { return tree }
-        }
         do {
+            if let lossless = decoder as? LosslessJSONDecoder {
+                // Not from the bytes, which it would validate once more.
+                return try lossless.decode(type, from: value.validatedJSON)
+            }
+            if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
             throw NetworkError(.model(type: String(describing: type), detail: error.place), underlying: error)
@@ -154,6 +155,11 @@ enum JSONGuard {
         }
         _ = try result.get()
     }
+}
+
+extension Data {
+    /// The value of bytes that have been validated.
+    var validatedJSON: JSONValue { withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) } }
 }
 
 extension JSONError {
