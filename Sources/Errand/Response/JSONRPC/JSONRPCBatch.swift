@@ -103,11 +103,11 @@ public struct JSONRPCAnswers: Sendable {
     /// The result of a call.
     ///
     /// - Parameter call: One of the batch.
-    /// - Returns: The result, by the rule for its type.
+    /// - Returns: The result; nothing for `Void`.
     /// - Throws: ``ServiceError`` when an error answers it, ``NetworkError`` when nothing does; where the batch has an
     ///   error without an id, that one is below it.
     public func value<Value>(of call: JSONRPCCall<Value>) throws -> Value {
-        try call.value(of: payload(for: call.id))
+        try JSONRPCFormatter<Value>().format(payload(for: call.id))
     }
 
     /// The result of a call, or why there is none.

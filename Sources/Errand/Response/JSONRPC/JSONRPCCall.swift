@@ -35,9 +35,6 @@ public struct JSONRPCCall<Value>: Sendable {
     public init(_ method: String, encoding params: some Encodable, id: JSONRPCID = 1) throws {
         self.init(method, try JSONValueEncoder(omitsNil: true).encode(params), id: id)
     }
-
-    /// Reads the result, by the type's own rule: nothing for `Void`.
-    func value(of payload: Payload) throws -> Value { try DefaultFormatter<Value>().format(payload) }
 }
 
 /// What a call of JSON-RPC has for its answer to repeat: an integer or a string, or nothing.

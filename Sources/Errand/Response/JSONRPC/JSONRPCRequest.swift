@@ -15,6 +15,9 @@ public protocol JSONRPCRequest<Model>: Request {
     /// The type of ``Request/filter``.
     associatedtype Filter = JSONRPCFilter
 
+    /// The type of ``Request/formatter``.
+    associatedtype Formatter = JSONRPCFormatter<Model>
+
     /// The procedure and its arguments.
     var call: JSONRPCCall<Model> { get throws }
 }
@@ -36,11 +39,16 @@ extension JSONRPCRequest where Filter == JSONRPCFilter {
     public var filter: JSONRPCFilter { JSONRPCFilter() }
 }
 
+extension JSONRPCRequest where Formatter == JSONRPCFormatter<Model> {
+    /// The default: the JSON of the result.
+    public var formatter: JSONRPCFormatter<Model> { JSONRPCFormatter() }
+}
+
 extension GeneralRequest {
     /// Sends a call of JSON-RPC 2.0; its result becomes the model.
-    public func calling<Value>(_ call: JSONRPCCall<Value>) -> GeneralRequest<DefaultFormatter<Value>> {
+    public func calling<Value>(_ call: JSONRPCCall<Value>) -> GeneralRequest<JSONRPCFormatter<Value>> {
         posting(.call(call)).attribute(JSONRPCID.attribute, call.id).filter(JSONRPCFilter())
-            .formatted(by: DefaultFormatter())
+            .formatted(by: JSONRPCFormatter())
     }
 
     /// Sends several calls of JSON-RPC 2.0 at once.

@@ -38,6 +38,11 @@ import Testing
         }
     }
 
+    @Test func textIsRead() async throws {
+        let answers = try await send(.json(#"[{"jsonrpc":"2.0","result":"hi","id":1}]"#))
+        #expect(try answers.value(of: JSONRPCCall<String>("sum", id: 1)) == "hi")
+    }
+
     @Test func aCallWithoutAnAnswerIsAnErrorOfItsOwn() async throws {
         let answers = try await send(.json("[\(Self.parts[0])]"))
         #expect(try answers.value(of: sum) == 3)

@@ -31,6 +31,19 @@ import Testing
         #expect(try await rig().agent.send(Subtract(numbers: [1])) == 19)
     }
 
+    private struct Greet: JSONRPCRequest {
+        typealias Model = String
+        var path: String { "/rpc" }
+        var call: JSONRPCCall<String> { JSONRPCCall("greet") }
+    }
+
+    @Test func textIsRead() async throws {
+        let rig = rig(#""h\u0069""#, id: "1")
+        #expect(try await rig.agent.send(Greet()) == "hi")
+        #expect(try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<String>("greet"))) == "hi")
+        #expect(try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<JSONValue>("greet"))) == "hi")
+    }
+
     @Test func theAnswersIdIsChecked() async {
         await #expect(throws: NetworkError.self) { try await rig(id: "2").agent.send(Subtract(numbers: [1])) }
     }
