@@ -28,15 +28,13 @@ private struct JSONBenchmarks {
         let (body, count) = Catalogue.body(ofAtLeast: byteCount)
         let response = try Self.response(body)
         let context = RequestContext()
-        let ratios = try PairedTimes(rounds: 21, repetitions: repetitions).ratios(
-            of: { try require(try Self.errand(response, context).isWhole(count)) },
-            over: [
-                { try require(try Self.direct(body).isWhole(count)) },
-                { try require(try Self.tree(body).isWhole(count)) },
-            ]
-        )
-        try tell("json.\(name).direct", ratios[0], against: direct)
-        try tell("json.\(name).tree", ratios[1], against: tree)
+        let work = { try require(try Self.errand(response, context).isWhole(count)) }
+        let direct = try PairedTimes(rounds: 61, repetitions: repetitions)
+            .ratios(of: work, over: [{ try require(try Self.direct(body).isWhole(count)) }])
+        try tell("json.\(name).direct", direct[0], against: self.direct)
+        let tree = try PairedTimes(rounds: 15, repetitions: max(1, repetitions / 4))
+            .ratios(of: work, over: [{ try require(try Self.tree(body).isWhole(count)) }])
+        try tell("json.\(name).tree", tree[0], against: self.tree)
     }
 
     /// An envelope whose code is a failure, with all of its data read and judged sound.
@@ -51,7 +49,7 @@ private struct JSONBenchmarks {
                     throw Unexpected()
                 } catch is ServiceError {}
             },
-            over: [{ try require(try JSONDecoder().decode(HandWritten.self, from: body).code == 40001) }]
+            over: [{ try require(try Self.decoder.decode(HandWritten.self, from: body).code == 40001) }]
         )
         try tell("json.refusal.1m.direct", ratios[0], against: direct)
     }
@@ -89,6 +87,7 @@ private struct JSONBenchmarks {
 
     private static let filter = EnvelopeFilter(code: "code", message: "msg", data: "data", success: [0])
     private static let formatter = JSONFormatter<Catalogue>()
+    private static let decoder = JSONDecoder()
 
     private static func errand(_ response: RawResponse, _ context: RequestContext) throws -> Catalogue {
         try formatter.format(filter.filter(response, for: context))
@@ -101,7 +100,7 @@ private struct JSONBenchmarks {
     }
 
     private static func direct(_ body: Data) throws -> Catalogue {
-        let envelope = try JSONDecoder().decode(HandWritten.self, from: body)
+        let envelope = try decoder.decode(HandWritten.self, from: body)
         guard envelope.code == 0, let data = envelope.data else { throw Unexpected() }
         return data
     }
@@ -110,7 +109,7 @@ private struct JSONBenchmarks {
         guard let envelope = try JSONSerialization.jsonObject(with: body) as? [String: Any],
             envelope["code"] as? Int == 0, let data = envelope["data"]
         else { throw Unexpected() }
-        return try JSONDecoder().decode(Catalogue.self, from: JSONSerialization.data(withJSONObject: data))
+        return try decoder.decode(Catalogue.self, from: JSONSerialization.data(withJSONObject: data))
     }
 
     private static func response(_ body: Data) throws -> RawResponse {

@@ -117,7 +117,8 @@ public struct JSONRPCAnswers: Sendable {
 
     /// The result of a call as it stands in the answer.
     ///
-    /// - Parameter id: The id of a call of the batch; `null` is the payload for a notification.
+    /// - Parameter id: The id of a call of the batch.
+    /// - Returns: The result; `null` for a notification.
     /// - Throws: As ``value(of:)``.
     public func payload(for id: JSONRPCID) throws -> Payload {
         if id == .absent { return .null(in: Data()) }
