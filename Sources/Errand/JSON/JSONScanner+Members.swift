@@ -57,17 +57,22 @@ extension JSONScanner {
                     throw scanner.failure(expecting: "a member name in quotes", at: index)
                 }
                 let nameEnd = try scanner.validateString(at: index &+ 1)
-                let node = nodes.first { $0.name.matches(index &+ 1..<nameEnd &- 1, in: scanner) }
-                if let node, found[node.slot] != nil {
-                    throw scanner.failure(.duplicateMember(node.name.text), at: index)
+                let place = nodes.indices.first { nodes[$0].name.matches(index &+ 1..<nameEnd &- 1, in: scanner) }
+                if let place, found[nodes[place].slot] != nil {
+                    throw scanner.failure(.duplicateMember(nodes[place].name.text), at: index)
                 }
                 let colon = scanner.skipWhitespace(from: nameEnd)
                 guard scanner.byte(at: colon) == UInt8(ascii: ":") else {
                     throw scanner.failure(expecting: "a colon", at: colon)
                 }
                 let valueStart = scanner.skipWhitespace(from: colon &+ 1)
-                let valueEnd = try end(ofValueAt: valueStart, node?.children ?? [], depth: depth)
-                if let node { found[node.slot] = valueStart..<valueEnd }
+                let valueEnd: Int
+                if let place {
+                    valueEnd = try end(ofValueAt: valueStart, nodes[place].children, depth: depth)
+                    found[nodes[place].slot] = valueStart..<valueEnd
+                } else {
+                    valueEnd = try end(ofValueAt: valueStart, [], depth: depth)
+                }
                 index = scanner.skipWhitespace(from: valueEnd)
                 switch scanner.byte(at: index) {
                 case UInt8(ascii: ","): index = scanner.skipWhitespace(from: index &+ 1)

@@ -24,7 +24,10 @@ public struct Envelope: Sendable {
     }
 
     /// The service's code; `nil` when there is none, or it is neither a number, a string nor a Bool.
-    public var code: ServiceCode? { value(storage.members.code).flatMap(ServiceCode.init) }
+    public var code: ServiceCode? {
+        smallInteger(storage.members.code).map(ServiceCode.integer)
+            ?? value(storage.members.code).flatMap(ServiceCode.init)
+    }
 
     /// The service's words; `nil` when there are none, or they are no string.
     public var message: String? { value(storage.members.message)?.string }
@@ -46,6 +49,20 @@ public struct Envelope: Sendable {
     func value(_ place: EnvelopeMembers.Place?) -> JSONValue? {
         guard let place, let part = try? part(place) else { return nil }
         return part.data.validatedJSON
+    }
+
+    /// A part that is a few digits, as codes are, without the detour over a tree; `nil` for any other.
+    private func smallInteger(_ place: EnvelopeMembers.Place?) -> Int? {
+        guard let place, place.rest == nil, let slot = place.slot, let range = storage.ranges[slot], range.count <= 18
+        else { return nil }
+        return response.body.withUnsafeBytes { bytes in
+            var value = 0
+            for byte in bytes[range] {
+                guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+                value = value * 10 + Int(byte - UInt8(ascii: "0"))
+            }
+            return value
+        }
     }
 
     /// A part as a view on the body; `nil` when it is absent, or a member on the way is absent or null.

@@ -15,7 +15,7 @@ private struct JSONBenchmarks {
     private let tree = "JSONSerialization, dictionary, data, JSONDecoder"
 
     func run() throws {
-        for (name, byteCount, repetitions) in [("1k", 1_000, 400), ("10k", 10_000, 50), ("1m", 1_000_000, 1)] {
+        for (name, byteCount, repetitions) in [("1k", 1_000, 40), ("10k", 10_000, 4), ("1m", 1_000_000, 1)] {
             try compareModels(name, byteCount, repetitions)
         }
         try compareRefusal()
@@ -29,10 +29,10 @@ private struct JSONBenchmarks {
         let response = try Self.response(body)
         let context = RequestContext()
         let work = { try require(try Self.errand(response, context).isWhole(count)) }
-        let direct = try PairedTimes(rounds: 61, repetitions: repetitions)
+        let direct = try PairedTimes(rounds: 31, turns: byteCount < 1_000_000 ? 30 : 3, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.direct(body).isWhole(count)) }])
         try tell("json.\(name).direct", direct[0], against: self.direct)
-        let tree = try PairedTimes(rounds: 15, repetitions: max(1, repetitions / 4))
+        let tree = try PairedTimes(rounds: 15, turns: byteCount < 1_000_000 ? 8 : 1, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.tree(body).isWhole(count)) }])
         try tell("json.\(name).tree", tree[0], against: self.tree)
     }
@@ -42,7 +42,7 @@ private struct JSONBenchmarks {
         let (body, _) = Catalogue.body(ofAtLeast: 1_000_000, code: 40001)
         let response = try Self.response(body)
         let context = RequestContext()
-        let ratios = try PairedTimes(rounds: 21, repetitions: 1).ratios(
+        let ratios = try PairedTimes(rounds: 21, turns: 1, repetitions: 1).ratios(
             of: {
                 do {
                     _ = try Self.errand(response, context)
@@ -60,7 +60,7 @@ private struct JSONBenchmarks {
         let response = try Self.response(body)
         let context = RequestContext()
         let formatter = JSONFormatter<Catalogue.Seller>(at: "summary")
-        let ratios = try PairedTimes(rounds: 21, repetitions: 1).ratios(
+        let ratios = try PairedTimes(rounds: 21, turns: 1, repetitions: 1).ratios(
             of: {
                 let payload = try Self.filter.filter(response, for: context)
                 try require(try formatter.format(payload).id == 77)
@@ -73,12 +73,12 @@ private struct JSONBenchmarks {
     private func measureScanner() throws {
         let (body, _) = Catalogue.body(ofAtLeast: 1_000_000)
         let bytes = [UInt8](body)
-        let skipped = try PairedTimes(rounds: 21, repetitions: 20).times(of: {
+        let skipped = try PairedTimes(rounds: 21, turns: 10, repetitions: 2).times(of: {
             let end = bytes.withUnsafeBytes { JSONScanner($0).skipValue(at: 0) }
             try require(end == bytes.count)
         })
         try tellSpeed("json.scan.1m", skipped, byteCount: bytes.count)
-        let validated = try PairedTimes(rounds: 21, repetitions: 20).times(of: {
+        let validated = try PairedTimes(rounds: 21, turns: 10, repetitions: 2).times(of: {
             let range = try bytes.withUnsafeBytes { try JSONScanner.validate($0) }
             try require(range.count == bytes.count)
         })
