@@ -185,7 +185,7 @@ enum Steps {
     ]
 
     /// The network error that some code throws.
-    private static func networkError(_ body: () async throws -> Void) async throws -> NetworkError {
+    static func networkError(_ body: () async throws -> Void) async throws -> NetworkError {
         do {
             try await body()
         } catch let error as NetworkError {

@@ -15,6 +15,7 @@ await tour.chapter("Running", Steps.running)
 await tour.chapter("Observing", Steps.observing)
 await tour.chapter("Answering", Steps.answering)
 await tour.chapter("When things go wrong", Steps.failing)
+await tour.chapter("Surviving", Steps.surviving)
 
 server.stop()
 exit(tour.report())

@@ -4,7 +4,12 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence: where, what, and what to do; with the status and size of an answer, never its content.
     public var description: String {
         let place = [method?.rawValue, host.map { $0 + (path ?? "") } ?? requestName].compactMap(\.self)
-        var text = (place.isEmpty ? "" : place.joined(separator: " ") + ": ") + reason.sentence
+        return (place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail
+    }
+
+    /// The description without its place.
+    var detail: String {
+        var text = reason.sentence
         if let response {
             let type = response.headers["Content-Type"].map { " of \($0.prefix { $0 != ";" })" } ?? ""
             text += " (the answer: status \(response.statusCode), \(response.body.count) bytes\(type))"

@@ -35,11 +35,27 @@ final class ServerProcess {
         try? input.fileHandleForWriting.close()
     }
 
+    private static let text = #"{"id":7,"name":"Ada Lovelace","email":"ada@example.org","active":true}"#
+
+    /// With the fields that a web server in the field sends; `Date` is a duty (RFC 9110, section 6.6.1).
+    private static let user = MockAnswer.json(
+        text,
+        headers: [
+            "Server": "nginx/1.22.1",
+            "Date": "Sat, 21 Nov 2026 13:00:00 GMT",
+            "Last-Modified": "Fri, 20 Nov 2026 09:30:00 GMT",
+            "Connection": "keep-alive",
+            "ETag": #""655f6a1e-46""#,
+            "Accept-Ranges": "bytes",
+        ]
+    )
+
     /// Serves until nobody holds the other end of the standard input.
     static func serve() throws {
         let server = try MockServer()
         server.keepsLog = false
-        server.on(.get, "/user", .json(#"{"id":7,"name":"Ada Lovelace","email":"ada@example.org","active":true}"#))
+        server.on(.get, "/user", user)
+        server.on(.get, "/bare", .json(text))
         FileHandle.standardOutput.write(Data("\(server.baseURL.absoluteString)\n".utf8))
         while let data = try FileHandle.standardInput.read(upToCount: 1), !data.isEmpty {}
         server.stop()

@@ -13,9 +13,11 @@ public import Foundation
 /// every other on the actor that calls. The compiler chooses. A send that is cancelled throws `CancellationError`;
 /// what your own code throws arrives unchanged; everything else is a ``NetworkError``.
 public final class Agent: Sendable {
-    private let currentConfig: Lock<NetworkConfig>
+    private let configs: Lock<ConfigSnapshot>
     private let lastID = Atomic<Int>(0)
     let transport: any Transport
+    /// The same, where its exchanges can be ended from outside.
+    let stoppableTransport: (any StoppableTransport)?
     let sends = Sends()
     let timeline: Timeline
     let admission: Admission
@@ -39,8 +41,9 @@ public final class Agent: Sendable {
         transport: any Transport = URLSessionTransport(),
         clock: C = ContinuousClock()
     ) where C.Duration == Duration {
-        currentConfig = Lock(config)
+        configs = Lock(ConfigSnapshot(config))
         self.transport = transport
+        stoppableTransport = transport as? any StoppableTransport
         timeline = Timeline(clock)
         admission = Admission(timeline: timeline)
         retries = RetryLoop(timeline: timeline)
@@ -48,9 +51,14 @@ public final class Agent: Sendable {
 
     /// What holds for sends that start from now on; those under way keep what they started with.
     public var config: NetworkConfig {
-        get { currentConfig.withLock { $0 } }
-        set { currentConfig.withLock { $0 = newValue } }
+        get { currentConfig.value }
+        set {
+            let snapshot = ConfigSnapshot(newValue)
+            configs.withLock { $0 = snapshot }
+        }
     }
+
+    var currentConfig: ConfigSnapshot { configs.withLock { $0 } }
 
     /// Cancels every send under way whose context fits; each ends once with `CancellationError`.
     public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) { sends.cancelAll(where: isMeant) }
@@ -120,7 +128,7 @@ extension Agent {
             request,
             prepared: prepared,
             final: final,
-            config: send.config,
+            config: send.config.value,
             formatting: formatting
         )
     }
@@ -128,7 +136,7 @@ extension Agent {
     private func preview<R: Request>(
         _ request: R
     ) async throws -> (send: Send, prepared: PreparedRequest, final: OutgoingRequest) {
-        var send = Send(request, id: makeID(), config: config, timeline: timeline)
+        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
         do {
             let prepared = try send.prepare(request)
             return (send, prepared, try await adapt(prepared, attempt: 1))

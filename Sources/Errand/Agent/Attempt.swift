@@ -54,7 +54,7 @@ extension Agent {
         var redirects: [Redirect] = []
         while true {
             do {
-                var response = try await exchange(outgoing, options: prepared.transportOptions)
+                var response = try await exchange(outgoing, of: prepared)
                 response.redirects = redirects
                 let hop = try prepared.choices.redirectPolicy.value.next(
                     after: response,
@@ -73,10 +73,20 @@ extension Agent {
     }
 
     /// One request to one URL, its body whole.
-    private func exchange(_ outgoing: OutgoingRequest, options: TransportOptions) async throws -> RawResponse {
+    private func exchange(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
         let began = ContinuousClock.now
-        let answer = try await transport.send(outgoing, options: options)
-        let body = try await answer.body.collect(upTo: options.maximumBodySize)
+        let options = prepared.transportOptions
+        let answer: TransportResponse
+        let body: Data
+        if let stoppableTransport {
+            answer = try await stoppableTransport.send(outgoing, options: options, stop: prepared.stop)
+            body = try await answer.body.collect(upTo: options.maximumBodySize)
+        } else {
+            (answer, body) = try await prepared.stop.run { [transport] in
+                let answer = try await transport.send(outgoing, options: options)
+                return (answer, try await answer.body.collect(upTo: options.maximumBodySize))
+            }
+        }
         let times = answer.timings
         var response = RawResponse(
             statusCode: answer.statusCode,
@@ -127,7 +137,7 @@ extension Agent {
         } catch {
             throw prepared.refusal(error.decoding(with: prepared.decoder), of: response)
         }
-        payload.contentType = payload.contentType ?? response.headers["Content-Type"]
+        payload.headers = response.headers
         payload.decoder = prepared.decoder
         var metrics = Metrics()
         metrics.attempts = [response.timing].compactMap(\.self)

@@ -9,21 +9,26 @@ extension Agent {
         formatting: Metrics.Formatting,
         delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
-        var send = Send(request, id: makeID(), config: config, timeline: timeline)
+        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
+        sends.note(send)
+        defer { sends.forget(send) }
         await send.tell(.willStart)  // 1
+        var prepared: PreparedRequest?
         let result: Result<Response<R.Model>, any Error>
         do {
-            let prepared = try send.prepare(request)  // 2
-            let answer = try await sends.run(prepared) { try await self.exchange(prepared) }
-            let (model, metrics) = try send.format(answer, of: request, prepared, formatting)  // 10
+            let ready = try send.prepare(request)  // 2
+            prepared = ready
+            sends.note(send, ready)
+            let answer = try await ready.run { try await self.exchange(ready) }
+            let (model, metrics) = try send.format(answer, of: request, ready, formatting)  // 10
             try request.didProduce(model, from: answer.response)  // 11
             result = .success(answer.response(with: model, metrics: metrics))
         } catch {
             result = .failure(send.placing(error))
         }
-        await send.tell(.willStop(Outcome(result)))  // 12
+        await send.tell(.willStop(Outcome(result)), prepared)  // 12
         await deliver?(result.map(\.model))
-        await send.tell(.didStop(Outcome(result)))
+        await send.tell(.didStop(Outcome(result)), prepared)
         return try result.get()
     }
 

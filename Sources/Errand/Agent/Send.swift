@@ -1,18 +1,23 @@
 internal import Foundation
 
-/// One send, on its caller: who it is, who is told of it, and when it began.
-struct Send: Sendable {
-    let config: NetworkConfig
+/// One send: who it is, who is told of it, and when it began.
+final class Send: Sendable {
+    let config: ConfigSnapshot
+    let service: Service
+    let stop = StopSignal()
+    let id: Int
+    /// Without the URL, which is not formed yet.
+    let context: RequestContext
     private let timeline: Timeline
     private let started: Duration
-    private var context: RequestContext
-    private let accessories: AccessoryChain
+    let accessories: AccessoryChain
 
-    init<R: Request>(_ request: R, id: Int, config: NetworkConfig, timeline: Timeline) {
+    init<R: Request>(_ request: R, id: Int, config: ConfigSnapshot, timeline: Timeline) {
         self.config = config
+        self.id = id
         self.timeline = timeline
         started = timeline.now()
-        let service = request.service
+        service = request.service
         context = RequestContext(
             id: id,
             typeName: TypeNames.name(of: R.self),
@@ -22,17 +27,12 @@ struct Send: Sendable {
             attempt: 0,
             attributes: request.attributes
         )
-        accessories = AccessoryChain(config.accessories + service.accessories + request.accessories)
+        accessories = AccessoryChain(config.value.accessories + service.accessories + request.accessories)
     }
 
     /// Stage 2.
-    mutating func prepare(_ request: some Request) throws -> PreparedRequest {
-        var prepared = try RequestBuilder(config: config).prepare(request, for: context, accessories: accessories)
-        context = prepared.context
-        if let limit = prepared.choices.deadline.value {
-            prepared.deadline = Deadline(limit: limit, time: started + limit, timeline: timeline)
-        }
-        return prepared
+    func prepare(_ request: some Request) throws -> PreparedRequest {
+        try RequestBuilder(send: self).prepare(request)
     }
 
     /// Stage 10: the payload becomes the model, here and now.
@@ -64,11 +64,19 @@ struct Send: Sendable {
     private func checkTime(of prepared: PreparedRequest) throws {
         try Task.checkCancellation()
         try prepared.deadline?.check(at: prepared.outgoing)
+        try stop.check()
     }
 
+    /// When a send of this limit must be over.
+    func deadline(_ limit: Duration) -> Deadline { Deadline(limit: limit, time: started + limit, timeline: timeline) }
+
     /// Stages 1 and 12: tells the accessories, in the background.
-    func tell(_ event: @autoclosure () -> AccessoryEvent) async {
-        if !accessories.isEmpty { await accessories.tell(event(), of: context) }
+    ///
+    /// - Parameters:
+    ///   - event: What happens.
+    ///   - prepared: `nil` while there is none.
+    func tell(_ event: @autoclosure () -> AccessoryEvent, _ prepared: PreparedRequest? = nil) async {
+        if !accessories.isEmpty { await accessories.tell(event(), of: prepared?.context ?? context) }
     }
 
     /// The error as the caller gets it: the library's own with the place where it happened, any other as it is.

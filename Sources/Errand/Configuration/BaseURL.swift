@@ -19,7 +19,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
                     .invalidBaseURL("the base URL '\(URLText.withoutSecrets(text))' has no scheme and host")
                 )
             }
-            self.parts = .success(parts)
+            self.parts = .success(parts.checked())
         } catch {
             parts = .failure(NetworkError.Reason.Boxed(error.reason))
         }

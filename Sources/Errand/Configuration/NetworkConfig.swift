@@ -74,3 +74,12 @@ public struct NetworkConfig: Sendable {
     /// - Parameter baseURL: A URL that is only known at run time.
     public init(baseURL: URL) { self.baseURL = BaseURL(baseURL) }
 }
+
+/// A config as it was at some moment.
+///
+/// A class, for every send keeps one, and a config is large.
+final class ConfigSnapshot: Sendable {
+    let value: NetworkConfig
+
+    init(_ value: NetworkConfig) { self.value = value }
+}

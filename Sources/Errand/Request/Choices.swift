@@ -69,15 +69,15 @@ struct Choices: Sendable {
     let cachePolicy: Choice<CachePolicy>
     let filter: Choice<any ResponseFilter>
 
-    init(_ request: some Request, service: Service, config: NetworkConfig) {
+    init(_ request: some Request, service: Service, config: ConfigSnapshot) {
         authorization = Choice(
             inherited: .inherited,
             request: request.authorization,
             service: service.authorization,
-            config: config.authorization,
+            config: config.value.authorization,
             library: .anonymous
         )
-        let (own, base, general) = (request.limits, service.limits, config.limits)
+        let (own, base, general) = (request.limits, service.limits, config.value.limits)
         let library = Limits.library
         timeout = Choice(own.timeout, base.timeout, general.timeout, library.timeout)
         deadline = Choice(own.deadline, base.deadline, general.deadline, library.deadline)
@@ -109,21 +109,21 @@ struct Choices: Sendable {
             inherited: .inherited,
             request: request.retryPolicy,
             service: service.retryPolicy,
-            config: config.retryPolicy,
+            config: config.value.retryPolicy,
             library: .standard
         )
         redirectPolicy = Choice(
             inherited: .inherited,
             request: request.redirectPolicy,
             service: service.redirectPolicy,
-            config: config.redirectPolicy,
+            config: config.value.redirectPolicy,
             library: .follow
         )
         cachePolicy = Choice(
             inherited: .inherited,
             request: request.cachePolicy,
             service: service.cachePolicy,
-            config: config.cachePolicy,
+            config: config.value.cachePolicy,
             library: .networkOnly
         )
         filter = Self.filter(request.filter, service: service, config: config)
@@ -132,15 +132,17 @@ struct Choices: Sendable {
     private static func filter(
         _ filter: any ResponseFilter,
         service: Service,
-        config: NetworkConfig
+        config: ConfigSnapshot
     ) -> Choice<any ResponseFilter> {
-        if let general = filter as? GeneralFilter {
+        // Types are compared first, for a cast costs as much as all the other choices.
+        let type = Swift.type(of: filter)
+        if type == GeneralFilter.self, let general = filter as? GeneralFilter {
             if case .filter(let inner) = general { return Choice(value: inner, origin: .request) }
-        } else if !(filter is InheritedFilter) {
+        } else if type != InheritedFilter.self {
             return Choice(value: filter, origin: .request)
         }
         if let filter = service.filter { return Choice(value: filter, origin: .service) }
-        if let filter = config.filter { return Choice(value: filter, origin: .config) }
+        if let filter = config.value.filter { return Choice(value: filter, origin: .config) }
         return Choice(value: PassthroughFilter(), origin: .library)
     }
 }

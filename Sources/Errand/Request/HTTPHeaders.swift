@@ -28,22 +28,48 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         }
     }
 
-    private var fields: [Field]
+    /// Makes the fields of an answer when somebody first asks, for that is dear and most answers are only decoded.
+    private typealias Source = Lock<Result<[Field], Unread>>
+
+    private struct Unread: Error { let read: @Sendable () -> [Field] }
+
+    /// The fields, unless there is a source.
+    private var own: [Field]
+    private var source: Source?
+
+    private var fields: [Field] {
+        guard let source else { return own }
+        return source.withLock { state in
+            switch state {
+            case .success(let fields): return fields
+            case .failure(let unread):
+                let fields = unread.read()
+                state = .success(fields)
+                return fields
+            }
+        }
+    }
 
     /// An empty list.
-    public init() { fields = [] }
+    public init() { own = [] }
+
+    /// A list that is made when somebody first asks for it.
+    init(reading read: @escaping @Sendable () -> [Field]) {
+        own = []
+        source = Source(.failure(Unread(read: read)))
+    }
 
     /// Takes pairs of name and value in their order; a name given twice is kept twice.
     public init(dictionaryLiteral elements: (String, String)...) {
-        fields = elements.map { Field(name: $0.0, value: $0.1) }
+        own = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
     /// Takes fields in their order.
-    public init(_ fields: some Sequence<Field>) { self.fields = Array(fields) }
+    public init(_ fields: some Sequence<Field>) { own = Array(fields) }
 
     /// Takes a dictionary, sorted by name so that the order is the same in every process.
     public init(_ dictionary: [String: String]) {
-        fields = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
+        own = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
     }
 
     /// The value of a field, or `nil` when there is none.
@@ -59,18 +85,19 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
             return found
         }
         set {
+            settle()
             guard let newValue else {
-                fields.removeAll { $0.name.isSameFieldName(as: name) }
+                own.removeAll { $0.name.isSameFieldName(as: name) }
                 return
             }
-            guard let place = fields.firstIndex(where: { $0.name.isSameFieldName(as: name) }) else {
-                fields.append(Field(name: name, value: newValue))
+            guard let place = own.firstIndex(where: { $0.name.isSameFieldName(as: name) }) else {
+                own.append(Field(name: name, value: newValue))
                 return
             }
-            fields[place] = Field(name: name, value: newValue)
+            own[place] = Field(name: name, value: newValue)
             var later = place + 1
-            while later < fields.count {
-                if fields[later].name.isSameFieldName(as: name) { fields.remove(at: later) } else { later += 1 }
+            while later < own.count {
+                if own[later].name.isSameFieldName(as: name) { own.remove(at: later) } else { later += 1 }
             }
         }
     }
@@ -84,17 +111,28 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
     public func contains(_ name: String) -> Bool { fields.contains { $0.name.isSameFieldName(as: name) } }
 
     /// Adds a line and keeps those that are there.
-    public mutating func add(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+    public mutating func add(_ name: String, _ value: String) {
+        settle()
+        own.append(Field(name: name, value: value))
+    }
 
     /// Puts the fields of another list over this one: a name that stands there replaces all its lines here.
     public mutating func merge(_ other: HTTPHeaders) {
         guard !other.isEmpty else { return }
-        guard !fields.isEmpty else {
-            fields = other.fields
+        guard !isEmpty else {
+            self = other
             return
         }
-        fields.removeAll { other.contains($0.name) }
-        fields.append(contentsOf: other.fields)
+        settle()
+        own.removeAll { other.contains($0.name) }
+        own.append(contentsOf: other.fields)
+    }
+
+    /// Makes the fields its own, to change them.
+    private mutating func settle() {
+        guard source != nil else { return }
+        own = fields
+        source = nil
     }
 
     /// Returns this list with another put over it.
@@ -112,7 +150,13 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
     public subscript(position: Int) -> Field { fields[position] }
 }
 
-extension HTTPHeaders: Hashable {}
+extension HTTPHeaders: Hashable {
+    /// Whether both have the same lines in the same order.
+    public static func == (one: HTTPHeaders, other: HTTPHeaders) -> Bool { one.fields == other.fields }
+
+    /// Hashes the lines.
+    public func hash(into hasher: inout Hasher) { hasher.combine(fields) }
+}
 
 extension HTTPHeaders: CustomStringConvertible {
     /// The names only: a value may be a secret.

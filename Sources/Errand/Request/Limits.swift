@@ -21,7 +21,7 @@ public struct Limits: Sendable, Hashable {
 
     /// The most bytes the fields of a head may have, names and values together.
     ///
-    /// The library's own: 256 KiB.
+    /// The library's own: 300 KiB, which is also the most that the system's libcurl takes.
     public var maximumHeadSize: Int?
 
     /// How many times larger than its `Content-Length` a body may become by content decoding.
@@ -51,11 +51,19 @@ public struct Limits: Sendable, Hashable {
         self.minimumInterval = minimumInterval
     }
 
+    #if canImport(FoundationNetworking)
+    /// The most bytes of a head that the system lets through; whoever wants no less need not count them.
+    static let greatestHeadSize = 300 << 10
+    #else
+    /// The system lets heads of any size through.
+    static let greatestHeadSize = Int.max
+    #endif
+
     /// What holds when nobody says anything.
     public static let library = Limits(
         timeout: .seconds(60),
         maximumBodySize: 64 << 20,
-        maximumHeadSize: 256 << 10,
+        maximumHeadSize: 300 << 10,
         maximumExpansion: 200
     )
 }

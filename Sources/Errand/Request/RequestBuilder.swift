@@ -9,62 +9,45 @@ internal import FoundationNetworking
 /// Runs where the request may be touched. Throws what the request's own members and the URL filters throw, and
 /// ``NetworkError`` for what cannot be sent.
 struct RequestBuilder {
-    let config: NetworkConfig
+    let send: Send
 
-    func prepare<R: Request>(
-        _ request: R,
-        for context: RequestContext,
-        accessories: AccessoryChain
-    ) throws -> PreparedRequest {
+    private var config: ConfigSnapshot { send.config }
+
+    func prepare(_ request: some Request) throws -> PreparedRequest {
         try request.check()
-        let service = request.service
-        let choices = Choices(request, service: service, config: config)
-        var context = context
-        let custom = try request.customURLRequest()
-        let outgoing =
-            try custom.map { try OutgoingRequest($0) }
-            ?? build(request, service: service, choices: choices, context: &context)
+        let choices = Choices(request, service: send.service, config: config)
+        var context = send.context
+        let outgoing: OutgoingRequest
+        let origin: String
+        let login: PinnedLogin?
+        if let custom = try request.customURLRequest() {
+            outgoing = try OutgoingRequest(custom)
+            origin = outgoing.url.origin
+            login = PinnedLogin(choices, of: send) { outgoing.headers }
+        } else {
+            (outgoing, origin) = try build(request, choices: choices, context: &context)
+            login = PinnedLogin(choices, of: send) { request.headers }
+        }
         context.url = outgoing.url
         try outgoing.validate()
-        let filter = choices.filter.value
         return PreparedRequest(
-            context: context,
+            request,
+            of: send,
+            as: context,
             outgoing: outgoing,
+            origin: origin,
             choices: choices,
-            secrets: config.secrets,
-            acceptance: request.acceptance,
-            adapters: config.adapters + service.adapters,
-            interceptors: config.interceptors + service.interceptors,
-            sendInterceptors: config.sendInterceptors + service.sendInterceptors,
-            login: login(choices, service: service) { custom == nil ? request.headers : outgoing.headers },
-            accessories: accessories,
-            decoder: service.decoder ?? config.decoder,
-            priority: request.priority,
-            allowsCellularAccess: request.allowsCellularAccess,
-            cacheIdentity: request.cacheIdentity,
-            duplicatePolicy: request.duplicatePolicy,
-            guarding: guarding(filter, before: request.formatter)
+            login: login
         )
     }
 
-    /// What reads the body next: the formatter behind a filter that passes it on, else the filter.
-    private func guarding(
-        _ filter: any ResponseFilter,
-        before formatter: some ResponseFormatter
-    ) -> JSONGuard.Strictness {
-        guard filter is PassthroughFilter else { return filter.guardsItself ? .nothing : .traps }
-        if formatter.readsJSON { return .everything }
-        return formatter.guardsItself ? .nothing : .traps
-    }
-
-    private func build<R: Request>(
-        _ request: R,
-        service: Service,
+    private func build(
+        _ request: some Request,
         choices: Choices,
         context: inout RequestContext
-    ) throws -> OutgoingRequest {
+    ) throws -> (OutgoingRequest, origin: String) {
         let method = request.method
-        var headers = request.usesBaseHeaders ? config.headers.merging(service.headers) : HTTPHeaders()
+        var headers = request.usesBaseHeaders ? config.value.headers.merging(send.service.headers) : HTTPHeaders()
         if let value = choices.authorization.value.fieldValue { headers["Authorization"] = value }
         headers.merge(request.headers)
         switch request.idempotencyKey.source {
@@ -72,8 +55,8 @@ struct RequestBuilder {
         case .automatic: headers["Idempotency-Key"] = UUID().uuidString
         case .value(let key): headers["Idempotency-Key"] = key
         }
-        var parts = try url(of: request, service: service)
-        let filters = config.urlFilters + service.urlFilters
+        var parts = try url(of: request)
+        let filters = config.value.urlFilters + send.service.urlFilters
         if !filters.isEmpty {
             var url = try parts.url()
             for filter in filters {
@@ -87,7 +70,7 @@ struct RequestBuilder {
         }
         let encoding = request.parameterEncoding
         parts.append(encodedQuery: encoding.encodedPairs(try request.query.values(dates: encoding.dates)))
-        let base = request.usesBaseParameters ? service.parameters.over(config.parameters) : Parameters()
+        let base = request.usesBaseParameters ? send.service.parameters.over(config.value.parameters) : Parameters()
         var parameters = try request.parameters
         let body = try request.body
         if !body.isAutomatic, parameters.areOwnProperties { parameters = Parameters() }
@@ -96,14 +79,15 @@ struct RequestBuilder {
         if let type = content.type, !headers.contains("Content-Type") { headers.add("Content-Type", type) }
         if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
         if parts.path.isEmpty { parts.path = "/" }
-        return OutgoingRequest(method: method, url: try parts.url(), headers: headers, body: content.body)
+        let url = try parts.url()
+        return (OutgoingRequest(method: method, url: url, headers: headers, body: content.body), parts.originKey)
     }
 
     /// The URL before filters and parameters: an absolute path as it is, else base and path joined.
-    private func url(of request: some Request, service: Service) throws -> URLParts {
+    private func url(of request: some Request) throws -> URLParts {
         let path = request.path
         if let absolute = try URLParts(absolute: path) { return absolute }
-        let base = try base(of: service, usesCDN: request.usesCDN)
+        let base = try base(usesCDN: request.usesCDN)
         guard let base else {
             throw NetworkError(
                 .invalidBaseURL("the path is relative, and neither its service nor the config has a base URL")
@@ -118,12 +102,13 @@ struct RequestBuilder {
         return parts
     }
 
-    private func base(of service: Service, usesCDN: Bool) throws -> BaseURL? {
-        if let name = service.baseURLVariable, let text = config.environment[name], !text.isEmpty {
+    private func base(usesCDN: Bool) throws -> BaseURL? {
+        let service = send.service
+        if let name = service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty {
             return BaseURL(text: text)
         }
-        guard usesCDN else { return service.baseURL ?? config.baseURL }
-        guard let cdn = service.cdnURL ?? (service.baseURL == nil ? config.cdnURL : nil) else {
+        guard usesCDN else { return service.baseURL ?? config.value.baseURL }
+        guard let cdn = service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil) else {
             throw NetworkError(
                 .invalidBaseURL("the request wants the CDN, and neither its service nor the config has its URL")
             )

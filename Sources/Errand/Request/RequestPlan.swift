@@ -27,6 +27,8 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// Where the model would be made, and why there.
     public let formatting: Metrics.Formatting
 
+    let secrets: Secrets
+
     /// The entry of a name, such as `retryPolicy`, or `nil` when there is none.
     public subscript(name: String) -> Entry? { entries.first { $0.name == name } }
 
@@ -57,6 +59,7 @@ extension RequestPlan {
         self.request = final
         self.formatting = formatting
         accessories = prepared.accessories.names
+        secrets = prepared.secrets
         let service = request.service
         var entries: [Entry] = []
         func add(_ name: String, _ value: String, _ origin: Origin) {

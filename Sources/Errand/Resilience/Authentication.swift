@@ -51,21 +51,22 @@ enum RefreshScope {
     @TaskLocal static var sessions: Set<ObjectIdentifier> = []
 }
 
-extension RequestBuilder {
+extension PinnedLogin {
     /// The login that a request shows, or `nil`; `own` are the header fields that the request itself sets.
-    func login(_ choices: Choices, service: Service, own: () -> HTTPHeaders) -> PinnedLogin? {
-        guard config.authentication != .inherited || service.authentication != .inherited else { return nil }
+    convenience init?(_ choices: Choices, of send: Send, own: () -> HTTPHeaders) {
+        let (config, service) = (send.config.value.authentication, send.service.authentication)
+        guard config != .inherited || service != .inherited else { return nil }
         let choice = Choice(
             inherited: .inherited,
             request: .inherited,
-            service: service.authentication,
-            config: config.authentication,
+            service: service,
+            config: config,
             library: .anonymous
         )
         guard let session = choice.value.session, choices.authorization.origin <= choice.origin,
             !RefreshScope.sessions.contains(ObjectIdentifier(session)), !own().contains("Authorization")
         else { return nil }
-        return PinnedLogin(session: session)
+        self.init(session: session)
     }
 }
 

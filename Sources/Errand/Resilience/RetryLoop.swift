@@ -29,7 +29,7 @@ struct RetryLoop: Sendable {
     func run(_ prepared: PreparedRequest, _ attempt: (Int) async throws -> Answer) async throws -> Answer {
         let retries = prepared.choices.retryPolicy.value.maximumAttempts ?? 1 > 1
         var began = timeline.now()
-        if retries { budget.countRequest(to: prepared.outgoing.url.origin, at: began) }
+        if retries { budget.countRequest(to: prepared.origin, at: began) }
         var number = 1
         var failed: [Metrics.Attempt] = []
         while true {
@@ -71,8 +71,8 @@ struct RetryLoop: Sendable {
             unit: unit()
         )
         guard case .retry(let pause, _) = prepared.choices.retryPolicy.value.decision(for: failure) else { return nil }
-        try Task.checkCancellation()
-        return budget.takeRetry(to: prepared.outgoing.url.origin, at: timeline.now()) ? pause : nil
+        try prepared.stop.check()
+        return budget.takeRetry(to: prepared.origin, at: timeline.now()) ? pause : nil
     }
 
     private func wait(
@@ -88,8 +88,8 @@ struct RetryLoop: Sendable {
             await prepared.accessories.tell(.willRetry(after: pause, because: error), of: context)
         }
         do {
-            try Task.checkCancellation()
-            if timeline.now() < end { try await timeline.sleep(end) }
+            try prepared.stop.check()
+            if timeline.now() < end { try await prepared.stop.run { [timeline] in try await timeline.sleep(end) } }
         } catch {
             throw final(error, of: prepared, attempt: attempt)
         }

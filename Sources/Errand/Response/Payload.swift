@@ -16,8 +16,16 @@ public struct Payload: Sendable {
     /// The media type of the answer; `nil` when it states none.
     public var mediaType: MediaType? { contentType.flatMap(MediaType.init) }
 
-    /// The value of the `Content-Type` field; taken apart only by who asks.
-    var contentType: String?
+    /// The value of the `Content-Type` field; looked up and taken apart only by who asks.
+    var contentType: String? {
+        get { ownContentType ?? headers?["Content-Type"] }
+        set { ownContentType = newValue }
+    }
+
+    private var ownContentType: String?
+
+    /// The fields of the answer, where the payload names no type of its own.
+    var headers: HTTPHeaders?
 
     /// Whether the JSON guard has read the bytes already, or they were found by it.
     var isGuarded: Bool
@@ -39,7 +47,7 @@ public struct Payload: Sendable {
     init(_ data: Data, root: Data, contentType: String?, isGuarded: Bool) {
         self.data = data
         self.root = root
-        self.contentType = contentType
+        ownContentType = contentType
         self.isGuarded = isGuarded
     }
 
@@ -119,6 +127,17 @@ enum JSONGuard {
         case traps
         /// Whatever is not JSON.
         case everything
+
+        /// What the reader of the body makes necessary: the formatter behind a filter that passes it on, else the filter.
+        init(_ filter: any ResponseFilter, before formatter: some ResponseFormatter) {
+            if type(of: filter) != PassthroughFilter.self {
+                self = filter.guardsItself ? .nothing : .traps
+            } else if formatter.readsJSON {
+                self = .everything
+            } else {
+                self = formatter.guardsItself ? .nothing : .traps
+            }
+        }
     }
 
     /// Returns whether the body is known to be sound JSON.

@@ -3,7 +3,11 @@ internal import Foundation
 /// An absolute http or https URL, taken apart as text: nothing is decoded, so valid escapes survive.
 struct URLParts: Sendable, Hashable {
     /// Scheme, host and port: `https://api.example:8443`, without user information.
-    var origin: String
+    let origin: String
+    /// The origin in the one spelling that equal origins share (RFC 6454).
+    let originKey: String
+    /// Whether Foundation is known to take the host and port.
+    private(set) var isHostSound = false
     /// Encoded, empty or beginning with a slash.
     var path: String
     /// Encoded, without its question mark; `nil` when there is none.
@@ -28,21 +32,30 @@ struct URLParts: Sendable, Hashable {
             throw NetworkError(.invalidURL("it has no host"))
         }
         origin = "\(scheme)://\(hostText)"
+        let suffix = scheme == "https" ? ":443" : ":80"
+        originKey = (origin.hasSuffix(suffix) ? String(origin.dropLast(suffix.count)) : origin).lowercased()
         (path, query) = Self.pathAndQuery(String(rest) ?? "")
         if !path.isEmpty, path.first != "/" { path = "/" + path }
     }
 
     /// Puts a path below this URL: exactly one slash between, and its query after this one's.
     mutating func append(_ text: String) {
+        if URLText.isPlainPath(text) { return append(path: text) }
         let (path, query) = Self.pathAndQuery(text)
-        let relative = path.drop { $0 == "/" }
-        if !relative.isEmpty {
-            while self.path.last == "/" { self.path.removeLast() }
-            self.path += "/" + relative
-        } else if path.first == "/", self.path.isEmpty {
-            self.path = "/"
-        }
+        append(path: path)
         if let query { append(encodedQuery: query) }
+    }
+
+    private mutating func append(path text: String) {
+        let slash = UInt8(ascii: "/")
+        let relative = text.utf8.drop { $0 == slash }
+        if !relative.isEmpty {
+            while path.utf8.last == slash { path.removeLast() }
+            path += "/"
+            path += Substring(relative)
+        } else if !text.isEmpty, path.isEmpty {
+            path = "/"
+        }
     }
 
     /// Adds already-encoded pairs to the query.
@@ -51,19 +64,43 @@ struct URLParts: Sendable, Hashable {
         query = query.map { $0.isEmpty ? pairs : "\($0)&\(pairs)" } ?? pairs
     }
 
-    var text: String { origin + path + (query.map { "?\($0)" } ?? "") }
+    var text: String {
+        var text = origin
+        text.reserveCapacity(origin.utf8.count + path.utf8.count + 1 + (query?.utf8.count ?? 0))
+        text += path
+        if let query {
+            text += "?"
+            text += query
+        }
+        return text
+    }
 
     /// The URL that Foundation makes of the parts.
     func url() throws(NetworkError) -> URL {
-        let host = origin.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2)
+        if !isHostSound { try checkHost() }
+        guard let url = URL(string: text) else {
+            throw NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
+        }
+        return url
+    }
+
+    /// Returns the same parts; the host of those that can be used is not looked at again.
+    func checked() -> URLParts {
+        var copy = self
+        if (try? url()) != nil { copy.isHostSound = true }
+        return copy
+    }
+
+    private var host: Substring.UTF8View { origin.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2) }
+
+    private func checkHost() throws(NetworkError) {
         #if canImport(FoundationNetworking)
         // URLSession there fails on IPv6 literals with a bare "bad URL".
         if host.first == UInt8(ascii: "[") { throw NetworkError(.unsupportedHost(String(Substring(host)))) }
         #endif
-        guard let url = URL(string: text), Self.hasValidPort(host) else {
+        guard Self.hasValidPort(host) else {
             throw NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
         }
-        return url
     }
 
     /// Whether what follows the colon of an authority is a port: Foundation takes any run of digits for one.

@@ -35,6 +35,11 @@ package enum URLText {
         )
     }
 
+    /// Whether a text is a path that may stand in a URL as it is, without query, fragment and escapes.
+    static func isPlainPath(_ text: String) -> Bool {
+        text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
+    }
+
     /// A URL or path for messages: without query, fragment and user information.
     static func withoutSecrets(_ text: String) -> String {
         let text = text.prefix { $0 != "?" && $0 != "#" }

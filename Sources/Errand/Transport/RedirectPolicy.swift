@@ -106,22 +106,19 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
 
     /// Resolves a Location (RFC 3986, section 5) without user information; illegal characters are encoded.
     private static func target(_ location: String, from base: URL) throws(NetworkError) -> URL {
-        let parts: URLParts?
         do throws(NetworkError) {
-            parts = try URLParts(absolute: location)
+            if var parts = try URLParts(absolute: location) {
+                if parts.path.isEmpty { parts.path = "/" }
+                return try parts.url()
+            }
+            let escaped = URLText.escapingReference(location.prefix { $0 != "#" })
+            guard let url = URL(string: escaped, relativeTo: base)?.absoluteURL,
+                let resolved = try URLParts(absolute: url.absoluteString)
+            else { throw NetworkError(.invalidRedirect("its Location is not a URL")) }
+            return try resolved.url()
         } catch {
-            throw NetworkError(.invalidRedirect(error.reason.sentence))
+            throw error.kind == .redirectRefused ? error : NetworkError(.invalidRedirect(error.reason.sentence))
         }
-        if let parts {
-            var parts = parts
-            if parts.path.isEmpty { parts.path = "/" }
-            return try parts.url()
-        }
-        let escaped = URLText.escapingReference(location.prefix { $0 != "#" })
-        guard let url = URL(string: escaped, relativeTo: base)?.absoluteURL,
-            let resolved = try URLParts(absolute: url.absoluteString)
-        else { throw NetworkError(.invalidRedirect("its Location is not a URL")) }
-        return try resolved.url()
     }
 }
 

@@ -8,16 +8,19 @@ internal import FoundationNetworking
 ///
 /// The head is final only when a byte of the body or the completion arrives, since interim responses are reported like
 /// any other; each new head replaces the one before.
-final class SessionExchange: Sendable {
+final class SessionExchange: Stoppable {
     private struct State {
         var head: HTTPURLResponse?
         var times = TransportTimings()
         var waiter: CheckedContinuation<TransportResponse, any Error>?
         var task: URLSessionTask?
-        var stop: (@Sendable () -> Void)?
         var isChallenged = false
         /// Set with the first outcome that the caller is to see.
         var isSettled = false
+        /// Nobody wants the rest.
+        var isCancelled = false
+        /// Set with the last callback.
+        var hasEnded = false
         var body = Data()
         var byteCount = 0
         /// The chunks, once the head was handed up before the body was whole.
@@ -30,11 +33,16 @@ final class SessionExchange: Sendable {
 
     private let request: OutgoingRequest
     private let options: TransportOptions
+    private let control: DispatchQueue
     private let state = Lock(State())
 
-    init(request: OutgoingRequest, options: TransportOptions) {
+    /// Its tasks are cancelled, and while the shared queue is busy made, on the control queue.
+    init(request: OutgoingRequest, options: TransportOptions, control: DispatchQueue) {
         self.request = request
         self.options = options
+        self.control = control
+        let isWhole = options.idleTimeout.components.attoseconds == 0
+        ownIdleTimeout = isWhole ? nil : options.idleTimeout
     }
 
     var isSettled: Bool { state.withLock { $0.isSettled } }
@@ -47,17 +55,21 @@ final class SessionExchange: Sendable {
         if isSettled { continuation.resume(throwing: CancellationError()) }
     }
 
-    /// Takes the task that runs.
+    /// The task is about to start.
+    func begin() {
+        SharedQueue.exchangeBegan()
+        state.withLock { $0.times.started = .now }
+    }
+
+    /// Takes the task, which has started and may even have ended; one that nobody waits for any more is cancelled.
     ///
-    /// - Parameters:
-    ///   - task: Just made, and not resumed yet.
-    ///   - stop: Asks for the task's cancellation, from any thread, without blocking.
-    func began(_ task: URLSessionTask, stop: @escaping @Sendable () -> Void) {
-        state.withLock { state in
-            state.task = task
-            state.stop = stop
-            state.times.started = .now
+    /// Not before: cancelling a task that has not started is another thing to URLSession.
+    func began(_ task: URLSessionTask) {
+        let isUnwanted = state.withLock { state in
+            if !state.hasEnded { state.task = task }
+            return state.isCancelled && !state.hasEnded
         }
+        if isUnwanted { stop() }
     }
 
     func urlRequest() -> URLRequest {
@@ -82,43 +94,41 @@ final class SessionExchange: Sendable {
     /// without its body that is no request.
     func renewedBodyStream() -> InputStream? {
         if request.mayBeSentTwice, request.body.isReplayable { return bodyStream() }
-        let stop = state.withLock { state in
-            state.refusal = state.refusal ?? NetworkError(.closedWithoutResponse)
-            return state.stop
-        }
-        stop?()
+        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.closedWithoutResponse) }
+        stop()
         return OutgoingBody.brokenStream()
     }
 
-    /// Ends the exchange for its caller at once; the task to cancel is returned, to be cancelled on the control queue.
-    func cancel() -> URLSessionTask? {
+    /// Ends the exchange for its caller at once, and its task as soon as URLSession has time.
+    ///
+    /// May be called from anywhere, for it waits for nobody: in a cancellation handler nothing may block.
+    func stop() {
         let (waiter, stream, task, error) = state.withLock { state in
-            defer { (state.isSettled, state.waiter) = (true, nil) }
+            defer { (state.isSettled, state.isCancelled, state.waiter) = (true, true, nil) }
             let error: any Error = state.refusal ?? CancellationError()
             return (state.waiter, state.stream, state.task, error)
         }
+        if let task { control.async { task.cancel() } }
         stream?.finish(throwing: error)
         waiter?.resume(throwing: error)
-        return task
     }
 
     // MARK: The idle timeout, where it is not whole seconds
 
     /// The timeout that URLSession cannot keep, or `nil` when it can.
-    var ownIdleTimeout: Duration? { options.idleTimeout.components.attoseconds == 0 ? nil : options.idleTimeout }
+    let ownIdleTimeout: Duration?
 
     /// How long the exchange may still be silent; `nil` when it is over.
     func idleTimeLeft() -> Duration? {
         state.withLock { state in
-            guard state.task != nil, let last = state.lastActivity ?? state.times.started else { return nil }
+            guard !state.hasEnded, let last = state.lastActivity ?? state.times.started else { return nil }
             return options.idleTimeout - (ContinuousClock.now - last)
         }
     }
 
-    /// Ends the exchange as timed out; the task to cancel is returned.
-    func timeOut() -> URLSessionTask? {
+    func timeOut() {
         state.withLock { $0.refusal = $0.refusal ?? NetworkError(.idleTimeout(options.idleTimeout)) }
-        return cancel()
+        stop()
     }
 
     private func noteActivity() { state.withLock { $0.lastActivity = .now } }
@@ -136,23 +146,24 @@ final class SessionExchange: Sendable {
     }
 
     func receive(_ data: Data) {
-        let (stream, ready, stop) = state.withLock { state -> (SpillingChunks?, Ready?, (@Sendable () -> Void)?) in
-            guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, nil) }
+        let (stream, ready, isRefused) = state.withLock { state -> (SpillingChunks?, Ready?, Bool) in
             state.byteCount += data.count
+            if state.byteCount > SharedQueue.largeBody { SharedQueue.isBusy() }
+            guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, false) }
             if ownIdleTimeout != nil { state.lastActivity = .now }
             state.refusal = refusal(of: state)
             guard state.refusal == nil else {
                 state.body = Data()
-                return (nil, nil, state.stop)
+                return (nil, nil, true)
             }
-            if let stream = state.stream { return (stream, nil, nil) }
+            if let stream = state.stream { return (stream, nil, false) }
             if state.body.isEmpty { state.body = data } else { state.body.append(data) }
-            guard state.body.count > options.readAhead else { return (nil, nil, nil) }
-            return (nil, startStreaming(&state), nil)
+            guard state.body.count > options.readAhead else { return (nil, nil, false) }
+            return (nil, startStreaming(&state), false)
         }
         stream?.append(data)
         ready?.deliver()
-        stop?()
+        if isRefused { stop() }
     }
 
     /// Why an answer that has come so far is not wanted any more.
@@ -171,8 +182,9 @@ final class SessionExchange: Sendable {
     func wasChallenged() { state.withLock { $0.isChallenged = true } }
 
     func complete(error: (any Error)?, lastResponse: () -> URLResponse?) {
+        SharedQueue.exchangeEnded()
         let (stream, failure, ready) = state.withLock { state -> (SpillingChunks?, (any Error)?, Ready?) in
-            defer { (state.task, state.stop) = (nil, nil) }
+            defer { (state.task, state.hasEnded) = (nil, true) }
             state.times.finished = .now
             // Some redirects without a usable Location are reported only here; it costs, so only then is it asked for.
             state.head = state.head ?? lastResponse() as? HTTPURLResponse
@@ -205,7 +217,7 @@ final class SessionExchange: Sendable {
     }
 
     private func startStreaming(_ state: inout State) -> Ready {
-        let stream = SpillingChunks(onCancel: state.stop ?? {})
+        let stream = SpillingChunks { [weak self] in self?.stop() }
         stream.append(state.body)
         state.body = Data()
         state.stream = stream
@@ -216,9 +228,11 @@ final class SessionExchange: Sendable {
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
         guard let head = state.head else { return .failure(NetworkError(.closedWithoutResponse)) }
-        let headers = HTTPHeaders(head)
-        let headSize = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
-        guard headSize <= options.maximumHeadSize else { return .failure(NetworkError(.headTooLarge)) }
+        let headers = HTTPHeaders(reading: { head.fields })
+        if options.maximumHeadSize < Limits.greatestHeadSize {
+            let size = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
+            guard size <= options.maximumHeadSize else { return .failure(NetworkError(.headTooLarge)) }
+        }
         return .success(
             TransportResponse(
                 statusCode: head.statusCode,
@@ -238,28 +252,20 @@ final class SessionExchange: Sendable {
 }
 
 extension HTTPURLResponse {
+    /// The fields of the head.
+    ///
+    /// URLSession keeps neither their order nor, where spellings differ only in case, their unity: lines of one name
+    /// are joined, and names sorted so that equal heads are equal lists.
+    fileprivate var fields: [HTTPHeaders.Field] {
+        allHeaderFields.compactMap { name, value in
+            guard let name = name.base as? String, let value = value as? String else { return nil }
+            return HTTPHeaders.Field(name: name, value: value)
+        }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
     /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` when one of them is missing.
     fileprivate var codedByteCount: Int? {
         guard value(forHTTPHeaderField: "Content-Encoding") != nil else { return nil }
         return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
-    }
-}
-
-extension HTTPHeaders {
-    /// The fields of an answer.
-    ///
-    /// URLSession keeps neither their order nor, where spellings differ only in case, their unity: lines of one name
-    /// are joined, and names sorted so that equal heads are equal lists.
-    init(_ response: HTTPURLResponse) {
-        var fields: [Field] = []
-        let received = response.allHeaderFields
-        fields.reserveCapacity(received.count)
-        for (name, value) in received {
-            if let name = name.base as? String, let value = value as? String {
-                fields.append(Field(name: name, value: value))
-            }
-        }
-        fields.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        self.init(fields)
     }
 }

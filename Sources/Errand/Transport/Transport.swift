@@ -15,6 +15,17 @@ public protocol Transport: Sendable {
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
 }
 
+/// A transport whose exchanges end at a word from outside, so that a send needs no task of its own for that.
+protocol StoppableTransport: Transport {
+    /// Does what ``Transport/send(_:options:)`` does, and ends the exchange, body included, as cancelled when it is
+    /// told to; without a signal only the end of its task does that.
+    func send(
+        _ request: OutgoingRequest,
+        options: TransportOptions,
+        stop: StopSignal?
+    ) async throws -> TransportResponse
+}
+
 /// The limits of one exchange.
 public struct TransportOptions: Sendable, Hashable {
     /// The longest silence, nothing sent and nothing received, before the exchange fails as timed out.
@@ -44,7 +55,7 @@ public struct TransportOptions: Sendable, Hashable {
         idleTimeout: Duration = .seconds(60),
         readAhead: Int = .max,
         maximumBodySize: Int = 64 << 20,
-        maximumHeadSize: Int = 256 << 10,
+        maximumHeadSize: Int = 300 << 10,
         maximumExpansion: Int = 200
     ) {
         self.idleTimeout = idleTimeout

@@ -6,9 +6,10 @@ internal import FoundationNetworking
 
 /// A ``Transport`` over one URLSession, kept lean: no cache, no cookies, no credential storage, no redirects.
 ///
-/// Tasks are made, started and cancelled on one queue of its own: URLSession does each of these synchronously on a
-/// queue that all sessions of the process share, and a caller, an actor or a cancellation handler must not wait there.
-public final class URLSessionTransport: Transport {
+/// URLSession makes, starts and cancels tasks synchronously on a queue that all sessions of the process share. A
+/// cancellation handler must not wait there, and a caller no longer than a moment: so cancelling, and while the shared
+/// queue is busy making and starting too, happens on a queue of the transport's own.
+public final class URLSessionTransport: StoppableTransport {
     private let maximumConnectionsPerHost: Int
     private let session: URLSession
     private let delegate = SessionDelegate()
@@ -45,20 +46,31 @@ public final class URLSessionTransport: Transport {
     /// - Returns: The final head, with a body that is whole or still on its way.
     /// - Throws: ``NetworkError``, or `CancellationError` when the task was cancelled.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
-        let exchange = SessionExchange(request: request, options: options)
+        try await send(request, options: options, stop: nil)
+    }
+
+    func send(
+        _ request: OutgoingRequest,
+        options: TransportOptions,
+        stop: StopSignal?
+    ) async throws -> TransportResponse {
+        let exchange = SessionExchange(request: request, options: options, control: control)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 exchange.await(continuation)
-                control.async { [self] in start(exchange) }
+                if SharedQueue.isFree, !exchange.needsNewConnection {
+                    SharedQueue.measuring { start(exchange) }
+                } else {
+                    control.async { [self] in start(exchange) }
+                }
+                stop?.begin(exchange)
             }
         } onCancel: {
-            cancel(exchange)
+            exchange.stop()
         }
     }
 
-    /// Runs on the control queue.
     private func start(_ exchange: SessionExchange) {
-        // A cancellation that came first stands before this on the queue and has settled the exchange.
         guard !exchange.isSettled else { return }
         #if canImport(FoundationNetworking)
         if exchange.needsNewConnection {
@@ -74,11 +86,10 @@ public final class URLSessionTransport: Transport {
 
     private func start(_ exchange: SessionExchange, on session: URLSession, _ delegate: SessionDelegate) {
         let task = session.dataTask(with: exchange.urlRequest())
-        exchange.began(task) { [weak self, weak exchange] in
-            if let self, let exchange { cancel(exchange) }
-        }
         delegate.register(exchange, for: task)
+        exchange.begin()
         task.resume()
+        exchange.began(task)
         if let timeout = exchange.ownIdleTimeout { watch(exchange, after: timeout) }
     }
 
@@ -86,13 +97,8 @@ public final class URLSessionTransport: Transport {
     private func watch(_ exchange: SessionExchange, after pause: Duration) {
         control.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self, weak exchange] in
             guard let self, let exchange, let rest = exchange.idleTimeLeft() else { return }
-            if rest > .zero { watch(exchange, after: rest) } else { exchange.timeOut()?.cancel() }
+            if rest > .zero { watch(exchange, after: rest) } else { exchange.timeOut() }
         }
-    }
-
-    /// Only enqueues, so it may be called from anywhere: in a cancellation handler nothing may block.
-    private func cancel(_ exchange: SessionExchange) {
-        control.async { exchange.cancel()?.cancel() }
     }
 }
 
@@ -103,5 +109,7 @@ public final class URLSessionTransport: Transport {
 ///
 /// Unchecked: it has no state.
 private final class InlineQueue: OperationQueue, @unchecked Sendable {
-    override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+        SharedQueue.callback(block)
+    }
 }

@@ -24,14 +24,14 @@ private struct Overhead {
     }
 
     private func compareTimes(_ mode: String, _ concurrency: Int) async throws {
-        let comparison = Comparison(concurrency: concurrency, count: 768, rounds: 15, url: url)
+        let comparison = Comparison(concurrency: concurrency, count: 256, rounds: 75, url: url)
         let ratios = try await comparison.ratios(of: .errand, over: [.raw, .lean])
         try tell("overhead.\(mode)", ratios[0], against: raw)
         try tell("overhead.\(mode).lean", ratios[1], against: lean)
     }
 
     private func compareObserved() async throws {
-        let comparison = Comparison(concurrency: 1, count: 768, rounds: 11, url: url)
+        let comparison = Comparison(concurrency: 1, count: 256, rounds: 75, url: url)
         let ratios = try await comparison.ratios(of: .observed, over: [.errand])
         try tell("overhead.observed", ratios[0], against: "the same without an accessory")
     }

@@ -90,7 +90,7 @@ import Testing
             let agent = agent.withLock { $0 }
             agent?.cancelAll { other in
                 agent?.cancelAll { _ in false }
-                return other.id == context.id
+                return other.id != context.id
             }
             agent?.config.headers = ["X-From": "accessory"]
         }
@@ -102,6 +102,26 @@ import Testing
         holder.withLock { $0 = rig.agent }
         _ = try await rig.agent.send(GeneralRequest("/x"))
         #expect(rig.agent.config.headers["X-From"] == "accessory")
+        holder.withLock { $0 = nil }
+    }
+
+    /// Ends its own send at one event.
+    struct Ending: Accessory {
+        let agent: Lock<Agent?>
+        let isMoment: @Sendable (AccessoryEvent) -> Bool
+
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            if isMoment(event) { agent.withLock { $0 }?.cancelAll { $0.id == context.id } }
+        }
+    }
+
+    @Test func aSendCanBeCancelledFromItsVeryStart() async throws {
+        let holder = Lock<Agent?>(nil)
+        let accessory = Ending(agent: holder) { if case .willStart = $0 { true } else { false } }
+        let rig = Rig(config: .test { $0.accessories = [accessory] })
+        holder.withLock { $0 = rig.agent }
+        await #expect(throws: CancellationError.self) { try await rig.agent.send(GeneralRequest("/x")) }
+        #expect(rig.transport.requests.isEmpty)
         holder.withLock { $0 = nil }
     }
 

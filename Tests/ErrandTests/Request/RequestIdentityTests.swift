@@ -15,7 +15,7 @@ import Testing
 
     private func digest(_ request: some Request, scope: String? = nil) throws -> String {
         let config = NetworkConfig.test { $0.adapters = [Scoped(scope: scope)] }
-        var send = Send(request, id: 1, config: config, timeline: Timeline(ContinuousClock()))
+        let send = Send(request, id: 1, config: ConfigSnapshot(config), timeline: Timeline(ContinuousClock()))
         return RequestIdentity(try send.prepare(request)).digest
     }
 

@@ -8,8 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct LoginScopeTests {
     private static func prepared(_ bench: LoginBench) throws -> PreparedRequest {
-        try RequestBuilder(config: bench.agent.config)
-            .prepare(LoginBench.request(), for: RequestContext(), accessories: AccessoryChain([]))
+        let request = LoginBench.request()
+        let timeline = Timeline(ContinuousClock())
+        return try Send(request, id: 1, config: bench.agent.currentConfig, timeline: timeline).prepare(request)
     }
 
     private static func identity(_ bench: LoginBench) throws -> String { RequestIdentity(try prepared(bench)).digest }

@@ -140,10 +140,13 @@ struct RetryLoopTests {
 
     @Test
     func aFailureOfACancelledSendIsItsCancellation() async throws {
+        let holder = Lock<Agent?>(nil)
         let rig = RetryRig { _, _ in
-            withUnsafeCurrentTask { $0?.cancel() }
+            holder.withLock { $0 }?.cancelAll()
             throw NetworkError(.connectionReset)
         }
+        holder.withLock { $0 = rig.agent }
+        defer { holder.withLock { $0 = nil } }
         await #expect(throws: CancellationError.self) { try await rig.agent.send(request()) }
         #expect(rig.transport.count == 1)
         #expect(rig.events.retries.isEmpty)

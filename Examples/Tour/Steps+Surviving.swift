@@ -1,0 +1,81 @@
+import Errand
+import ErrandTesting
+import Foundation
+
+/// A token that is renewed when it is refused.
+private struct Tokens: Authenticator {
+    func appliesTo(_ url: URL) -> Bool { url.host() == "127.0.0.1" }
+
+    func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+        request.headers["Authorization"] = "Bearer \(token)"
+    }
+
+    func refresh(_ token: String, with agent: Agent) async throws -> String {
+        try await agent.post("/token", parameters: ["refresh_token": "r"], at: "access")
+    }
+
+    func scope(of token: String) -> String? { "ada" }
+}
+
+extension Steps {
+    static let surviving = [
+        Step("A redirect is followed, its credentials stay at home, and each hop is told") { tour in
+            let other = try MockServer()
+            defer { other.stop() }
+            other.on(.get, "/new", .json(#"{"id": 9, "name": "Grace"}"#))
+            tour.server.on(.get, "/old", .redirect(to: other.baseURL.appending(path: "new").absoluteString))
+            let request = GeneralRequest("/old").authorization(.bearer("secret")).expecting(User.self)
+            let answer = try await tour.agent.response(for: request)
+            let seen = other.requests.first?.headers["Authorization"]
+            try hold(answer.model.id == 9 && seen == nil, "the other host saw \(seen ?? "nothing")")
+            return answer.redirects.map(\.description).joined(separator: ", ")
+        },
+        Step("A hundred sends with an old token: one refresh, a hundred answers") { tour in
+            tour.server.on(.post, "/token", .json(#"{"access": "new"}"#))
+            tour.server.on(.get, "/private") { request in
+                request.headers["Authorization"] == "Bearer new" ? .json("1") : .status(401)
+            }
+            var config = NetworkConfig(baseURL: tour.server.baseURL)
+            config.authentication = .session(LoginSession(Tokens(), credential: "old"))
+            let agent = Agent(config: config)
+            let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<100 { group.addTask { try await agent.get("/private") } }
+                return try await group.reduce(0, +)
+            }
+            let refreshes = tour.server.requests.filter { $0.path == "/token" }.count
+            try hold(sum == 100 && refreshes == 1, "\(sum) answers, \(refreshes) refreshes")
+            return "\(sum) answers, \(refreshes) refresh"
+        },
+        Step("A deadline holds for everything together, to the millisecond") { tour in
+            tour.server.on(.get, "/slow", .json("1").delayed(by: .seconds(5)))
+            let request = GeneralRequest("/slow").limits(Limits(deadline: .milliseconds(120)))
+            let began = ContinuousClock.now
+            let error = try await networkError { _ = try await tour.agent.send(request) }
+            let took = ContinuousClock.now - began
+            try hold(error.kind == .timedOut && took < .milliseconds(370), "\(error) after \(took)")
+            return "\(error)"
+        },
+        Step("A log without secrets, and a request as a command line") { tour in
+            let lines = Lines()
+            var config = NetworkConfig(baseURL: tour.server.baseURL)
+            config.authorization = .bearer("secret-token")
+            config.accessories = [LoggingAccessory(level: .outcomes) { lines.add($0) }]
+            let agent = Agent(config: config)
+            let request = GeneralRequest("/users/1").query(["access_token": "secret-token", "page": 2])
+            _ = try await agent.send(request)
+            let curl = try await agent.plan(for: request).curl
+            try hold(lines.all.count == 1 && !"\(lines.all) \(curl)".contains("secret-token"), "\(lines.all) \(curl)")
+            return "\(lines.all[0])\n      \(curl)"
+        },
+    ]
+}
+
+/// Lines that a log wrote.
+private final class Lines: @unchecked Sendable {
+    // Unchecked: `lines` is only touched while `lock` is held.
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    var all: [String] { lock.withLock { lines } }
+    func add(_ line: String) { lock.withLock { lines.append(line) } }
+}

@@ -1,0 +1,106 @@
+internal import Foundation
+
+/// Writes a line for what happens to each send: `#12 GetUser GET api.example/users/7: 200 in 34 ms`.
+///
+/// No line holds a secret: URLs are told as ``Secrets/telling(_:)-(URL)`` has it, values of fields and bodies never, and
+/// of an error that is not the library's only the type.
+public struct LoggingAccessory: Accessory {
+    /// How much is written.
+    public enum Level: Int, Sendable, Hashable, Comparable {
+        /// A line for each send that failed.
+        case failures
+        /// A line for each send when it has ended.
+        case outcomes
+        /// A line for each event.
+        case events
+
+        /// Whether the first writes less than the second.
+        public static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
+    }
+
+    private let level: Level
+    private let secrets: Secrets
+    private let write: @Sendable (String) -> Void
+
+    /// Takes what is written, and where to.
+    ///
+    /// - Parameters:
+    ///   - level: How much is written.
+    ///   - secrets: What is masked in the queries of URLs.
+    ///   - write: Takes a line without its line break; called in the background, by several sends at once. `nil` writes
+    ///     to the standard error.
+    public init(
+        level: Level = .outcomes,
+        secrets: Secrets = Secrets(),
+        to write: (@Sendable (String) -> Void)? = nil
+    ) {
+        self.level = level
+        self.secrets = secrets
+        self.write = write ?? { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
+    }
+
+    /// Writes the line of an event, if its level is wanted.
+    public func request(_ context: RequestContext, did event: AccessoryEvent) {
+        guard event.level <= level else { return }
+        write("\(place(of: context)): \(words(for: event))")
+    }
+
+    private func place(of context: RequestContext) -> String {
+        let place = context.url.map { " " + secrets.telling($0).replacing(#/^https?:///#, with: "") } ?? ""
+        return "#\(context.id) \(context.typeName) \(context.method)\(place)"
+    }
+
+    private func words(for event: AccessoryEvent) -> String {
+        switch event {
+        case .willStart: "starts"
+        case .didProgress(let progress):
+            "\(progress.direction == .upload ? "sent" : "received") \(progress.completed) bytes"
+                + (progress.total.map { " of \($0)" } ?? "")
+        case .willRetry(let pause, let error): "tries again in \(pause.words), because \(words(for: error))"
+        case .willRefreshLogin(let error?): "waits for a new login, because \(words(for: error))"
+        case .willRefreshLogin(nil): "waits for a new login, because this one ends soon"
+        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(secrets.telling(redirect.to))"
+        case .didWait(let time): "waited \(time.words) for its turn"
+        case .willStop(let outcome): words(for: outcome)
+        case .didStop: "stopped"
+        }
+    }
+
+    private func words(for outcome: Outcome) -> String {
+        switch outcome {
+        case .success(let status, let source, let metrics):
+            "\(status)\(source.isFromCache ? " from the cache" : "") in \(metrics.total.words)"
+                + (metrics.attempts.count > 1 ? " after \(metrics.attempts.count) attempts" : "")
+        case .failure(let error): "failed: \(words(for: error))"
+        case .cancelled: "cancelled"
+        }
+    }
+
+    private func words(for error: any Error) -> String {
+        switch error {
+        case let error as NetworkError: error.detail
+        case let error as ServiceError: error.description
+        default: "\(type(of: error))"
+        }
+    }
+}
+
+extension AccessoryEvent {
+    fileprivate var level: LoggingAccessory.Level {
+        switch self {
+        case .willStop(.failure): .failures
+        case .willStop: .outcomes
+        default: .events
+        }
+    }
+}
+
+extension Duration {
+    /// The time in the unit that fits: `85 µs`, `34 ms`, `1.25 s`.
+    var words: String {
+        let seconds = timeInterval
+        if seconds >= 1 { return "\((seconds * 100).rounded() / 100) s" }
+        if seconds >= 0.001 { return "\(Int((seconds * 1000).rounded())) ms" }
+        return "\(Int((seconds * 1_000_000).rounded())) µs"
+    }
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+
+/// A value that holds what must not be told: it shows itself by its description alone, to `print`, to string
+/// interpolation and to `dump`.
+///
+/// The library's own types; their properties say everything to those who ask for it.
+public protocol Redacted: CustomStringConvertible, CustomReflectable {}
+
+extension Redacted {
+    /// The description, and no children.
+    public var customMirror: Mirror {
+        Mirror(self, unlabeledChildren: [description], ancestorRepresentation: .suppressed)
+    }
+}
+
+extension URL {
+    /// Host, port and path, never user information, query or fragment.
+    var place: String { (host() ?? "") + (port.map { ":\($0)" } ?? "") + path() }
+}
+
+extension HTTPHeaders: Redacted {}
+
+extension HTTPHeaders.Field: Redacted {
+    /// The name; a value may be a secret.
+    public var description: String { name }
+}
+
+extension OutgoingBody: Redacted {
+    /// How many bytes it has.
+    public var description: String {
+        switch byteCount {
+        case nil: "a body of unknown size"
+        case 0: "no body"
+        case let count?: "\(count) bytes"
+        }
+    }
+}
+
+extension OutgoingRequest: Redacted {
+    /// Method, host and path, names of fields, and the size of the body.
+    public var description: String { "\(method) \(url.place) \(headers) \(body)" }
+}
+
+extension RawResponse: Redacted {
+    /// Status, host and path, names of fields, and the size of the body.
+    public var description: String { "\(statusCode) from \(url.place) \(headers) \(body.count) bytes" }
+}
+
+extension TransportResponse: Redacted {
+    /// Status and names of fields.
+    public var description: String { "\(statusCode) \(headers)" }
+}
+
+extension Response: Redacted {
+    /// The type of the model, and the answer in the words of ``RawResponse``.
+    public var description: String { "\(Model.self) of \(raw)" }
+}
+
+extension Payload: Redacted {
+    /// How many bytes it has.
+    public var description: String { "\(data.count) bytes" + (mediaType.map { " of \($0.essence)" } ?? "") }
+}
+
+extension Redirect: Redacted {
+    /// The status, and host and path of both ends.
+    public var description: String { "\(statusCode) from \(from.place) to \(to.place)" }
+}
+
+extension RequestContext: Redacted {
+    /// Number, type, method, host and path, and the attempt once there is one.
+    public var description: String {
+        let place = url.map { " " + $0.place } ?? ""
+        return "#\(id) \(typeName) \(method)\(place)" + (attempt > 0 ? ", attempt \(attempt)" : "")
+    }
+}
+
+extension Parameters: Redacted {
+    /// The names; a value may be a secret.
+    public var description: String { "[\(names.joined(separator: ", "))]" }
+}
+
+extension RequestBody: Redacted {
+    /// What kind of body it is.
+    public var description: String {
+        switch content {
+        case .automatic: "made of the parameters"
+        case .empty: "empty"
+        case .data(_, let type): "data" + (type.map { " of \($0)" } ?? "")
+        case .form: "a form"
+        }
+    }
+}
+
+extension Service: Redacted {
+    /// The id, and the base URL where it has one.
+    public var description: String { id + (baseURL.map { " at \($0.place)" } ?? "") }
+}
+
+extension NetworkConfig: Redacted {
+    /// The base URL where it has one.
+    public var description: String { "config" + (baseURL.map { " for \($0.place)" } ?? "") }
+}
+
+extension BaseURL: CustomReflectable {
+    /// The description, and no children.
+    public var customMirror: Mirror { Mirror(self, unlabeledChildren: [description]) }
+
+    /// Scheme, host, port and path.
+    fileprivate var place: String {
+        switch parts {
+        case .success(let parts): parts.origin + parts.path
+        case .failure(let boxed): "(\(boxed.reason.sentence))"
+        }
+    }
+}
+
+extension Authorization: Redacted {}
+extension IdempotencyKey: Redacted {
+    /// Whether one is sent, and who makes it.
+    public var description: String {
+        switch source {
+        case .absent: "absent"
+        case .automatic: "made for each send"
+        case .value: "given"
+        }
+    }
+}
+extension NetworkError: Redacted {}
+extension ServiceError: Redacted {}
+extension RequestPlan: Redacted {}

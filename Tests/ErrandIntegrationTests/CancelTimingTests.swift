@@ -1,0 +1,110 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// A send that is cancelled ends soon, whatever it is doing: waiting for its login, pausing, on the wire, formatting.
+///
+/// 1,000 sends by default, 64 in flight; `ERRAND_CANCELS=10000` makes them as many.
+@Suite(.timing, .serialized, .timeLimit(.minutes(5)))
+struct CancelTimingTests {
+    private static let count = ProcessInfo.processInfo.environment["ERRAND_CANCELS"].flatMap { Int($0) } ?? 1000
+
+    private struct Tokens: Authenticator {
+        func appliesTo(_ url: URL) -> Bool { url.path().hasPrefix("/private") }
+
+        func apply(_ token: Int, to request: inout OutgoingRequest, for context: RequestContext) {
+            request.headers["Authorization"] = "Bearer \(token)"
+        }
+
+        func refresh(_ token: Int, with agent: Agent) async throws -> Int {
+            try await agent.send(GeneralRequest("/token").expecting(Int.self))
+        }
+
+        func scope(of token: Int) -> String? { "one" }
+    }
+
+    /// Takes a few milliseconds, as a model of some size does.
+    private struct SlowFormatter: ResponseFormatter, Sendable {
+        func format(_ payload: Payload) throws -> Int {
+            let began = ContinuousClock.now
+            while ContinuousClock.now - began < .milliseconds(2) {}
+            return payload.data.count
+        }
+    }
+
+    private struct Outcome: Sendable {
+        /// From the cancellation to the end; `nil` for a send that was over before.
+        let delay: Duration?
+        let isExpected: Bool
+    }
+
+    private static func serve(on server: MockServer) {
+        server.keepsLog = false
+        server.on(.get, "/fast", .json("1"))
+        server.on(.get, "/late", .json("1").delayed(by: .milliseconds(30)))
+        server.on(.get, "/drip", .json(String(repeating: " ", count: 300) + "1").dripping(20, every: .milliseconds(3)))
+        server.on(.get, "/large", .data(Data(repeating: 0x31, count: 100_000)))
+        server.on(.get, "/busy", .status(503))
+        server.on(.get, "/private/x") { request in
+            request.headers["Authorization"] == "Bearer 2" ? .status(401) : .json("1")
+        }
+        server.on(.get, "/token", .json("2").delayed(by: .milliseconds(20)))
+    }
+
+    private static func request(_ index: Int) -> GeneralRequest<SlowFormatter> {
+        let paths = ["/fast", "/late", "/drip", "/large", "/busy", "/private/x"]
+        return GeneralRequest(paths[index % paths.count], formatter: SlowFormatter())
+    }
+
+    @Test
+    func aCancelledSendEndsWithin50Milliseconds() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        Self.serve(on: server)
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.authentication = .session(LoginSession(Tokens(), credential: 2))
+        let agent = Agent(config: config)
+        var generator = SystemRandomNumberGenerator()
+        let pauses = (0..<Self.count).map { _ in Int.random(in: 0..<80_000, using: &generator) }
+        let (delays, lags) = try await Metronome.during {
+            var delays: [Duration] = []
+            try await withThrowingTaskGroup(of: Outcome.self) { group in
+                for index in 0..<Self.count {
+                    if index >= 64, let outcome = try await group.next() { Self.note(outcome, in: &delays) }
+                    group.addTask { await Self.cancelled(Self.request(index), after: pauses[index], by: agent) }
+                }
+                for try await outcome in group { Self.note(outcome, in: &delays) }
+            }
+            return delays.sorted()
+        }
+        let slow = try #require(delays.isEmpty ? nil : delays[delays.count * 99 / 100])
+        let lag = lags[lags.count * 99 / 100]
+        print("\(delays.count) of \(Self.count) cancelled in time: 99 % within \(slow), the machine \(lag)")
+        #expect(delays.count > Self.count / 10)
+        #expect(slow < .milliseconds(50) + lag)
+        #expect(try await agent.send(GeneralRequest("/fast").expecting(Int.self)) == 1)
+    }
+
+    private static func note(_ outcome: Outcome, in delays: inout [Duration]) {
+        #expect(outcome.isExpected)
+        if let delay = outcome.delay { delays.append(delay) }
+    }
+
+    private static func cancelled(
+        _ request: GeneralRequest<SlowFormatter>,
+        after pause: Int,
+        by agent: Agent
+    ) async -> Outcome {
+        let send = Task { try await agent.send(request) }
+        // The random moment is the point of this test; no policy is proved by the pause.
+        try? await Task.sleep(for: .microseconds(pause))
+        let cancelled = ContinuousClock.now
+        send.cancel()
+        switch await send.result {
+        case .success, .failure(is NetworkError): return Outcome(delay: nil, isExpected: true)
+        case .failure(is CancellationError): return Outcome(delay: ContinuousClock.now - cancelled, isExpected: true)
+        case .failure: return Outcome(delay: nil, isExpected: false)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// No server can hold a send beyond its deadline, nor fill the memory.
+@Suite(.timing, .serialized, .timeLimit(.minutes(2)))
+struct DeadlineTimingTests {
+    private static let deadline = Duration.milliseconds(300)
+
+    /// Every fault, and answers that take their time.
+    private static let answers: [(String, MockAnswer)] =
+        FaultVerdict.table.map { ($0.fault.name, .json(FaultVerdict.body).closingConnection().faulted($0.fault)) } + [
+            ("late", .json("1").delayed(by: .seconds(30))),
+            ("drip", .json(FaultVerdict.body).dripping(1, every: .milliseconds(100))),
+            ("slow head", .json("1").faulted(.slowHead(byteCount: 1, every: .milliseconds(100)))),
+            ("retry after", .status(503, headers: ["Retry-After": "30"])),
+            ("retry soon", .status(503, headers: ["Retry-After": "0"])),
+            ("redirects", .redirect(to: "/x").delayed(by: .milliseconds(60))),
+            ("login", .status(401, headers: ["WWW-Authenticate": #"Basic realm="x""#])),
+        ]
+
+    @Test
+    func nothingLastsLongerThanItsDeadlineAnd250Milliseconds() async throws {
+        for (name, answer) in Self.answers {
+            let server = try MockServer()
+            defer { server.stop() }
+            server.keepsLog = false
+            server.on(.get, "/x", answer)
+            let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+            let limits = Limits(timeout: .seconds(20), deadline: Self.deadline, maximumBodySize: 1 << 20)
+            let (took, lags) = await Metronome.during {
+                let began = ContinuousClock.now
+                _ = await Task { try await agent.send(GeneralRequest("/x").limits(limits).expecting(Data.self)) }.result
+                return ContinuousClock.now - began
+            }
+            let lag = lags.last ?? .zero
+            #expect(took < Self.deadline + .milliseconds(250) + lag, "\(name) took \(took), the machine \(lag)")
+        }
+        let memory = try residentMemory()
+        #expect(memory < 300, "\(memory) MiB")
+    }
+
+    /// MiB that the process holds.
+    private func residentMemory() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }) / 1024
+    }
+}

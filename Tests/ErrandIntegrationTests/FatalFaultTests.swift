@@ -1,0 +1,29 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What URLSession on Linux does not survive, seen in a process of its own: `Documentation/KnownLimitations.md`.
+///
+/// Where one of these tests fails, the system has been mended: then the fault belongs into ``FaultVerdict/table``.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct FatalFaultTests {
+    @Sendable
+    private static func meet(_ fault: MockFault) async throws {
+        let server = try MockServer()
+        server.on(.get, "/x", .json(FaultVerdict.body).closingConnection().faulted(fault))
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.retryPolicy = .never
+        _ = try? await Agent(config: config).send(GeneralRequest("/x").expecting(Data.self))
+    }
+
+    @Test
+    func anAnswerThatIsCutInItsHeadEndsTheProcess() async {
+        await #expect(processExitsWith: .failure) { try await FatalFaultTests.meet(.closeInHead(after: 17)) }
+    }
+
+    @Test
+    func anAnswerWithTrailersEndsTheProcess() async {
+        await #expect(processExitsWith: .failure) { try await FatalFaultTests.meet(.trailers) }
+    }
+}

@@ -1,0 +1,147 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Redirects on a real wire: URLSession's own following never gets a hand on them.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct RedirectWireTests {
+    /// A body that is made while it is sent.
+    private struct Made: BodySource {
+        let byteCount: Int64? = 200_000
+        func makeReader() throws -> any BodyReader { Reader() }
+
+        final class Reader: BodyReader {
+            private var rest = 200_000
+            func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+                let count = min(rest, buffer.count)
+                for index in 0..<count { buffer[index] = UInt8((200_000 - rest + index) % 251) }
+                rest -= count
+                return count
+            }
+        }
+    }
+
+    private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.retryPolicy = .never
+        change(&config)
+        return Agent(config: config)
+    }
+
+    /// RFC 9110, sections 15.4.2 to 15.4.9.
+    @Test(arguments: [301, 302, 303, 307, 308], [HTTPMethod.get, .head, .post, .put, .delete])
+    func methodAndBodyAreThoseOfTheStandard(_ status: Int, _ method: HTTPMethod) async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(method, "/from", .redirect(to: "../to?x=1", status: status))
+        for target in [HTTPMethod.get, .head, .post, .put, .delete] { server.on(target, "/to", .status(204)) }
+        let hasBody = method == .post || method == .put
+        let request = GeneralRequest("/from").method(method).body(hasBody ? .data(Data("body".utf8)) : .empty)
+        let answer = try await Self.agent(server).response(for: request.expecting(Void.self))
+        let becomesGet = status == 303 && method != .head || status < 303 && method == .post
+        let last = try #require(server.requests.last)
+        #expect(last.method == (becomesGet ? .get : method))
+        #expect(last.target == "/to?x=1")
+        #expect(last.text == (hasBody && !becomesGet ? "body" : ""))
+        #expect(last.headers.contains("Content-Type") == (hasBody && !becomesGet))
+        #expect(answer.redirects.map(\.statusCode) == [status])
+        #expect(answer.url.path() == "/to")
+    }
+
+    @Test(arguments: [307, 308])
+    func aStreamedBodyIsReadAgainFromItsStart(_ status: Int) async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.put, "/from", .redirect(to: "/to", status: status))
+        server.on(.put, "/to", .status(204))
+        let adapter = StreamingAdapter(body: .source(Made()))
+        let agent = Self.agent(server) { $0.adapters = [adapter] }
+        try await agent.send(GeneralRequest("/from").method(.put).expecting(Void.self))
+        let bodies = server.requests.map(\.body)
+        #expect(bodies.map(\.count) == [200_000, 200_000])
+        #expect(bodies.first == bodies.last)
+    }
+
+    private struct StreamingAdapter: RequestAdapter {
+        let body: OutgoingBody
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) { request.body = body }
+    }
+
+    @Test
+    func credentialsAndSecretsStayAtHome() async throws {
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        home.on(.get, "/near", .redirect(to: "/here"))
+        home.on(.get, "/here", .status(204))
+        home.on(.get, "/far", .redirect(to: other.baseURL.appending(path: "there").absoluteString))
+        other.on(.get, "/there", .status(204))
+        let agent = Self.agent(home) { $0.secrets.headers.append("X-Tenant") }
+        let headers: HTTPHeaders = ["X-Api-Key": "k", "X-Tenant": "t", "Cookie": "c=1", "Accept-Language": "en"]
+        for path in ["/near", "/far"] {
+            let request = GeneralRequest(path).headers(headers).authorization(.bearer("token"))
+            try await agent.send(request.expecting(Void.self))
+        }
+        let (near, far) = (try #require(home.requests.first { $0.path == "/here" }), try #require(other.requests.first))
+        for name in ["Authorization", "X-Api-Key", "X-Tenant", "Cookie"] {
+            #expect(near.headers.contains(name))
+            #expect(!far.headers.contains(name))
+        }
+        #expect(far.headers["Accept-Language"] == "en")
+    }
+
+    @Test
+    func aCircleEndsAfterTenHopsAndEachIsTold() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/a", .redirect(to: "/b"))
+        server.on(.get, "/b", .redirect(to: "/a"))
+        let hops = Hops()
+        let agent = Self.agent(server) { $0.accessories = [hops] }
+        let error = await #expect(throws: NetworkError.self) { try await agent.send(GeneralRequest("/a")) }
+        #expect(error?.reason == .tooManyRedirects(limit: 10))
+        #expect(hops.all.count == 10)
+        #expect(server.requestCount == 11)
+    }
+
+    @Test(
+        arguments: [
+            ("ftp://127.0.0.1/x", NetworkError.Kind.redirectRefused), ("file:///etc/passwd", .redirectRefused),
+            ("javascript:alert(1)", .redirectRefused), ("data:text/plain,x", .redirectRefused),
+            ("http://", .redirectRefused), ("http://[::1", .redirectRefused),
+        ]
+    )
+    func otherTargetsAreRefused(_ target: String, _ kind: NetworkError.Kind) async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .redirect(to: target))
+        let error = await #expect(throws: NetworkError.self) { try await Self.agent(server).send(GeneralRequest("/x")) }
+        #expect(error?.kind == kind, "\(String(describing: error))")
+        #expect(server.requestCount == 1)
+    }
+
+    @Test
+    func aRefusedOrVetoedRedirectIsTheAnswerOrTheVeto() async throws {
+        struct No: Error {}
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .redirect(to: "/y", body: "moved"))
+        let agent = Self.agent(server)
+        let refused = GeneralRequest("/x").redirectPolicy(.refuse).acceptance(Acceptance(statusCodes: 300..<400))
+        #expect(try await agent.send(refused.expecting(String.self)) == "moved")
+        let vetoed = GeneralRequest("/x").redirectPolicy(.follow.vetoing { _ in throw No() })
+        await #expect(throws: No.self) { try await agent.send(vetoed) }
+        #expect(server.requestCount == 2)
+    }
+}
+
+/// The redirects that an accessory was told of.
+private final class Hops: Accessory {
+    private let list = Lock<[Redirect]>([])
+    var all: [Redirect] { list.withLock { $0 } }
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        if case .didRedirect(let redirect) = event { list.withLock { $0.append(redirect) } }
+    }
+}

@@ -1,0 +1,152 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Secrets in twelve places are told nowhere: not in errors, descriptions, dumps, plans, command lines or logs.
+@Suite(.timeLimit(.minutes(1)))
+struct CanaryTests {
+    private static let canary = "CANARY-7f3a"
+
+    private struct Leaky: Error { let text: String }
+    private struct Profile: Decodable, Sendable { let born: Date }
+
+    /// How a send may go.
+    enum Fate: CaseIterable {
+        case success, status, serviceError, undecodable, notJSON, reset, retried, redirected, insecureRedirect
+
+        /// The answer to the nth request, with the canary wherever an answer can hold one.
+        func answer(_ number: Int) throws -> TransportResponse {
+            let secret = #"{"token": "\#(canary)", "born": "\#(canary)"}"#
+            let headers: HTTPHeaders = ["Set-Cookie": "sid=\(canary)", "Content-Type": "application/json"]
+            func json(_ text: String, status: Int = 200) -> TransportResponse {
+                TransportResponse(statusCode: status, headers: headers, body: ResponseBody(Data(text.utf8)))
+            }
+            switch self {
+            case .success: return json(#"{"code": 0, "data": {"born": 1}}"#)
+            case .status: return json(secret, status: 500)
+            case .serviceError: return json(#"{"code": 40001, "msg": "no such user", "data": \#(secret)}"#)
+            case .undecodable: return json(#"{"code": 0, "data": \#(secret)}"#)
+            case .notJSON: return json(#"{"code": 0, "data": "\#(canary)"#)
+            case .reset: throw NetworkError(.connectionReset, underlying: Leaky(text: canary))
+            case .retried: return number == 1 ? json(secret, status: 503) : json(#"{"code": 0, "data": {"born": 1}}"#)
+            case .redirected where number > 1: return json(#"{"code": 0, "data": {"born": 1}}"#)
+            case .redirected, .insecureRedirect:
+                let scheme = self == .redirected ? "https" : "http"
+                let target = "\(scheme)://u:\(canary)@other.example/next?token=\(canary)#\(canary)"
+                return TransportResponse(statusCode: 302, headers: ["Location": target])
+            }
+        }
+    }
+
+    private static func config(_ log: Record<String>, _ level: LoggingAccessory.Level) -> NetworkConfig {
+        var config = NetworkConfig(baseURL: "https://user:CANARY-7f3a@api.example/v1")
+        config.environment = ["SECRET": canary]
+        config.authorization = .bearer(canary)
+        config.headers = ["X-Api-Key": canary, "Cookie": "sid=\(canary)"]
+        config.parameters = ["signature": canary]
+        config.filter = EnvelopeFilter(code: "code", message: "msg", data: "data", success: [0])
+        config.retryPolicy = RetryPolicy(
+            maximumAttempts: 2,
+            baseDelay: .milliseconds(1),
+            maximumDelay: .milliseconds(1)
+        )
+        config.accessories = [LoggingAccessory(level: level) { log.add($0) }, EverythingAccessory(log: log)]
+        return config
+    }
+
+    /// Tells every event in every way that Swift has.
+    private struct EverythingAccessory: Accessory {
+        let log: Record<String>
+
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            for line in CanaryTests.tellings(of: context) + CanaryTests.tellings(of: event) { log.add(line) }
+        }
+    }
+
+    private static func tellings(of value: Any) -> [String] {
+        var dumped = ""
+        dump(value, to: &dumped)
+        return ["\(value)", String(reflecting: value), dumped]
+            + ((value as? any Error).map { [$0.localizedDescription] } ?? [])
+    }
+
+    private static let requests: [GeneralRequest<JSONFormatter<Profile>>] = {
+        let base = GeneralRequest("/users", formatter: JSONFormatter<Profile>()).query(["access_token": canary])
+            .attribute("token", canary)
+        return [
+            base,
+            base.method(.post).body(.form(["password": canary])),
+            base.method(.put).body(.json(["password": canary])),
+            base.method(.put).body(.data(Data(canary.utf8))),
+            GeneralRequest(
+                "https://u:\(canary)@api.example/x?pin=\(canary)#\(canary)",
+                formatter: JSONFormatter<Profile>()
+            ),
+        ]
+    }()
+
+    @Test(arguments: Fate.allCases, [LoggingAccessory.Level.failures, .outcomes, .events])
+    func noSecretIsToldWhateverHappens(_ fate: Fate, _ level: LoggingAccessory.Level) async throws {
+        for request in Self.requests {
+            let log = Record<String>()
+            let number = Record<Int>()
+            let config = Self.config(log, level)
+            let rig = Rig(config: config) { _ in
+                number.add(1)
+                return try fate.answer(number.all.count)
+            }
+            do {
+                let response = try await rig.agent.response(for: request)
+                for line in Self.tellings(of: response) + Self.tellings(of: response.raw) { log.add(line) }
+                for line in Self.tellings(of: response.payload) { log.add(line) }
+            } catch {
+                for line in Self.tellings(of: error) { log.add(line) }
+                let network = error as? NetworkError
+                let response = network?.response ?? (error as? ServiceError)?.response
+                for line in response.map(Self.tellings) ?? [] { log.add(line) }
+            }
+            let plan = try await rig.agent.plan(for: request)
+            for value in [plan, plan.request, plan.request.body, config, request.body] as [Any] {
+                for line in Self.tellings(of: value) { log.add(line) }
+            }
+            for sent in rig.transport.requests {
+                #expect("\(sent.headers.map(\.value)) \(sent.url)".contains(Self.canary), "the canary was sent")
+                for line in Self.tellings(of: sent) { log.add(line) }
+            }
+            log.add(plan.curl)
+            #expect(!log.all.isEmpty)
+            for line in log.all { #expect(!line.contains(Self.canary), "\(fate), \(level)") }
+        }
+    }
+
+    @Test func theCommandLineIsOneThatCurlTakes() async throws {
+        var config = NetworkConfig.test
+        config.authorization = .bearer("secret")
+        let rig = Rig(config: config)
+        let request = GeneralRequest("/it's").method(.post).query(["q": "a b", "token": "t"]).parameters([
+            "password": 1, "n": 2,
+        ])
+        let plan = try await rig.agent.plan(for: request)
+        #expect(
+            plan.curl == """
+                curl -X 'POST' 'https://api.example/it'\\''s?q=a%20b&token=•••' -H 'Authorization: •••' \
+                -H 'Content-Type: application/json' --data-raw '{"password":"•••","n":2}'
+                """
+        )
+    }
+
+    @Test func aLineSaysWhatHappenedToWhom() async throws {
+        let log = Record<String>()
+        var config = NetworkConfig.test
+        config.accessories = [LoggingAccessory(level: .events) { log.add($0) }]
+        let rig = Rig(config: config) { _ in .status(404) }
+        _ = try? await rig.agent.send(GeneralRequest("/users/7").query(["token": "x", "page": 2]))
+        let lines = log.all
+        #expect(lines.count == 3)
+        let place = "#1 GeneralRequest<JSONValueFormatter> GET api.example/users/7?token=•••&page=2"
+        #expect(lines[0] == "#1 GeneralRequest<JSONValueFormatter> GET: starts")
+        #expect(lines[1] == "\(place): failed: the status 404 is not acceptable (the answer: status 404, 0 bytes)")
+        #expect(lines[2].hasSuffix(": stopped"))
+    }
+}
