@@ -104,22 +104,21 @@ private enum Fuzz {
 
     static func envelope(_ body: Data) {
         var response = RawResponse(body: body, url: url)
-        for status in [200, 500] {
-            response.statusCode = status
-            response.failure = status == 500 ? NetworkError(.status(status), response: response) : nil
-            for filter in filters {
-                do {
-                    let payload = try filter.filter(response, for: RequestContext())
-                    use(payload)
-                    if filter is JSONRPCBatchFilter, let answers = try? JSONRPCBatchFormatter().format(payload) {
-                        _ = answers.result(of: JSONRPCCall<Int>("x", id: 1))
-                    }
-                } catch let error as ServiceError {
-                    _ = error.description
-                    if let payload = error.payload { use(payload) }
-                } catch {
-                    _ = "\(error)"
+        // Which of the two makes no difference to what is read, so one for each input will do.
+        response.statusCode = body.count.isMultiple(of: 2) ? 200 : 500
+        if response.statusCode == 500 { response.failure = NetworkError(.status(500), response: response) }
+        for filter in filters {
+            do {
+                let payload = try filter.filter(response, for: RequestContext())
+                use(payload)
+                if filter is JSONRPCBatchFilter, let answers = try? JSONRPCBatchFormatter().format(payload) {
+                    _ = answers.result(of: JSONRPCCall<Int>("x", id: 1))
                 }
+            } catch let error as ServiceError {
+                _ = error.description
+                if let payload = error.payload { use(payload) }
+            } catch {
+                _ = "\(error)"
             }
         }
     }
@@ -129,7 +128,7 @@ private enum Fuzz {
         hold(payload.isGuarded, "a filter that guards itself made what is not guarded")
         let isJSON = payload.data.withUnsafeBytes { (try? JSONScanner.validate($0)) != nil }
         hold(isJSON, "a filter found what is no JSON")
-        _ = try? payload.decode(Model.self)
+        if payload.envelope?.code == 0 { _ = try? payload.decode(Model.self) }
         if let envelope = payload.envelope { _ = (envelope.code, envelope.message, envelope.time, envelope["x"]) }
     }
 
