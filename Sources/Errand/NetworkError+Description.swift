@@ -46,6 +46,8 @@ extension NetworkError.Reason {
         case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
         case .loginChanged: "the login that the request began with has changed; send it again if it is still wanted"
         case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause)"
+        case .tooSoon(let pause): "the same was sent a moment ago; try again in \(pause)"
+        case .duplicate: "the same is being sent already; wait for it, or share its answer with .share"
         case .refreshFailed: "the login was refused and could not be refreshed; log in again"
         case .excessiveRefresh(let limit, let window):
             "the login was refused after \(limit) refreshes in \(window); log in again"

@@ -39,6 +39,11 @@ extension NetworkError {
         /// The circuit of the host is open; the time is the least after which another try makes sense.
         case circuitOpen(retryAfter: Duration)
 
+        /// An equal send was let through less than the request's minimum interval ago; the time is what is left of it.
+        case tooSoon(retryAfter: Duration)
+        /// An equal send is in flight, and the request says ``DuplicatePolicy/rejectNew``.
+        case duplicate
+
         // The login.
         /// The credential was refused and its refresh failed; the error below says why.
         case refreshFailed
@@ -132,7 +137,7 @@ extension NetworkError.Reason {
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
             .invalidURLRequest, .unsupportedModel:
             .invalidRequest
-        case .interceptedWithoutAnswer, .loginChanged, .circuitOpen: .rejected
+        case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection: .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost

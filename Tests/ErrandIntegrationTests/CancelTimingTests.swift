@@ -3,7 +3,8 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// A send that is cancelled ends soon, whatever it is doing: waiting for its login, pausing, on the wire, formatting.
+/// A send that is cancelled ends soon, whatever it is doing: waiting for its turn or its login, pausing, on the wire,
+/// formatting.
 ///
 /// 1,000 sends by default, 64 in flight; `ERRAND_CANCELS=10000` makes them as many.
 @Suite(.timing, .serialized, .timeLimit(.minutes(5)))
@@ -64,6 +65,7 @@ struct CancelTimingTests {
         Self.serve(on: server)
         var config = NetworkConfig(baseURL: server.baseURL)
         config.authentication = .session(LoginSession(Tokens(), credential: 2))
+        config.throttle = Throttle(maximumPerHost: 8)
         let agent = Agent(config: config)
         var generator = SystemRandomNumberGenerator()
         let pauses = (0..<Self.count).map { _ in Int.random(in: 0..<80_000, using: &generator) }

@@ -54,7 +54,9 @@ extension Agent {
         var redirects: [Redirect] = []
         while true {
             do {
-                var response = try await exchange(outgoing, of: prepared)
+                var response = try await WireTurn.sending(outgoing, of: prepared) {
+                    try await exchange(outgoing, of: prepared)
+                }
                 response.redirects = redirects
                 let hop = try prepared.choices.redirectPolicy.value.next(
                     after: response,
@@ -142,6 +144,7 @@ extension Agent {
         var metrics = Metrics()
         metrics.attempts = [response.timing].compactMap(\.self)
         metrics.filter = ContinuousClock.now - began
+        if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
         return Answer(response: response, payload: payload, metrics: metrics)
     }
 }

@@ -34,16 +34,21 @@ extension Agent {
 
     @concurrent
     private func exchange(_ prepared: PreparedRequest) async throws -> Answer {
+        guard prepared.needsAdmission else { return try await fetch(prepared) }
+        return try await admission.admit(prepared) { try await self.fetch($0) }  // 4
+    }
+
+    private func fetch(_ prepared: PreparedRequest) async throws -> Answer {
         let identity = { RequestIdentity(prepared) }  // 3
-        return try await admission.admit(prepared, identity) {  // 4
-            try await cache.answer(to: prepared, identity) {  // 5, 9
-                try await retries.run(prepared) { attempt in
-                    try await logins.run(prepared, attempt: attempt, by: self) {
+        return try await cache.answer(to: prepared, identity) {  // 5, 9
+            try await retries.run(prepared) { attempt in
+                try await logins.run(prepared, attempt: attempt, by: self) {
+                    let received = try await admission.turns.run(prepared, attempt: attempt) {  // 4
                         let outgoing = try await adapt(prepared, attempt: attempt)  // 6
-                        let received = try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
-                        let judged = try accept(received, of: prepared)  // 7
-                        return try unwrap(judged, of: prepared, attempt: attempt)  // 8
+                        return try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
                     }
+                    let judged = try accept(received, of: prepared)  // 7
+                    return try unwrap(judged, of: prepared, attempt: attempt)  // 8
                 }
             }
         }

@@ -12,7 +12,7 @@ extension PreparedRequest {
         defer { watch?.cancel() }
         do {
             try stop.check()
-            return callsOthers ? try await stop.run { try await self.intercepted(work) } : try await work()
+            return waitsElsewhere ? try await stop.run { try await self.intercepted(work) } : try await work()
         } catch is CancellationError {
             if !Task.isCancelled { try deadline?.check(at: outgoing) }
             throw CancellationError()
@@ -23,8 +23,9 @@ extension PreparedRequest {
         }
     }
 
-    /// Whether code that may wait, and is not the library's, runs around the exchange.
-    private var callsOthers: Bool {
-        login != nil || !(adapters.isEmpty && interceptors.isEmpty && sendInterceptors.isEmpty)
+    /// Whether the send may wait elsewhere than in its exchange: for others, or in code that is not the library's.
+    private var waitsElsewhere: Bool {
+        login != nil || needsAdmission || queued != nil
+            || !(adapters.isEmpty && interceptors.isEmpty && sendInterceptors.isEmpty)
     }
 }

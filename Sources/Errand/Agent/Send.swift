@@ -6,6 +6,8 @@ final class Send: Sendable {
     let service: Service
     let stop = StopSignal()
     let id: Int
+    /// The type of the request.
+    let typeID: ObjectIdentifier
     /// Without the URL, which is not formed yet.
     let context: RequestContext
     private let timeline: Timeline
@@ -15,6 +17,7 @@ final class Send: Sendable {
     init<R: Request>(_ request: R, id: Int, config: ConfigSnapshot, timeline: Timeline) {
         self.config = config
         self.id = id
+        typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
         service = request.service

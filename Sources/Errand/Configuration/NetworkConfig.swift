@@ -55,6 +55,12 @@ public struct NetworkConfig: Sendable {
     /// When a stored answer is used; `.inherited` is the library's own, ``CachePolicy/networkOnly``.
     public var cachePolicy: CachePolicy = .inherited
 
+    /// Asked before every send, in order.
+    public var sendGates: [any SendGate] = []
+
+    /// How many requests may be on the wire at once, and how many may start in how much time; `.inherited` is none.
+    public var throttle: Throttle = .inherited
+
     /// What must not be told to anyone, nor leave for another origin.
     public var secrets = Secrets()
 

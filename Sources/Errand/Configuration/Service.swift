@@ -62,6 +62,13 @@ public struct Service: Sendable, Identifiable {
     /// When a stored answer is used; `.inherited` is the config's.
     public var cachePolicy: CachePolicy = .inherited
 
+    /// Asked after the config's, in order.
+    public var sendGates: [any SendGate] = []
+
+    /// How many requests may be on the wire at once, and how many may start in how much time; `.inherited` is the
+    /// config's.
+    public var throttle: Throttle = .inherited
+
     /// A service that takes everything from the config; what a request belongs to that names none.
     public static let `default` = Service(id: "default")
 

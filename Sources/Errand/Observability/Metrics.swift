@@ -21,7 +21,8 @@ public struct Metrics: Sendable, Hashable {
 
     /// From the start of the send until the model was made.
     public var total: Duration = .zero
-    /// Waiting for admission.
+    /// Waiting for send gates and for turns on the wire, of all attempts; of a send that shares another's answer, what
+    /// that one waited for its turns.
     public var queue: Duration = .zero
     /// Waiting for a login's refresh.
     public var login: Duration = .zero

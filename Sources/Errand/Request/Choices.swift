@@ -67,6 +67,7 @@ struct Choices: Sendable {
     let retryPolicy: Choice<RetryPolicy>
     let redirectPolicy: Choice<RedirectPolicy>
     let cachePolicy: Choice<CachePolicy>
+    let throttle: Choice<Throttle>
     let filter: Choice<any ResponseFilter>
 
     init(_ request: some Request, service: Service, config: ConfigSnapshot) {
@@ -125,6 +126,13 @@ struct Choices: Sendable {
             service: service.cachePolicy,
             config: config.value.cachePolicy,
             library: .networkOnly
+        )
+        throttle = Choice(
+            inherited: .inherited,
+            request: .inherited,
+            service: service.throttle,
+            config: config.value.throttle,
+            library: .unlimited
         )
         filter = Self.filter(request.filter, service: service, config: config)
     }

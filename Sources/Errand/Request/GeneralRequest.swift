@@ -48,6 +48,8 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: Request {
     public var cacheIdentity = CacheIdentity()
     /// As ``Request/duplicatePolicy``.
     public var duplicatePolicy: DuplicatePolicy = .allow
+    /// As ``Request/duplicateKey``.
+    public var duplicateKey = ""
     /// As ``Request/acceptance``.
     public var acceptance = Acceptance()
     /// As ``Request/filter``.
@@ -116,6 +118,8 @@ extension GeneralRequest {
     public func cacheIdentity(_ identity: CacheIdentity) -> Self { changing { $0.cacheIdentity = identity } }
     /// Returns a copy that treats its equal in flight by this policy.
     public func duplicatePolicy(_ policy: DuplicatePolicy) -> Self { changing { $0.duplicatePolicy = policy } }
+    /// Returns a copy that is equal to those of its type with this key; empty is by what it sends.
+    public func duplicateKey(_ key: String) -> Self { changing { $0.duplicateKey = key } }
     /// Returns a copy that accepts these answers.
     public func acceptance(_ acceptance: Acceptance) -> Self { changing { $0.acceptance = acceptance } }
     /// Opens the envelope with this filter, whatever service and config say.
@@ -165,6 +169,7 @@ extension GeneralRequest {
         other.cachePolicy = cachePolicy
         other.cacheIdentity = cacheIdentity
         other.duplicatePolicy = duplicatePolicy
+        other.duplicateKey = duplicateKey
         other.acceptance = acceptance
         other.filter = filter
         other.formattingContext = formattingContext

@@ -29,9 +29,10 @@ public struct Limits: Sendable, Hashable {
     /// Looked at once it has passed 1 MiB. The library's own: 200.
     public var maximumExpansion: Int?
 
-    /// The time that must lie between two sends of the same identity; the first wins.
+    /// The time that must lie between two equal sends, by ``Request/duplicateKey``; the first wins.
     ///
-    /// The library's own: none. Still to come: today nothing is held back.
+    /// A later one fails with ``NetworkError/Reason/tooSoon(retryAfter:)``, whatever became of the first; one that joins
+    /// another by ``DuplicatePolicy/share`` does not. The library's own: none.
     public var minimumInterval: Duration?
 
     /// Takes limits; each one that is left out inherits.

@@ -33,7 +33,7 @@ extension Parameters {
     private static let protocolMembers: [String: Any.Type] = [
         "path": String.self, "tag": String.self, "usesCDN": Bool.self, "usesBaseHeaders": Bool.self,
         "usesBaseParameters": Bool.self, "allowsCellularAccess": Bool.self, "query": Parameters.self,
-        "parameters": Parameters.self,
+        "parameters": Parameters.self, "duplicateKey": String.self,
     ]
 
     static func encoding(_ value: some Encodable, with encoder: JSONValueEncoder) throws -> JSONValue? {

@@ -22,6 +22,14 @@ final class PreparedRequest: Sendable {
     let allowsCellularAccess: Bool
     let cacheIdentity: CacheIdentity
     let duplicatePolicy: DuplicatePolicy
+    /// The key of its own by which it equals others; empty when it has none.
+    let duplicateKey: String
+    /// The type of the request.
+    let typeID: ObjectIdentifier
+    /// Asked whether it may be sent.
+    let sendGates: [any SendGate]
+    /// How long its attempts waited for their turns; `nil` when nothing is throttled.
+    let queued: Lock<Duration>?
     /// What the JSON guard refuses at stage 7, because what follows decodes the body and does not guard itself.
     let guarding: JSONGuard.Strictness
     /// When the send must be over; `nil` is never.
@@ -57,9 +65,41 @@ final class PreparedRequest: Sendable {
         allowsCellularAccess = request.allowsCellularAccess
         cacheIdentity = request.cacheIdentity
         duplicatePolicy = request.duplicatePolicy
+        duplicateKey = request.duplicateKey
+        typeID = send.typeID
+        sendGates = config.value.sendGates + service.sendGates
+        queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
         deadline = choices.deadline.value.map(send.deadline)
         stop = send.stop
+    }
+
+    /// The same request for another send of it: what happens is told to others, and it ends when it is told to or at
+    /// this deadline.
+    init(_ other: PreparedRequest, telling accessories: AccessoryChain, deadline: Deadline?) {
+        context = other.context
+        outgoing = other.outgoing
+        origin = other.origin
+        choices = other.choices
+        secrets = other.secrets
+        acceptance = other.acceptance
+        adapters = other.adapters
+        interceptors = other.interceptors
+        sendInterceptors = other.sendInterceptors
+        login = other.login
+        self.accessories = accessories
+        decoder = other.decoder
+        priority = other.priority
+        allowsCellularAccess = other.allowsCellularAccess
+        cacheIdentity = other.cacheIdentity
+        duplicatePolicy = other.duplicatePolicy
+        duplicateKey = other.duplicateKey
+        typeID = other.typeID
+        sendGates = other.sendGates
+        queued = other.queued
+        guarding = other.guarding
+        self.deadline = deadline
+        stop = StopSignal()
     }
 
     /// The filter that opens the answer.

@@ -47,6 +47,8 @@ extension Request {
     public var cacheIdentity: CacheIdentity { CacheIdentity() }
     /// The default: ``DuplicatePolicy/allow``.
     public var duplicatePolicy: DuplicatePolicy { .allow }
+    /// The default: empty, so method, URL, headers and body make two sends equal.
+    public var duplicateKey: String { "" }
     /// The default: statuses 200 to 299, any content type.
     public var acceptance: Acceptance { Acceptance() }
     /// The default: ``FormattingContext/background``.

@@ -136,10 +136,16 @@ public protocol Request<Model> {
     /// Spelling: `var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }`.
     var cacheIdentity: CacheIdentity { get }
 
-    /// What happens when its equal is in flight; default `.allow`.
+    /// What happens when an equal send, by ``duplicateKey``, is in flight; default `.allow`.
     ///
     /// Spelling: `var duplicatePolicy: DuplicatePolicy { .share }`.
     var duplicatePolicy: DuplicatePolicy { get }
+
+    /// What makes two sends of this type equal for ``duplicatePolicy`` and ``Limits/minimumInterval``, beside service
+    /// and credentials; default empty, which stands for method, URL, headers and body.
+    ///
+    /// Spelling: `var duplicateKey: String { "search" }`.
+    var duplicateKey: String { get }
 
     // MARK: What counts as an answer, and what becomes of it
 

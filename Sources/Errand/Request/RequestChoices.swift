@@ -1,6 +1,7 @@
-/// The urgency of a request among those that wait for a slot.
+/// The urgency of a request among those that wait for a turn, as ``Throttle`` says.
 ///
-/// It changes the order of waiting, nothing on the wire. Still to come: today nothing waits.
+/// It changes the order of waiting, nothing on the wire. The most urgent goes first, and among equals the one that came
+/// first. After eight in a row that passed one that came earlier and could have gone, that one goes.
 public enum Priority: Int, Sendable, Hashable, Comparable {
     /// Least urgent first.
     case low, normal, high
@@ -22,15 +23,21 @@ public enum FormattingContext: Sendable, Hashable {
 
 /// What happens to a send whose equal is in flight already.
 ///
-/// Still to come: today every policy is ``allow``.
+/// Sends are equal when they are of one type, go to one service with the same credentials, and have the same method,
+/// URL, headers and body, or the same ``Request/duplicateKey``. The headers are those before adapters, but for
+/// `Idempotency-Key`. A request whose body is read while it is sent has no equal without such a key.
 public enum DuplicatePolicy: Sendable, Hashable {
-    /// Both run.
+    /// Both run; those that say this are not in the way of others either.
     case allow
-    /// The new one joins and receives the same answer.
+    /// The new one joins and receives the same answer, or the same error.
+    ///
+    /// The request is sent once, as the first one says, with its retries and its priority. Each makes its own model of
+    /// the answer and keeps its own deadline. Who is cancelled leaves the others alone; when the last one leaves, the
+    /// request is cancelled.
     case share
     /// The new one runs, the old one ends with `CancellationError`.
     case cancelPrevious
-    /// The new one fails with ``NetworkError/Kind/rejected``.
+    /// The new one fails with ``NetworkError/Reason/duplicate``.
     case rejectNew
 }
 

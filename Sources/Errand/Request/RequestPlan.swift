@@ -105,6 +105,13 @@ extension RequestPlan {
         add("cachePolicy", "\(prepared.choices.cachePolicy.value)", prepared.choices.cachePolicy.origin)
         own("cacheIdentity", request.cacheIdentity, default: CacheIdentity())
         own("duplicatePolicy", request.duplicatePolicy, default: .allow)
+        own("duplicateKey", request.duplicateKey, default: "")
+        add("throttle", "\(prepared.choices.throttle.value)", prepared.choices.throttle.origin)
+        add(
+            "sendGates",
+            prepared.sendGates.map { "\(type(of: $0))" }.joined(separator: ", "),
+            service.sendGates.isEmpty ? prepared.sendGates.isEmpty ? .library : .config : .service
+        )
         own("acceptance", request.acceptance, default: Acceptance())
         add("filter", "\(type(of: prepared.filter))", prepared.choices.filter.origin)
         let formatter = "\(type(of: request.formatter))"

@@ -10,7 +10,7 @@ import FoundationNetworking
 /// Every member that says how a request is sent, what counts as its answer and what becomes of it, in the spelling of
 /// its documentation.
 @Suite struct RequestAnswerMembersTests {
-    /// The transport sees the idle time; the deadline and the interval belong to stages still to come.
+    /// The transport sees the idle time.
     struct WithLimits: Request, Sendable {
         typealias Model = JSONValue
         var path: String { "/x" }
@@ -71,19 +71,45 @@ import FoundationNetworking
         var retryPolicy: RetryPolicy { .never }
         var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }
         var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }
-        var duplicatePolicy: DuplicatePolicy { .share }
         func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { false }
     }
 
     @Test(arguments: [
         ("priority", "\(Priority.high)"), ("allowsCellularAccess", "false"), ("retryPolicy", "\(RetryPolicy.never)"),
         ("cachePolicy", "\(CachePolicy.cacheElseNetwork(maxAge: .seconds(60)))"),
-        ("cacheIdentity", "\(CacheIdentity(variant: "u7"))"), ("duplicatePolicy", "\(DuplicatePolicy.share)"),
+        ("cacheIdentity", "\(CacheIdentity(variant: "u7"))"),
     ])
     func policiesOfStagesToComeAreSeenInThePlan(name: String, value: String) async throws {
         let entry = try #require(try await Rig().agent.plan(for: WithPolicies())[name])
         #expect(entry.value == value)
         #expect(entry.origin == .request)
+    }
+
+    struct WithDuplicatePolicy: Request, Sendable {
+        typealias Model = JSONValue
+        var page = 1
+        var path: String { "/x" }
+        var query: Parameters { ["page": page] }
+        var duplicatePolicy: DuplicatePolicy { .share }
+        var duplicateKey: String { "search" }
+    }
+
+    @Test func duplicatePolicyAndKeySayWhoShares() async throws {
+        let door = ManualClock()
+        let rig = Rig { _ in
+            try await door.sleep(until: ManualClock.Instant(offset: .seconds(1)))
+            return .json("1")
+        }
+        async let first = rig.agent.send(WithDuplicatePolicy())
+        await rig.transport.waitForRequests()
+        async let second = rig.agent.send(WithDuplicatePolicy(page: 2))
+        for _ in 0..<1_000 { await Task.yield() }
+        door.advance(by: .seconds(1))
+        let values = try await [first, second]
+        #expect(values == [1, 1])
+        #expect(rig.transport.requestCount == 1)
+        let plan = try await rig.agent.plan(for: WithDuplicatePolicy())
+        #expect(plan["duplicatePolicy"]?.value == "share" && plan["duplicateKey"]?.value == "search")
     }
 
     @Test func shouldCacheOfAStageToComeIsTheRequestsOwn() throws {

@@ -1,0 +1,59 @@
+internal import Foundation
+
+/// What makes two sends equal for ``DuplicatePolicy`` and ``Limits/minimumInterval``.
+///
+/// Computed before adapters sign. The credentials are part of it also where the request has a key of its own, so that
+/// no answer crosses users.
+struct DuplicateKey: Sendable, Hashable {
+    private let type: ObjectIdentifier
+    private let digest: String
+    /// Whether it is sent from inside another send or a refresh: who must not wait shares nothing with those who may.
+    private let isPassing: Bool
+
+    /// `nil` when nothing is equal to it: a body that is read while it is sent cannot be compared.
+    init?(_ prepared: PreparedRequest, body: OutgoingBody, isPassing: Bool) {
+        let request = prepared.outgoing
+        if case .source = body, prepared.duplicateKey.isEmpty { return nil }
+        type = prepared.typeID
+        self.isPassing = isPassing
+        var hash = SHA256()
+        func add(_ text: String) {
+            hash.update("\(text.utf8.count):".utf8)
+            hash.update(text.utf8)
+        }
+        add(prepared.context.serviceID)
+        add(prepared.login?.scope ?? "")
+        for adapter in prepared.adapters { add(adapter.credentialScope(for: prepared.context) ?? "") }
+        let isOwn = !prepared.duplicateKey.isEmpty
+        let secrets = prepared.secrets
+        for field in request.headers {
+            let counts =
+                isOwn ? secrets.isSecret(header: field.name) : !field.name.isSameFieldName(as: "Idempotency-Key")
+            guard counts else { continue }
+            add(field.name.lowercased())
+            add(field.value)
+        }
+        add("")
+        if isOwn {
+            for pair in secrets.secretPairs(in: request.url) { add(pair) }
+            add("")
+            add(prepared.duplicateKey)
+        } else {
+            add(request.method.rawValue)
+            add(request.url.absoluteString)
+            hash.update(body.data ?? Data())
+        }
+        digest = hash.hexadecimal()
+    }
+}
+
+extension Secrets {
+    fileprivate func isSecret(header name: String) -> Bool {
+        name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
+    }
+
+    /// The pairs of a URL's query whose values are secret.
+    fileprivate func secretPairs(in url: URL) -> [String] {
+        (url.query() ?? "").split(separator: "&").map(String.init).filter { telling(pairs: $0) != $0 }
+    }
+}

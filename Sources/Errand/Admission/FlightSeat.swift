@@ -1,0 +1,57 @@
+/// Where one send waits for a flight: what happens is told here, in order, and read by the task of the send.
+final class FlightSeat: Sendable {
+    /// What a send hears of its flight.
+    enum News: Sendable {
+        case event(AccessoryEvent, attempt: Int)
+        case ended(Result<Answer, any Error>)
+    }
+
+    private struct State {
+        var events: [News] = []
+        var end: News?
+        var reader: CheckedContinuation<News, Never>?
+
+        /// The next one to hear, and the one who waits for it.
+        mutating func delivery() -> (CheckedContinuation<News, Never>, News)? {
+            guard let reader else { return nil }
+            guard let news = events.isEmpty ? end : events.removeFirst() else { return nil }
+            self.reader = nil
+            return (reader, news)
+        }
+    }
+
+    private let hearsEvents: Bool
+    private let state = Lock(State())
+
+    init(hearsEvents: Bool) { self.hearsEvents = hearsEvents }
+
+    /// Something happened to the flight.
+    func tell(_ event: AccessoryEvent, attempt: Int) {
+        guard hearsEvents else { return }
+        change { state in if state.end == nil { state.events.append(.event(event, attempt: attempt)) } }
+    }
+
+    /// The flight is over; what came before is still heard.
+    func end(with result: Result<Answer, any Error>) {
+        change { state in if state.end == nil { state.end = .ended(result) } }
+    }
+
+    /// The send hears nothing more, only that it was cancelled.
+    func cancel() {
+        change { state in
+            state.events = []
+            state.end = .ended(.failure(CancellationError()))
+        }
+    }
+
+    /// Waits for the next one to hear; called by one task, one after the other.
+    func next() async -> News { await withCheckedContinuation { reader in change { $0.reader = reader } } }
+
+    private func change(_ body: (inout State) -> Void) {
+        let delivery = state.withLock { state in
+            body(&state)
+            return state.delivery()
+        }
+        if let (reader, news) = delivery { reader.resume(returning: news) }
+    }
+}

@@ -1,0 +1,107 @@
+/// The second half of stage 4: minimum intervals and duplicates.
+///
+/// A flight is one fetch of stages 5 to 8, in a task that it owns: it ends with its fetch, when the last who waits for
+/// it leaves, or when a newer send takes its place. Whoever waits hears what happens in its own task, until it is
+/// cancelled or its deadline is over.
+final class Flights: Sendable {
+    private let timeline: Timeline
+    private let table = Lock(FlightTable())
+
+    init(timeline: Timeline) { self.timeline = timeline }
+
+    /// How many sends wait for flights.
+    var waiterCount: Int { table.withLock { $0.flights.values.reduce(0) { $0 + $1.seats.count } } }
+    /// How many flights there are.
+    var count: Int { table.withLock { $0.flights.count } }
+
+    /// Fetches, alone or in a flight; `isPassing` says that the send must not wait for turns.
+    func run(
+        _ prepared: PreparedRequest,
+        isPassing: Bool,
+        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
+    ) async throws -> Answer {
+        let (policy, interval) = (prepared.duplicatePolicy, prepared.choices.minimumInterval.value)
+        guard policy != .allow || interval != nil,
+            let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing)
+        else { return try await fetch(prepared) }
+        let now = timeline.now()
+        let seat = FlightSeat(hearsEvents: !prepared.accessories.isEmpty)
+        let step = table.withLock {
+            $0.enter(key, policy, sendID: prepared.context.id, seat: seat, interval: interval, at: now)
+        }
+        switch step {
+        case .alone: return try await fetch(prepared)
+        case .reject(let reason):
+            throw NetworkError(reason).placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
+        case .join(let id): return try await wait(in: seat, for: key, id, as: prepared)
+        case .start(let id, let previous):
+            previous?.task?.cancel()
+            for seat in previous?.seats.values ?? [:].values { seat.cancel() }
+            start(key, id, prepared, fetch)
+            return try await wait(in: seat, for: key, id, as: prepared)
+        }
+    }
+
+    private func start(
+        _ key: DuplicateKey,
+        _ id: Int,
+        _ prepared: PreparedRequest,
+        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
+    ) {
+        let prepared = prepared.inFlight(telling: Relay(flights: self, key: key, id: id))
+        let task = Task {
+            let result: Result<Answer, any Error>
+            do {
+                result = .success(try await fetch(prepared))
+            } catch {
+                result = .failure(error)
+            }
+            for seat in table.withLock({ $0.end(key, id) }) { seat.end(with: result) }
+        }
+        // Nobody may wait any more, or the flight is over already and this does nothing.
+        if !table.withLock({ $0.own(task, key, id) }) { task.cancel() }
+    }
+
+    private func wait(
+        in seat: FlightSeat,
+        for key: DuplicateKey,
+        _ id: Int,
+        as prepared: PreparedRequest
+    ) async throws -> Answer {
+        try await withTaskCancellationHandler {
+            while true {
+                switch await seat.next() {
+                case .ended(let result): return try result.get()
+                case .event(let event, let attempt):
+                    var context = prepared.context
+                    context.attempt = attempt
+                    await prepared.accessories.tell(event, of: context)
+                }
+            }
+        } onCancel: {
+            let abandoned = table.withLock { $0.leave(key, id, seat) }
+            seat.cancel()
+            abandoned?.cancel()
+        }
+    }
+
+    /// Tells what happens in a flight to all who wait for it.
+    private struct Relay: Accessory {
+        let flights: Flights
+        let key: DuplicateKey
+        let id: Int
+
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            for seat in flights.table.withLock({ $0.seats(key, id) }) { seat.tell(event, attempt: context.attempt) }
+        }
+    }
+}
+
+extension PreparedRequest {
+    /// The request as a flight sends it: what happens is told to all who wait, and where they may be several none of
+    /// their deadlines ends it.
+    fileprivate func inFlight(telling accessory: some Accessory) -> PreparedRequest {
+        let deadline = duplicatePolicy == .share ? nil : deadline
+        return PreparedRequest(self, telling: AccessoryChain([accessory]), deadline: deadline)
+    }
+}

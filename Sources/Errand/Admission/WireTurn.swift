@@ -1,0 +1,127 @@
+internal import Foundation
+
+/// The turn of one attempt, which is on the wire once or, after redirects and handshakes, several times in a row.
+final class WireTurn: Sendable {
+    /// The turn that the current task is part of.
+    @TaskLocal static var current: WireTurn?
+
+    private struct State {
+        /// Where the turn is; `nil` when it was given back.
+        var host: String?
+        /// Whether something was sent in it.
+        var isUsed = false
+        /// Whether something is being sent in it.
+        var isBusy = false
+    }
+
+    private let turns: Turns
+    private let outer: WireTurn?
+    private let throttle: Throttle
+    private let priority: Priority
+    private let waits: Bool
+    private let queued: Lock<Duration>?
+    private let accessories: AccessoryChain
+    private let context: RequestContext
+    private let state = Lock(State())
+
+    init(turns: Turns, of prepared: PreparedRequest, attempt: Int, waits: Bool) {
+        self.turns = turns
+        self.waits = waits
+        outer = Self.current
+        throttle = prepared.choices.throttle.value
+        priority = prepared.priority
+        queued = prepared.queued
+        accessories = prepared.accessories
+        var context = prepared.context
+        context.attempt = attempt
+        self.context = context
+    }
+
+    private init(beside turn: WireTurn) {
+        turns = turn.turns
+        waits = turn.waits
+        outer = turn.outer
+        throttle = turn.throttle
+        priority = turn.priority
+        queued = turn.queued
+        accessories = turn.accessories
+        context = turn.context
+    }
+
+    /// Whether it is one of an agent's turns, or inside one.
+    func belongs(to turns: Turns) -> Bool { self.turns === turns || outer?.belongs(to: turns) == true }
+
+    /// Waits for the turn.
+    func take(at host: String) async throws {
+        guard waits else {
+            turns.takeAtOnce(host, throttle)
+            return state.withLock { $0.host = host }
+        }
+        let waited = try await turns.take(host, priority, throttle)
+        state.withLock { $0.host = host }
+        guard waited > .zero else { return }
+        queued?.withLock { $0 += waited }
+        if !accessories.isEmpty { await accessories.tell(.didWait(waited), of: context) }
+    }
+
+    /// Gives the turn back, if that was not done.
+    func giveBack() {
+        let host = state.withLock { state in
+            defer { state.host = nil }
+            return state.host
+        }
+        if let host { turns.giveBack(host) }
+    }
+
+    /// Sends a request in the turn of its attempt: the first in the turn that there is, each further one, and one to
+    /// another host, in one that it waits for anew.
+    static func sending(
+        _ request: OutgoingRequest,
+        of prepared: PreparedRequest,
+        _ exchange: () async throws -> RawResponse
+    ) async throws -> RawResponse {
+        guard prepared.choices.throttle.value.isLimited, let current else { return try await exchange() }
+        let response = try await current.use(at: request.url.origin, exchange)
+        current.heed(response)
+        return response
+    }
+
+    private enum Use {
+        /// In the turn that there is.
+        case asIs
+        /// In a new one, in place of the one that there is.
+        case anew
+        /// In one more, while another request is on the wire.
+        case beside
+    }
+
+    private func use(
+        at host: String,
+        _ exchange: () async throws -> RawResponse
+    ) async throws -> RawResponse {
+        let use = state.withLock { state -> Use in
+            if state.isBusy { return .beside }
+            defer { (state.isUsed, state.isBusy) = (true, true) }
+            return !state.isUsed && state.host == host ? .asIs : .anew
+        }
+        if use == .beside {
+            let turn = WireTurn(beside: self)
+            try await turn.take(at: host)
+            defer { turn.giveBack() }
+            return try await exchange()
+        }
+        defer { state.withLock { $0.isBusy = false } }
+        if use == .anew {
+            giveBack()
+            try await take(at: host)
+        }
+        return try await exchange()
+    }
+
+    /// Heeds what an answer says about when to come back.
+    private func heed(_ response: RawResponse) {
+        guard response.statusCode == 429 || response.statusCode == 503 else { return }
+        let pause = ServerTiming.pause(statusCode: response.statusCode, headers: response.headers, now: Date())
+        if let pause, pause > .zero { turns.pause(response.url.origin, for: pause) }
+    }
+}

@@ -1,0 +1,118 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// A thousand callers at once, over real sockets.
+@Suite(.timeLimit(.minutes(2)))
+struct AdmissionSocketTests {
+    private let server: MockServer
+
+    init() throws {
+        server = try MockServer()
+        server.on(.get, "/slow", .json("7").delayed(by: .seconds(3)))
+    }
+
+    private func config(_ change: (inout NetworkConfig) -> Void = { _ in }) -> NetworkConfig {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        change(&config)
+        return config
+    }
+
+    /// Tells how many sends have begun.
+    private final class Starts: SendGate {
+        private let count = Lock(0)
+        var value: Int { count.withLock { $0 } }
+        func admit(_ context: RequestContext) async throws { count.withLock { $0 += 1 } }
+    }
+
+    @Test(arguments: [0, 500])
+    func aThousandWhoShareMakeOneRequest(cancelled: Int) async throws {
+        defer { server.stop() }
+        let starts = Starts()
+        let agent = Agent(config: config { $0.sendGates = [starts] })
+        let request = GeneralRequest("/slow").expecting(Int.self).duplicatePolicy(.share)
+        let tasks = (0..<1_000).map { _ in Task { try await agent.send(request) } }
+        while starts.value < 1_000 { try await Task.sleep(for: .milliseconds(5)) }
+        for task in tasks[..<cancelled] { task.cancel() }
+        for task in tasks[..<cancelled] { await #expect(throws: CancellationError.self) { try await task.value } }
+        for task in tasks[cancelled...] { #expect(try await task.value == 7) }
+        #expect(server.requestCount == 1)
+    }
+
+    @Test func theNewestOfAThousandWins() async throws {
+        defer { server.stop() }
+        let agent = Agent(config: config())
+        let request = GeneralRequest("/slow").expecting(Int.self).duplicatePolicy(.cancelPrevious)
+        let tasks = (0..<1_000).map { _ in Task { try await agent.send(request) } }
+        var (values, cancelled) = (0, 0)
+        for task in tasks {
+            switch await task.result {
+            case .success: values += 1
+            case .failure(let error): cancelled += error is CancellationError ? 1 : 0
+            }
+        }
+        #expect(values == 1 && cancelled == 999)
+    }
+
+    @Test func slotsAreNeverExceededAndWaitingIsMeasured() async throws {
+        defer { server.stop() }
+        let wire = Gauge(URLSessionTransport())
+        let agent = Agent(config: config { $0.throttle = Throttle(maximumPerHost: 3) }, transport: wire)
+        server.on(.get, "/quick", .json("7").delayed(by: .milliseconds(5)))
+        let tasks = (0..<200).map { _ in
+            Task { try await agent.response(for: GeneralRequest("/quick").expecting(Int.self)).metrics.queue }
+        }
+        var queued: [Duration] = []
+        for task in tasks { queued.append(try await task.value) }
+        #expect(wire.most == 3)
+        #expect(queued.filter { $0 > .zero }.count >= 190)
+        #expect(server.requestCount == 200)
+    }
+
+    @Test func aThousandSendsWithAnExpiredTokenNeedOneRefreshThroughFourSlots() async throws {
+        defer { server.stop() }
+        struct Tokens: Authenticator {
+            let host: String?
+            func appliesTo(_ url: URL) -> Bool { url.host() == host }
+            func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+                request.headers["Authorization"] = "Bearer \(token)"
+            }
+            func refresh(_ token: String, with agent: Agent) async throws -> String {
+                try await agent.send(GeneralRequest("/token").expecting(String.self, at: "token"))
+            }
+        }
+        server.on(.get, "/token", .json(#"{"token": "new"}"#).delayed(by: .milliseconds(50)))
+        server.on(.get, "/me") { request in
+            request.headers["Authorization"] == "Bearer new" ? .json("7") : .json("{}", status: 401)
+        }
+        let session = LoginSession(Tokens(host: server.baseURL.host()), credential: "old")
+        let agent = Agent(
+            config: config {
+                $0.authentication = .session(session)
+                $0.throttle = Throttle(maximumPerHost: 4, maximumInTotal: 4)
+            }
+        )
+        let tasks = (0..<1_000).map { _ in Task { try await agent.get("/me") as Int } }
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(server.requests.filter { $0.path == "/token" }.count == 1)
+        print("1000 sends with an expired token through 4 slots: \(server.requestCount) requests")
+    }
+
+    /// Counts how many requests are on the wire.
+    private final class Gauge: Transport {
+        private let inner: any Transport
+        private let counts = Lock((running: 0, most: 0))
+
+        init(_ inner: any Transport) { self.inner = inner }
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+            counts.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
+            defer { counts.withLock { $0.running -= 1 } }
+            return try await inner.send(request, options: options)
+        }
+    }
+}

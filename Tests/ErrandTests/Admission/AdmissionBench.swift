@@ -1,0 +1,54 @@
+import ErrandTesting
+import Foundation
+
+@testable import Errand
+
+/// An agent on a clock that stands still, over a server that answers when the test says so.
+struct AdmissionBench: Sendable {
+    let clock = ManualClock()
+    let gate: Gate
+    let transport: StubTransport
+    let agent: Agent
+
+    init(
+        isOpen: Bool = true,
+        config: NetworkConfig = .test,
+        answering handler: @escaping StubTransport.Handler = { _ in .json("7") }
+    ) {
+        let gate = Gate()
+        if isOpen { gate.open() }
+        self.gate = gate
+        transport = StubTransport(maximumLogCount: 100_000) { request in
+            try await gate.pass()
+            return try await handler(request)
+        }
+        agent = Agent(config: config, transport: transport, clock: clock)
+    }
+
+    static func get(_ path: String = "/x", _ policy: DuplicatePolicy = .allow) -> GeneralRequest<DefaultFormatter<Int>>
+    {
+        GeneralRequest(path).expecting(Int.self).duplicatePolicy(policy)
+    }
+
+    func start(_ request: GeneralRequest<DefaultFormatter<Int>>) -> Task<Int, any Error> {
+        Task { [agent] in try await agent.send(request) }
+    }
+
+    /// Waits until so many sends wait for flights.
+    func waitForFlightWaiters(_ count: Int) async {
+        while agent.admission.flights.waiterCount != count { await Task.yield() }
+    }
+
+    /// Waits until so many attempts wait for their turn.
+    func waitForQueue(_ count: Int) async {
+        while agent.admission.turns.waitingCount != count { await Task.yield() }
+    }
+}
+
+/// Keeps the events that it is told, without what they carry.
+final class EventNames: Accessory {
+    let names = Record<String>()
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        names.add("\(context.id) \(context.attempt) " + "\(event)".prefix { $0 != "(" })
+    }
+}

@@ -1,0 +1,292 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite(.timeLimit(.minutes(1)))
+struct DuplicateTests {
+    @Test func aThousandWhoShareMakeOneRequest() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let tasks = (0..<1_000).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
+        await bench.waitForFlightWaiters(1_000)
+        await bench.transport.waitForRequests()
+        bench.gate.open()
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(bench.transport.requestCount == 1)
+        #expect(bench.agent.admission.flights.count == 0)
+    }
+
+    @Test func whoIsCancelledLeavesTheOthersAlone() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let tasks = (0..<1_000).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
+        await bench.waitForFlightWaiters(1_000)
+        for task in tasks[..<500] { task.cancel() }
+        for task in tasks[..<500] { await #expect(throws: CancellationError.self) { try await task.value } }
+        await bench.waitForFlightWaiters(500)
+        bench.gate.open()
+        for task in tasks[500...] { #expect(try await task.value == 7) }
+        #expect(bench.transport.requestCount == 1)
+    }
+
+    @Test func theOneWhoStartedItMayLeaveToo() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let first = bench.start(AdmissionBench.get("/x", .share))
+        await bench.transport.waitForRequests()
+        let second = bench.start(AdmissionBench.get("/x", .share))
+        await bench.waitForFlightWaiters(2)
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        bench.gate.open()
+        #expect(try await second.value == 7)
+        #expect(bench.transport.requestCount == 1)
+    }
+
+    @Test func theLastToLeaveCancelsTheRequest() async throws {
+        let ended = Record<Bool>()
+        let door = Gate()
+        let bench = AdmissionBench { _ in
+            do { try await door.pass() } catch {
+                ended.add(true)
+                throw error
+            }
+            return .json("7")
+        }
+        let tasks = (0..<3).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
+        await bench.waitForFlightWaiters(3)
+        await door.waitForArrivals(1)
+        for task in tasks { task.cancel() }
+        for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+        while ended.all.isEmpty { await Task.yield() }
+        #expect(bench.agent.admission.flights.count == 0)
+        // The next one is not given the answer of one that was cancelled.
+        door.open()
+        #expect(try await bench.start(AdmissionBench.get("/x", .share)).value == 7)
+        #expect(bench.transport.requestCount == 2)
+    }
+
+    @Test func anErrorReachesAllWhoShare() async throws {
+        let bench = AdmissionBench(isOpen: false, answering: { _ in .status(500) })
+        let tasks = (0..<10).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
+        await bench.waitForFlightWaiters(10)
+        bench.gate.open()
+        for task in tasks {
+            let error = await #expect(throws: NetworkError.self) { try await task.value }
+            #expect(error?.reason == .status(500))
+        }
+    }
+
+    @Test func eachKeepsItsOwnDeadline() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let request = AdmissionBench.get("/x", .share)
+        let first = bench.start(request.limits(Limits(deadline: .seconds(1))))
+        await bench.waitForFlightWaiters(1)
+        let second = bench.start(request.limits(Limits(deadline: .seconds(9))))
+        let third = bench.start(request)
+        await bench.waitForFlightWaiters(3)
+        await bench.clock.waitForSleepers(2)
+        bench.clock.advance(by: .seconds(1))
+        let error = await #expect(throws: NetworkError.self) { try await first.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(1)))
+        bench.gate.open()
+        #expect(try await second.value == 7)
+        #expect(try await third.value == 7)
+        #expect(bench.transport.requestCount == 1)
+    }
+
+    @Test func allWhoShareHearOfRetriesWhileTheySend() async throws {
+        let answers = Lock(0)
+        let bench = AdmissionBench(isOpen: false, config: .test { $0.retryPolicy = .standard }) { _ in
+            answers.withLock { $0 += 1 }
+            return answers.withLock { $0 } == 1 ? .status(503, headers: ["Retry-After": "5"]) : .json("7")
+        }
+        let logs = (0..<3).map { _ in EventNames() }
+        let tasks = logs.map { bench.start(AdmissionBench.get("/x", .share).accessory($0)) }
+        await bench.waitForFlightWaiters(3)
+        tasks[0].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[0].value }
+        bench.gate.open()
+        await bench.clock.waitForSleepers(1)
+        bench.clock.advance(by: .seconds(5))
+        #expect(try await tasks[1].value == 7)
+        #expect(try await tasks[2].value == 7)
+        func words(_ log: EventNames) -> [String] {
+            log.names.all.map { $0.split(separator: " ").last.map(String.init) ?? "" }
+        }
+        #expect(words(logs[0]) == ["willStart", "willStop", "didStop"])
+        #expect(words(logs[1]) == ["willStart", "willRetry", "willStop", "didStop"])
+        #expect(words(logs[2]) == words(logs[1]))
+        #expect(Set(logs.flatMap(\.names.all).compactMap { $0.split(separator: " ").first }).count == 3)
+        #expect(bench.transport.requestCount == 2)
+    }
+
+    @Test(
+        arguments: [
+            { $0.authorization(.bearer("b")) }, { $0.header("Cookie", "b") }, { $0.header("X-Api-Key", "b") },
+            { $0.query(["access_token": "b"]) },
+        ] as [@Sendable (GeneralRequest<DefaultFormatter<Int>>) -> GeneralRequest<DefaultFormatter<Int>>]
+    )
+    func nothingIsSharedAcrossCredentials(
+        other: @Sendable (GeneralRequest<DefaultFormatter<Int>>) -> GeneralRequest<DefaultFormatter<Int>>
+    ) async throws {
+        for key in ["", "key"] {
+            let bench = AdmissionBench(isOpen: false)
+            let request = AdmissionBench.get("/x", .share).duplicateKey(key)
+            let tasks = [request, other(request), request, other(request)].map(bench.start)
+            await bench.waitForFlightWaiters(4)
+            #expect(bench.agent.admission.flights.count == 2)
+            bench.gate.open()
+            for task in tasks { _ = try await task.value }
+            #expect(bench.transport.requestCount == 2)
+        }
+    }
+
+    @Test func nothingIsSharedAcrossLogins() async throws {
+        let gate = Gate()
+        let transport = TokenTransport { _ in
+            try await gate.pass()
+            return nil
+        }
+        let bench = LoginBench(token: Token(access: "new a", user: "a"), transport: transport)
+        let request = LoginBench.request().duplicatePolicy(.share).duplicateKey("key")
+        let flights = bench.agent.admission.flights
+        let first = (0..<10).map { _ in Task { try await bench.agent.send(request) } }
+        while flights.waiterCount != 10 { await Task.yield() }
+        await gate.waitForArrivals(1)
+        bench.session.login(Token(access: "new b", user: "b"))
+        let second = (0..<10).map { _ in Task { try await bench.agent.send(request) } }
+        while flights.waiterCount != 20 { await Task.yield() }
+        await gate.waitForArrivals(2)
+        gate.open()
+        for task in first + second { #expect(try await task.value == 7) }
+        #expect(transport.shown.compactMap(\.self).sorted() == ["Bearer new a", "Bearer new b"])
+    }
+
+    @Test func whatDiffersIsNotShared() async throws {
+        struct Other: Request {
+            typealias Model = Int
+            let path = "/x"
+            let duplicatePolicy = DuplicatePolicy.share
+        }
+        let bench = AdmissionBench(isOpen: false)
+        let request = AdmissionBench.get("/x", .share)
+        let tasks = [
+            request, request.query(["q": 1]), request.method(.put), request.header("Accept-Language", "de"),
+            request.service(.shop), request.duplicateKey("own"),
+        ].map(bench.start)
+        let other = Task { try await bench.agent.send(Other()) }
+        await bench.waitForFlightWaiters(7)
+        #expect(bench.agent.admission.flights.count == 7)
+        bench.gate.open()
+        for task in tasks + [other] { #expect(try await task.value == 7) }
+    }
+
+    @Test func anOwnKeyMakesEqualWhatDiffers() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let request = AdmissionBench.get("/search", .cancelPrevious).duplicateKey("search")
+        let first = bench.start(request.query(["q": "t"]))
+        await bench.waitForFlightWaiters(1)
+        let second = bench.start(request.query(["q": "te"]))
+        await #expect(throws: CancellationError.self) { try await first.value }
+        bench.gate.open()
+        #expect(try await second.value == 7)
+    }
+
+    @Test func aBodyThatIsReadWhileSentHasNoEqual() throws {
+        struct Source: BodySource {
+            var byteCount: Int64? { 1 }
+            func makeReader() throws -> any BodyReader { throw Boom() }
+        }
+        let request = GeneralRequest("/x").method(.post)
+        func key(_ request: GeneralRequest<JSONValueFormatter>, body: OutgoingBody? = nil) throws -> DuplicateKey? {
+            let config = ConfigSnapshot(.test)
+            let send = Send(request, id: 1, config: config, timeline: Timeline(ContinuousClock()))
+            let prepared = try send.prepare(request)
+            return DuplicateKey(prepared, body: body ?? prepared.outgoing.body, isPassing: false)
+        }
+        #expect(try key(request) == key(request.idempotencyKey(.automatic)))
+        #expect(try key(request, body: .source(Source())) == nil)
+        #expect(try key(request.duplicateKey("a"), body: .source(Source())) != nil)
+    }
+
+    @Test func theNewestOfAThousandWins() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let tasks = (0..<1_000).map { _ in bench.start(AdmissionBench.get("/x", .cancelPrevious)) }
+        let ended = Record<Int>()
+        let results = Task {
+            await withTaskGroup(of: Result<Int, any Error>.self) { group in
+                for (index, task) in tasks.enumerated() {
+                    group.addTask {
+                        defer { ended.add(index) }
+                        return await task.result
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+        }
+        while ended.all.count != 999 { await Task.yield() }
+        bench.gate.open()
+        let all = await results.value
+        #expect(all.filter { $0.value == 7 }.count == 1)
+        #expect(all.filter { $0.error is CancellationError }.count == 999)
+        #expect(bench.agent.admission.flights.count == 0)
+    }
+
+    @Test func theNewestWinsWhileTheOldOnePauses() async throws {
+        let bench = AdmissionBench(config: .test { $0.retryPolicy = .standard }) {
+            $0.headers["X-New"] == nil ? .status(503, headers: ["Retry-After": "5"]) : .json("7")
+        }
+        let request = AdmissionBench.get("/x", .cancelPrevious).duplicateKey("key")
+        let old = bench.start(request)
+        await bench.clock.waitForSleepers()
+        #expect(try await bench.start(request.header("X-New", "1")).value == 7)
+        await #expect(throws: CancellationError.self) { try await old.value }
+        while bench.clock.sleeperCount != 0 { await Task.yield() }
+    }
+
+    @Test func theNewOneIsRejectedWhileTheOldOneRuns() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let first = bench.start(AdmissionBench.get("/x", .rejectNew))
+        await bench.waitForFlightWaiters(1)
+        let error = await #expect(throws: NetworkError.self) {
+            try await bench.start(AdmissionBench.get("/x", .rejectNew)).value
+        }
+        #expect(error?.reason == .duplicate && error?.kind == .rejected && error?.path == "/x")
+        bench.gate.open()
+        #expect(try await first.value == 7)
+        #expect(try await bench.start(AdmissionBench.get("/x", .rejectNew)).value == 7)
+        #expect(bench.transport.requestCount == 2)
+    }
+
+    @Test func aDeadlineStillFailsAtOnceWhereNothingIsShared() async throws {
+        let bench = AdmissionBench(config: .test { $0.retryPolicy = .standard }) { _ in
+            .status(503, headers: ["Retry-After": "50"])
+        }
+        let request = AdmissionBench.get("/x", .cancelPrevious).limits(Limits(deadline: .seconds(30)))
+        let error = await #expect(throws: NetworkError.self) { try await bench.start(request).value }
+        #expect(error?.reason == .status(503))
+    }
+
+    @Test func sendsWithPoliciesEndOnceWhateverHappens() async throws {
+        var random = SeededGenerator()
+        let bench = AdmissionBench { _ in
+            await Task.yield()
+            return .json("7")
+        }
+        let policies: [DuplicatePolicy] = [.share, .cancelPrevious, .rejectNew, .allow]
+        let tasks = (0..<4_000).map { index in
+            let request = AdmissionBench.get("/\(index % 3)", policies.randomElement(using: &random) ?? .share)
+            let task = bench.start(request)
+            if Bool.random(using: &random) { task.cancel() }
+            return task
+        }
+        for task in tasks {
+            switch await task.result {
+            case .success(let value): #expect(value == 7)
+            case .failure(let error as NetworkError): #expect(error.reason == .duplicate)
+            case .failure(let error): #expect(error is CancellationError)
+            }
+        }
+        #expect(bench.agent.admission.flights.count == 0 && bench.agent.admission.flights.waiterCount == 0)
+    }
+}

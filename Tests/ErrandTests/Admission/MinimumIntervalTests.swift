@@ -1,0 +1,97 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite(.timeLimit(.minutes(1)))
+struct MinimumIntervalTests {
+    private let bench = AdmissionBench()
+    private let request = AdmissionBench.get().limits(Limits(minimumInterval: .seconds(2)))
+
+    private func send(_ request: GeneralRequest<DefaultFormatter<Int>>) async throws -> Int {
+        try await bench.agent.send(request)
+    }
+
+    @Test func theFirstWinsAndLaterOnesAreToldHowLongToWait() async throws {
+        #expect(try await send(request) == 7)
+        bench.clock.advance(by: .milliseconds(500))
+        let error = try #require(await #expect(throws: NetworkError.self) { try await send(request) })
+        #expect(error.reason == .tooSoon(retryAfter: .milliseconds(1_500)))
+        #expect(error.kind == .rejected && error.path == "/x" && error.attempts == 0)
+        bench.clock.advance(by: .milliseconds(1_500))
+        #expect(try await send(request) == 7)
+        #expect(bench.transport.requestCount == 2)
+    }
+
+    @Test func thousandAtOnceAreOne() async {
+        let tasks = (0..<1_000).map { _ in bench.start(request) }
+        var values = 0
+        for task in tasks { if case .success = await task.result { values += 1 } }
+        #expect(values == 1 && bench.transport.requestCount == 1)
+    }
+
+    @Test func onlyEqualSendsAreHeldBack() async throws {
+        #expect(try await send(request) == 7)
+        #expect(try await send(request.query(["q": 1])) == 7)
+        #expect(try await send(request.authorization(.bearer("a"))) == 7)
+        #expect(try await send(AdmissionBench.get()) == 7)
+        #expect(try await send(request.query(["q": 2]).duplicateKey("key")) == 7)
+        await #expect(throws: NetworkError.self) { try await send(request.query(["q": 3]).duplicateKey("key")) }
+    }
+
+    @Test func whoJoinsAnotherSendsNothingAndNeedsNoInterval() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let shared = request.duplicatePolicy(.share)
+        let tasks = (0..<10).map { _ in bench.start(shared) }
+        await bench.waitForFlightWaiters(10)
+        bench.gate.open()
+        for task in tasks { #expect(try await task.value == 7) }
+        await #expect(throws: NetworkError.self) { try await bench.agent.send(shared) }
+    }
+
+    @Test func whoComesTooSoonCancelsNobody() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let newest = request.duplicatePolicy(.cancelPrevious)
+        let first = bench.start(newest)
+        await bench.waitForFlightWaiters(1)
+        await #expect(throws: NetworkError.self) { try await bench.agent.send(newest) }
+        bench.gate.open()
+        #expect(try await first.value == 7)
+    }
+
+    @Test func aSendThatAnInterceptorRepeatsIsTheSameSend() async throws {
+        struct Twice: SendInterceptor {
+            func intercept(_ context: RequestContext, next: @Sendable () async throws -> Void) async throws {
+                try await next()
+                try await next()
+            }
+        }
+        let bench = AdmissionBench(config: .test { $0.sendInterceptors = [Twice()] })
+        #expect(try await bench.agent.send(request) == 7)
+        #expect(bench.transport.requestCount == 2)
+    }
+
+    @Test func oldIdentitiesAreForgotten() throws {
+        var intervals = MinimumIntervals()
+        func key(_ number: Int) throws -> DuplicateKey {
+            let request = GeneralRequest("/\(number)")
+            let config = ConfigSnapshot(.test)
+            let send = Send(request, id: 1, config: config, timeline: Timeline(ContinuousClock()))
+            let prepared = try send.prepare(request)
+            return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false))
+        }
+        for number in 0..<2 * MinimumIntervals.maximumCount {
+            let pause = intervals.admit(
+                try key(number),
+                sendID: number,
+                interval: .seconds(number == 0 ? Int64.max : 100_000),
+                at: .seconds(number)
+            )
+            #expect(pause == nil)
+        }
+        #expect(intervals.count <= MinimumIntervals.maximumCount)
+        let pause = intervals.admit(try key(0), sendID: -1, interval: .seconds(1), at: .seconds(20_000))
+        #expect(pause != nil)
+    }
+}

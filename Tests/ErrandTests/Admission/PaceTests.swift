@@ -1,0 +1,82 @@
+import Testing
+
+@testable import Errand
+
+/// A rate is never exceeded in any window, and reached where nothing else is in the way.
+@Suite struct PaceTests {
+    /// Starts as early as it may, so many times, after waits that a closure makes.
+    private func starts(_ count: Int, by rate: Throttle.Rate, lateness: () -> Duration = { .zero }) -> [Duration] {
+        var pace = Pace()
+        var now = Duration.zero
+        return (0..<count).map { _ in
+            now = max(now, pace.earliest(by: rate)) + lateness()
+            pace.start(by: rate, at: now)
+            return now
+        }
+    }
+
+    /// The most starts in any half-open window.
+    static func most(_ starts: [Duration], in window: Duration) -> Int {
+        var (most, first) = (0, 0)
+        for (index, start) in starts.enumerated() {
+            while starts[first] + window <= start { first += 1 }
+            most = max(most, index - first + 1)
+        }
+        return most
+    }
+
+    @Test(arguments: [
+        Throttle.Rate.perSecond(50), .perSecond(3), .perSecond(7), .perSecond(50, burst: 10),
+        .perSecond(50, burst: 50), .perSecond(1), Throttle.Rate(2, per: .milliseconds(333)),
+        Throttle.Rate(1_000_000, per: .microseconds(1)), Throttle.Rate(11, per: .seconds(13), burst: 5),
+    ])
+    func noWindowSeesMoreAndNoneIsLost(rate: Throttle.Rate) {
+        let starts = starts(10_000, by: rate)
+        #expect(Self.most(starts, in: rate.duration) == min(rate.count, 10_000))
+        // The last is due after as many whole windows as fill up before it.
+        let least = rate.duration * (9_999 / rate.count)
+        let most = rate.duration * ((9_999 + rate.count - 1) / rate.count) + .nanoseconds(1)
+        #expect(starts.last.map { least <= $0 && $0 <= most } == true, "\(starts.last ?? .zero)")
+    }
+
+    @Test func withoutABurstTheyStartInEvenSteps() {
+        #expect(starts(4, by: .perSecond(50)) == [0, 20, 40, 60].map { .milliseconds($0) })
+    }
+
+    @Test func aBurstIsForTheRestedOnly() {
+        let rate = Throttle.Rate.perSecond(10, burst: 3)
+        #expect(starts(6, by: rate) == [0, 0, 0, 100, 200, 300].map { .milliseconds($0) })
+    }
+
+    @Test func unevenAndLateStartsExceedNothingEither() {
+        var random = SeededGenerator()
+        for _ in 0..<50 {
+            let count = Int.random(in: 1...40, using: &random)
+            let rate = Throttle.Rate(
+                count,
+                per: .milliseconds(Int.random(in: 1...2_000, using: &random)),
+                burst: Int.random(in: 1...count, using: &random)
+            )
+            let starts = starts(2_000, by: rate) {
+                Bool.random(using: &random) ? .zero : .microseconds(Int.random(in: 0...90_000, using: &random))
+            }
+            #expect(Self.most(starts, in: rate.duration) <= count, "\(rate)")
+        }
+    }
+
+    @Test func noMoreStartsAreKeptThanARateNeeds() {
+        var pace = Pace()
+        let rate = Throttle.Rate.perSecond(5, burst: 5)
+        for step in 0..<10_000 { pace.start(by: rate, at: .milliseconds(step)) }
+        #expect(pace.count == 5)
+        #expect(!pace.isAtRest(at: .seconds(11), longest: rate.duration))
+        #expect(pace.isAtRest(at: .seconds(3_000), longest: rate.duration))
+    }
+
+    @Test func ratesAreBroughtIntoTheirRange() {
+        let rate = Throttle.Rate(-5, per: .seconds(-1), burst: 9)
+        #expect(rate == Throttle.Rate(1, per: .microseconds(1)))
+        #expect(Throttle.Rate(.max, per: .seconds(Int64.max), burst: .max).step > .zero)
+        #expect(Throttle(maximumPerHost: 0, maximumInTotal: -1) == Throttle(maximumPerHost: 1, maximumInTotal: 1))
+    }
+}

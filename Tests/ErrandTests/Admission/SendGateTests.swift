@@ -1,0 +1,76 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite(.timeLimit(.minutes(1)))
+struct SendGateTests {
+    private struct Asking: SendGate {
+        let answer: @Sendable (RequestContext) async throws -> Void
+        init(_ answer: @escaping @Sendable (RequestContext) async throws -> Void) { self.answer = answer }
+        func admit(_ context: RequestContext) async throws { try await answer(context) }
+    }
+
+    @Test func whatAGateThrowsReachesTheCallerUnchangedAndNothingIsSent() async {
+        let bench = AdmissionBench(config: .test { $0.sendGates = [Asking { _ in throw Boom(id: 3) }] })
+        await #expect(throws: Boom(id: 3)) { try await bench.agent.send(AdmissionBench.get()) }
+        #expect(bench.transport.requestCount == 0)
+    }
+
+    @Test func theConfigsAreAskedBeforeTheServicesOnceForEachSend() async throws {
+        let asked = Record<String>()
+        let gate = { @Sendable (name: String) in Asking { asked.add("\(name) \($0.url?.path() ?? "-") \($0.tag)") } }
+        let config = NetworkConfig.test {
+            $0.sendGates = [gate("one"), gate("two")]
+            $0.retryPolicy = .standard
+        }
+        let bench = AdmissionBench(config: config) { _ in .status(503, headers: ["Retry-After": "0"]) }
+        var service = Service(id: "own")
+        service.sendGates = [gate("three")]
+        let request = AdmissionBench.get().service(service).tag("feed")
+        let error = await #expect(throws: NetworkError.self) { try await bench.agent.send(request) }
+        #expect(error?.attempts == 3)
+        #expect(asked.all == ["one /x feed", "two /x feed", "three /x feed"])
+    }
+
+    @Test func waitingAtAGateIsSeenAndCountsAgainstTheDeadline() async throws {
+        let door = Gate()
+        let bench = AdmissionBench(config: .test { $0.sendGates = [Asking { _ in try await door.pass() }] })
+        let first = Task { try await bench.agent.response(for: AdmissionBench.get()).metrics.queue }
+        let second = bench.start(AdmissionBench.get().limits(Limits(deadline: .seconds(1))))
+        let third = bench.start(AdmissionBench.get())
+        await door.waitForArrivals(3)
+        await bench.clock.waitForSleepers()
+        third.cancel()
+        await #expect(throws: CancellationError.self) { try await third.value }
+        bench.clock.advance(by: .seconds(1))
+        let error = await #expect(throws: NetworkError.self) { try await second.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(1)))
+        door.open()
+        #expect(try await first.value == .seconds(1))
+        #expect(bench.transport.requestCount == 1)
+    }
+
+    @Test func eachWhoSharesIsAskedItself() async throws {
+        let asked = Record<Int>()
+        let bench = AdmissionBench(isOpen: false, config: .test { $0.sendGates = [Asking { asked.add($0.id) }] })
+        let tasks = (0..<3).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
+        await bench.waitForFlightWaiters(3)
+        bench.gate.open()
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(Set(asked.all).count == 3 && bench.transport.requestCount == 1)
+    }
+
+    @Test func thePlanNamesGatesAndThrottleAndAsksNobody() async throws {
+        let config = NetworkConfig.test {
+            $0.sendGates = [Asking { _ in throw Boom() }]
+            $0.throttle = Throttle(maximumPerHost: 8, rate: .perSecond(50))
+        }
+        let bench = AdmissionBench(config: config)
+        let plan = try await bench.agent.plan(for: AdmissionBench.get())
+        #expect(plan["sendGates"]?.value == "Asking" && plan["sendGates"]?.origin == .config)
+        #expect(plan["throttle"]?.value == "8 at once per host, 50 per 1.0 seconds and host")
+        #expect(plan["throttle"]?.origin == .config)
+    }
+}
