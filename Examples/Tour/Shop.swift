@@ -79,6 +79,7 @@ enum Shop {
                 return .data(echo.data, contentType: "application/json")
             }
         }
+        serveJSON(on: server)
         server.on(.head, "/echo", .status(200, headers: ["X-Total": "42"]))
         server.on(.get, "/latin", .data(Data([0x63, 0x61, 0x66, 0xE9]), contentType: "text/plain; charset=iso-8859-1"))
         server.on(.get, "/slow", .json("{}").delayed(by: .seconds(20)))
@@ -86,5 +87,47 @@ enum Shop {
         server.on(.get, "/hostile", .json(String(repeating: "[", count: 513)))
         server.on(.get, "/secret", .status(401, headers: ["WWW-Authenticate": "Basic realm=\"tour\""]))
         server.on(.get, "/cut", .json(#"{"id": 7, "name": "a long enough name"}"#).faulted(.closeInBody(after: 10)))
+    }
+
+    /// What the chapter on answers reads.
+    private static func serveJSON(on server: MockServer) {
+        server.on(
+            .get,
+            "/legacy",
+            .json(
+                #"{"status":{"code":"OK","text":""},"meta":{"page":3},"#
+                    + #""body":"{\"users\":[{\"id\":7,\"name\":\"Ada\"}]}"}"#
+            )
+        )
+        server.on(
+            .get,
+            "/problem",
+            .json(#"{"code":10,"msg":"bad","data":{"fields":{"name":"too short"}},"trace":"t-1"}"#, status: 422)
+        )
+        server.on(
+            .get,
+            "/catalogue",
+            .json(
+                #"{"code":0,"time":99,"data":{"items":["#
+                    + #"{"id":1,"name":"a"},{"id":2,"name":"b"},{"id":3,"name":"c"},{"id":4,"name":"d"}]}}"#
+            )
+        )
+        server.on(.get, "/careless", .json(#"{"user_id":"7","is_active":1,"zip":"04109"}"#))
+        server.on(.post, "/rpc") { request in
+            let body = try? JSONValue(parsing: Data(request.text.utf8))
+            guard let calls = body?.array else { return .data((body.map(answer) ?? .null).data) }
+            return .data(JSONValue.array(calls.reversed().map(answer)).data, contentType: "application/json")
+        }
+    }
+
+    private static func answer(_ call: JSONValue) -> JSONValue {
+        var answer: JSONObject = ["jsonrpc": "2.0"]
+        switch call["method"]?.string {
+        case "sum": answer["result"] = .number(JSONNumber((call["params"]?.array ?? []).compactMap(\.int).reduce(0, +)))
+        case "name": answer["result"] = "tour"
+        default: answer["error"] = ["code": -32601, "message": "Method not found"]
+        }
+        answer["id"] = call["id"] ?? .null
+        return .object(answer)
     }
 }

@@ -136,31 +136,6 @@ enum Steps {
         }
     ]
 
-    static let answering = [
-        Step("An envelope opened for one request, and a path into its data") { tour in
-            let request = GeneralRequest("/shop/v2/orders").method(.post).parameters(["quantity": 1])
-                .filter(EnvelopeFilter(code: "code", message: "msg", data: "data"))
-                .expecting(User.self, at: "list[0]")
-            let user = try await tour.agent.send(request)
-            try hold(user.name == "first", "got \(user)")
-            return "data.list[0] → \(user)"
-        },
-        Step("A business error is a ServiceError with code and message") { tour in
-            do {
-                _ = try await tour.agent.send(PlaceOrder(item: "tea", quantity: 0, service: .shop(tour.server)))
-                throw DidNotHold(description: "it had a value")
-            } catch let error as ServiceError {
-                try hold(error.code == 40001, "the code was \(error.code)")
-                return "\(error)"
-            }
-        },
-        Step("Text by the charset of the answer") { tour in
-            let text = try await tour.agent.send(GeneralRequest("/latin").expecting(String.self))
-            try hold(text == "café", "got \(text)")
-            return "ISO 8859-1 → \(text)"
-        },
-    ]
-
     static let failing = [
         Step("An HTML 502 is a status error with the body at hand") { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/gateway")) }

@@ -78,6 +78,7 @@ extension NetworkError.Reason {
         case .bodyTooLarge(let limit):
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
         case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error)"
+        case .shape(let error): "the body has another shape than it must have: \(error)"
         case .envelope(let text): "the envelope cannot be opened: \(text)"
         case .path(let error): "the path leads to no value: \(error)"
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"

@@ -113,6 +113,8 @@ extension NetworkError {
         case decompressionRatio(limit: Int)
         /// The body is not JSON that may be decoded.
         case invalidJSON(JSONError)
+        /// The body has another shape than ``Acceptance/shape``.
+        case shape(JSONError)
         /// The envelope lacks what its filter needs.
         case envelope(String)
         /// A path leads nowhere in the payload, or is written wrongly.
@@ -146,7 +148,7 @@ extension NetworkError.Reason {
             .invalidResponse
         case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused
         case .status: .unacceptableStatus
-        case .contentType, .invalidJSON: .unacceptableContent
+        case .contentType, .invalidJSON, .shape: .unacceptableContent
         case .bodyTooLarge, .decompressionRatio: .tooLarge
         case .envelope, .path, .model: .undecodable
         case .notCached: .cacheMiss

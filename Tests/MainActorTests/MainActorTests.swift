@@ -40,6 +40,15 @@ import Testing
         #expect(sent.text == #"{"app":"ios","item":"tea","quantity":2}"#)
     }
 
+    @Test func proceduresAreCalled() async throws {
+        server.on(.post, "/rpc", .json(#"{"jsonrpc":"2.0","result":{"sum":6},"id":1}"#))
+        #expect(try await agent.send(Sum(numbers: [1, 2, 3])).sum == 6)
+        MainActor.assertIsolated()
+        #expect(server.requests.last?.text == #"{"jsonrpc":"2.0","method":"sum","params":[1,2,3],"id":1}"#)
+        let total = try await agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<Total>("sum", [6])))
+        #expect(total.sum == 6)
+    }
+
     @Test func responsesCarryTheAnswer() async throws {
         let full = try await agent.response(for: GetUser(id: 7))
         MainActor.assertIsolated()

@@ -97,3 +97,14 @@ nonisolated enum MainQueue {
     static func mark() { DispatchQueue.main.setSpecific(key: key, value: true) }
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) ?? false }
 }
+
+struct Sum: JSONRPCRequest {
+    typealias Model = Total
+    let numbers: [Int]
+    var path: String { "/rpc" }
+    var call: JSONRPCCall<Total> { JSONRPCCall("sum", .array(numbers.map { .number(JSONNumber($0)) })) }
+}
+
+final class Total: Decodable {
+    let sum: Int
+}

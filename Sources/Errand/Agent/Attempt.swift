@@ -116,17 +116,23 @@ extension Agent {
     /// Stage 7: marks an answer that is refused, and guards what is to be decoded.
     func accept(_ response: RawResponse, of prepared: PreparedRequest) throws -> RawResponse {
         var response = response
-        if let refusal = prepared.acceptance.refusal(of: response) {
-            response.failure = refusal.placed(at: response.url, method: prepared.outgoing.method)
-                .tried(1)
+        let acceptance = prepared.acceptance
+        func mark(_ refusal: NetworkError?) {
+            response.failure = refusal?.placed(at: response.url, method: prepared.outgoing.method).tried(1)
         }
-        guard !response.body.isEmpty else { return response }
-        do throws(JSONError) {
-            response.isGuarded = try JSONGuard.check(response.body, against: prepared.guarding)
-        } catch {
-            let failure = response.failure ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
-            throw prepared.refusal(failure, of: response)
+        mark(acceptance.refusal(of: response))
+        if !response.body.isEmpty {
+            let isShaped = acceptance.shape != nil && response.failure == nil
+            do throws(JSONError) {
+                let strictness = isShaped ? .everything : prepared.guarding
+                response.isGuarded = try JSONGuard.check(response.body, against: strictness)
+            } catch {
+                let failure =
+                    response.failure ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
+                throw prepared.refusal(failure, of: response)
+            }
         }
+        if response.failure == nil { mark(acceptance.shapeRefusal(of: response, to: prepared.outgoing.method)) }
         return response
     }
 
@@ -140,7 +146,7 @@ extension Agent {
             payload = try prepared.filter.filter(response, for: context)
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
         } catch {
-            throw prepared.refusal(error, of: response)
+            throw prepared.refusal(error.decoding(with: prepared.decoder), of: response)
         }
         payload.headers = response.headers
         payload.decoder = prepared.decoder

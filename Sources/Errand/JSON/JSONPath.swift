@@ -68,9 +68,11 @@ public struct JSONPath: Sendable, Hashable {
     ///
     /// - Parameter names: The names from the outside in, as they are.
     public init(names: [String]) {
-        let steps = names.map { Step.member(JSONName($0)) }
-        self.init(text: Self.text(of: steps[...]), parts: .success(Parts(steps: steps)))
+        self.init(steps: names.map { Step.member(JSONName($0)) })
     }
+
+    /// Creates a path from the payload.
+    init(steps: [Step]) { self.init(text: Self.text(of: steps[...]), parts: .success(Parts(steps: steps))) }
 
     /// Whether this is ``payload`` as it stands there.
     var isPayload: Bool { text == Self.payload.text }

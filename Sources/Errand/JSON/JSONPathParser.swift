@@ -23,7 +23,13 @@ struct JSONPathParser {
             !utf8.isEmpty && utf8.allSatisfy { $0 >= 0x20 && !reserved.contains($0) }
             && !"#~' ".utf8.contains(utf8.first ?? 0) && utf8.last != UInt8(ascii: " ")
         if isPlain { return name }
-        return "\"" + name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        // By bytes: a quote and a combining mark after it are one Character.
+        var quoted: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in utf8 {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { quoted.append(UInt8(ascii: "\\")) }
+            quoted.append(byte)
+        }
+        return String(decoding: quoted + [UInt8(ascii: "\"")], as: UTF8.self)
     }
 
     mutating func parse() throws(JSONError) -> JSONPath.Parts {

@@ -14,6 +14,9 @@ protocol JSONScalarDecodable {
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Self?
 }
 
+/// A type that is read from a number; a `Date` may be.
+protocol JSONNumeric {}
+
 typealias JSONScalar = JSONScalarEncodable & JSONScalarDecodable
 
 extension JSONValue {
@@ -48,20 +51,20 @@ extension FixedWidthInteger {
     }
 }
 
-extension Int: JSONScalar {}
-extension Int8: JSONScalar {}
-extension Int16: JSONScalar {}
-extension Int32: JSONScalar {}
-extension Int64: JSONScalar {}
-extension Int128: JSONScalar {}
-extension UInt: JSONScalar {}
-extension UInt8: JSONScalar {}
-extension UInt16: JSONScalar {}
-extension UInt32: JSONScalar {}
-extension UInt64: JSONScalar {}
-extension UInt128: JSONScalar {}
+extension Int: JSONScalar, JSONNumeric {}
+extension Int8: JSONScalar, JSONNumeric {}
+extension Int16: JSONScalar, JSONNumeric {}
+extension Int32: JSONScalar, JSONNumeric {}
+extension Int64: JSONScalar, JSONNumeric {}
+extension Int128: JSONScalar, JSONNumeric {}
+extension UInt: JSONScalar, JSONNumeric {}
+extension UInt8: JSONScalar, JSONNumeric {}
+extension UInt16: JSONScalar, JSONNumeric {}
+extension UInt32: JSONScalar, JSONNumeric {}
+extension UInt64: JSONScalar, JSONNumeric {}
+extension UInt128: JSONScalar, JSONNumeric {}
 
-extension Double: JSONScalar {
+extension Double: JSONScalar, JSONNumeric {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Double? {
@@ -69,7 +72,7 @@ extension Double: JSONScalar {
     }
 }
 
-extension Float: JSONScalar {
+extension Float: JSONScalar, JSONNumeric {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Float? {
@@ -78,7 +81,7 @@ extension Float: JSONScalar {
     }
 }
 
-extension Decimal: JSONScalar {
+extension Decimal: JSONScalar, JSONNumeric {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Decimal? {
@@ -86,7 +89,7 @@ extension Decimal: JSONScalar {
     }
 }
 
-extension Date: JSONScalar {
+extension Date: JSONScalar, JSONNumeric {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { dates.value(for: self) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Date? {
@@ -116,7 +119,7 @@ extension JSONValue: JSONScalar {
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONValue? { value }
 }
 
-extension JSONNumber: JSONScalar {
+extension JSONNumber: JSONScalar, JSONNumeric {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { .number(self) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> JSONNumber? {

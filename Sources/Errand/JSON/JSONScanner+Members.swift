@@ -1,55 +1,99 @@
 extension JSONScanner {
-    /// Validates a whole text and, in the same pass, finds members of its top-level object.
+    /// Validates a whole text and, in the same pass, finds members of its top-level object and of objects inside it.
     ///
     /// - Parameters:
-    ///   - names: The members wanted, each once. They are compared after unescaping.
+    ///   - tree: The members wanted. They are compared after unescaping.
     ///   - bytes: The text, as UTF-8.
     ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512.
-    /// - Returns: The range of each member's value, in the order of `names`; `nil` where there is none.
-    /// - Throws: `duplicateMember` when one of `names` occurs twice in any spelling, `typeMismatch` when the value is
-    ///   valid and no object, and what ``validate(_:maximumDepth:)`` throws.
+    ///   - isValidated: Whether the text has been validated before, so that it is only walked through.
+    /// - Returns: The range of each member's value by its slot, `nil` where there is none; `nil` as a whole when the
+    ///   text is valid and its value no object.
+    /// - Throws: `duplicateMember` when a wanted member, or one on the way to it, occurs twice in any spelling, and what
+    ///   ``validate(_:maximumDepth:)`` throws.
     static func members(
-        named names: [JSONName],
+        _ tree: JSONMemberTree,
         in bytes: UnsafeRawBufferPointer,
-        maximumDepth: Int = defaultMaximumDepth
-    ) throws(JSONError) -> [Range<Int>?] {
+        maximumDepth: Int = defaultMaximumDepth,
+        isValidated: Bool = false
+    ) throws(JSONError) -> [Range<Int>?]? {
         let scanner = JSONScanner(bytes)
         let limit = clampedDepth(maximumDepth)
         let start = try scanner.start()
         guard scanner.byte(at: start) == UInt8(ascii: "{") else {
-            try scanner.finish(at: try scanner.validateValue(at: start, depth: 0, limit: limit))
-            throw JSONError(.typeMismatch(expected: "an object", found: scanner.typeName(at: start)), offset: start)
+            if !isValidated { try scanner.finish(at: try scanner.validateValue(at: start, depth: 0, limit: limit)) }
+            return nil
         }
-        var found = [Range<Int>?](repeating: nil, count: names.count)
-        var index = scanner.skipWhitespace(from: start + 1)
-        if scanner.byte(at: index) == UInt8(ascii: "}") {
-            try scanner.finish(at: index + 1)
-            return found
+        var reader = MemberReader(scanner: scanner, limit: limit, isValidated: isValidated, count: tree.count)
+        let end = try reader.read(objectAt: start, tree.nodes, depth: 1)
+        if !isValidated { try scanner.finish(at: end) }
+        return reader.found
+    }
+
+    /// Goes through objects and notes the values of wanted members; calls itself only as deep as these lie.
+    private struct MemberReader {
+        let scanner: JSONScanner
+        let limit: Int
+        let isValidated: Bool
+        var found: [Range<Int>?]
+
+        init(scanner: JSONScanner, limit: Int, isValidated: Bool, count: Int) {
+            self.scanner = scanner
+            self.limit = limit
+            self.isValidated = isValidated
+            found = [Range<Int>?](repeating: nil, count: count)
         }
-        while true {
-            guard scanner.byte(at: index) == UInt8(ascii: "\"") else {
-                throw scanner.failure(expecting: "a member name in quotes", at: index)
+
+        /// Reads the object at `start`, the innermost of `depth` containers; returns the offset after it.
+        mutating func read(
+            objectAt start: Int,
+            _ nodes: [JSONMemberTree.Node],
+            depth: Int
+        ) throws(JSONError) -> Int {
+            if depth > limit { throw scanner.failure(.tooDeep(limit: limit), at: start) }
+            var index = scanner.skipWhitespace(from: start &+ 1)
+            if scanner.byte(at: index) == UInt8(ascii: "}") { return index &+ 1 }
+            while true {
+                guard scanner.byte(at: index) == UInt8(ascii: "\"") else {
+                    throw scanner.failure(expecting: "a member name in quotes", at: index)
+                }
+                let nameEnd = try scanner.validateString(at: index &+ 1)
+                let place = nodes.indices.first { nodes[$0].name.matches(index &+ 1..<nameEnd &- 1, in: scanner) }
+                if let place, found[nodes[place].slot] != nil {
+                    throw scanner.failure(.duplicateMember(nodes[place].name.text), at: index)
+                }
+                let colon = scanner.skipWhitespace(from: nameEnd)
+                guard scanner.byte(at: colon) == UInt8(ascii: ":") else {
+                    throw scanner.failure(expecting: "a colon", at: colon)
+                }
+                let valueStart = scanner.skipWhitespace(from: colon &+ 1)
+                let valueEnd: Int
+                if let place {
+                    valueEnd = try end(ofValueAt: valueStart, nodes[place].children, depth: depth)
+                    found[nodes[place].slot] = valueStart..<valueEnd
+                } else {
+                    valueEnd = try end(ofValueAt: valueStart, [], depth: depth)
+                }
+                index = scanner.skipWhitespace(from: valueEnd)
+                switch scanner.byte(at: index) {
+                case UInt8(ascii: ","): index = scanner.skipWhitespace(from: index &+ 1)
+                case UInt8(ascii: "}"): return index &+ 1
+                default: throw scanner.failure(expecting: "a comma or the end of the object", at: index)
+                }
             }
-            let nameEnd = try scanner.validateString(at: index + 1)
-            let wanted = names.firstIndex { $0.matches(index + 1..<nameEnd - 1, in: scanner) }
-            let colon = scanner.skipWhitespace(from: nameEnd)
-            guard scanner.byte(at: colon) == UInt8(ascii: ":") else {
-                throw scanner.failure(expecting: "a colon", at: colon)
+        }
+
+        private mutating func end(
+            ofValueAt start: Int,
+            _ children: [JSONMemberTree.Node],
+            depth: Int
+        ) throws(JSONError) -> Int {
+            if !children.isEmpty, scanner.byte(at: start) == UInt8(ascii: "{") {
+                return try read(objectAt: start, children, depth: depth &+ 1)
             }
-            let valueStart = scanner.skipWhitespace(from: colon + 1)
-            let valueEnd = try scanner.validateValue(at: valueStart, depth: 1, limit: limit)
-            if let wanted {
-                if found[wanted] != nil { throw JSONError(.duplicateMember(names[wanted].text), offset: index) }
-                found[wanted] = valueStart..<valueEnd
-            }
-            index = scanner.skipWhitespace(from: valueEnd)
-            switch scanner.byte(at: index) {
-            case UInt8(ascii: ","): index = scanner.skipWhitespace(from: index + 1)
-            case UInt8(ascii: "}"):
-                try scanner.finish(at: index + 1)
-                return found
-            default: throw scanner.failure(expecting: "a comma or the end of the object", at: index)
-            }
+            guard isValidated else { return try scanner.validateValue(at: start, depth: depth, limit: limit) }
+            guard let end = scanner.skipValue(at: start) else { throw JSONError(.unexpectedEnd, offset: scanner.end) }
+            // Text that was not validated after all may lead past the end.
+            return min(max(end, start), scanner.end)
         }
     }
 

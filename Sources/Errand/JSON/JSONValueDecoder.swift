@@ -8,6 +8,15 @@ struct JSONValueDecoder {
     /// Handed to the type's `init(from:)`.
     var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
+    /// Which property a member is for.
+    var keys: JSONKeyStrategy = .asWritten
+
+    /// Whether scalars of another type are converted.
+    var convertsScalars = false
+
+    /// Whether a string is read as JSON where an object or an array is asked for.
+    var readsJSONInStrings = false
+
     /// A value of the type.
     ///
     /// - Throws: `DecodingError` with the coding path, and what the type's own `init(from:)` throws.
@@ -36,28 +45,44 @@ struct JSONNodeDecoder: Decoder {
     let value: JSONValue
     let codingPath: [any CodingKey]
     let options: JSONValueDecoder
+    /// Whether the names of this object's members are data.
+    var keepsNames = false
 
     var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard case .object(let members) = value else { throw mismatch([String: JSONValue].self, expected: .object) }
+        guard case .object(var members) = structure else { throw mismatch([String: JSONValue].self, expected: .object) }
+        if !keepsNames, !options.keys.isTrivial { members = options.keys.renaming(members) }
         return KeyedDecodingContainer(JSONKeyedDecoding<Key>(decoder: self, members: members))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        guard case .array(let elements) = value else { throw mismatch([JSONValue].self, expected: .array) }
+        guard case .array(let elements) = structure else { throw mismatch([JSONValue].self, expected: .array) }
         return JSONUnkeyedDecoding(decoder: self, elements: elements)
+    }
+
+    /// The value, or what a string holds that is read as JSON.
+    private var structure: JSONValue {
+        guard options.readsJSONInStrings, case .string(let text) = value else { return value }
+        // A string that is no JSON is one of the wrong type.
+        return (try? JSONValue(parsing: text)) ?? value
     }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { JSONSingleValueDecoding(decoder: self) }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        guard let scalar = type as? any JSONScalarDecodable.Type else { return try type.init(from: self) }
-        let found: (any JSONScalarDecodable)?
+        guard let scalar = type as? any JSONScalarDecodable.Type else {
+            var decoder = self
+            decoder.keepsNames = !options.keys.isTrivial && type is any JSONKeyedByText.Type
+            return try type.init(from: decoder)
+        }
+        var found: (any JSONScalarDecodable)?
         do {
             found = try scalar.make(from: value, dates: options.dates)
+            if found == nil { found = try alternative(for: scalar) }
         } catch {
-            throw failure(type, error.reason)
+            guard let other = try? alternative(for: scalar) else { throw failure(type, error.reason) }
+            found = other
         }
         guard let result = found as? T else {
             let context = DecodingError.Context(
@@ -67,6 +92,15 @@ struct JSONNodeDecoder: Decoder {
             throw DecodingError.dataCorrupted(context)
         }
         return result
+    }
+
+    /// The scalar made of the value in another JSON type, as far as the options say; `nil` when there is none.
+    private func alternative(for scalar: any JSONScalarDecodable.Type) throws(JSONError) -> (any JSONScalarDecodable)? {
+        if options.readsJSONInStrings, scalar is JSONObject.Type, value != structure {
+            return try scalar.make(from: structure, dates: options.dates)
+        }
+        guard options.convertsScalars, let converted = value.converted(for: scalar) else { return nil }
+        return try scalar.make(from: converted, dates: options.dates)
     }
 
     func member(_ value: JSONValue, _ key: any CodingKey) -> JSONNodeDecoder {

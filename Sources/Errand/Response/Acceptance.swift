@@ -1,4 +1,7 @@
-/// What counts as an answer: the status is judged first, then the content type; nothing is parsed for either.
+internal import Foundation
+
+/// What counts as an answer: the status is judged first, then the content type, and nothing is parsed for either; then
+/// the shape of the body, if one is asked for.
 ///
 /// Spelling in a request: `var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes: ["application/json"]) }`.
 public struct Acceptance: Sendable, Hashable {
@@ -8,10 +11,16 @@ public struct Acceptance: Sendable, Hashable {
     /// Accepted media types, such as `application/json` or `text/*`; empty accepts any, and a missing one.
     public var contentTypes: [String]
 
-    /// Statuses 200 to 299, any content type.
-    public init(statusCodes: Range<Int> = 200..<300, contentTypes: [String] = []) {
+    /// What the whole body of an accepted answer must look like, its envelope included; `nil` asks for nothing.
+    ///
+    /// A body that has another shape is refused, unless the filter finds that the service reports an error in it.
+    public var shape: JSONShape?
+
+    /// Statuses 200 to 299, any content type, any body.
+    public init(statusCodes: Range<Int> = 200..<300, contentTypes: [String] = [], shape: JSONShape? = nil) {
         self.statusCodes = [statusCodes]
         self.contentTypes = contentTypes
+        self.shape = shape
     }
 
     /// Returns this acceptance with further statuses.
@@ -32,6 +41,24 @@ public struct Acceptance: Sendable, Hashable {
             return NetworkError(.contentType(found), response: response)
         }
         return nil
+    }
+
+    /// Why the body of an accepted answer, which the JSON guard has read, is refused; `nil` when it is accepted.
+    func shapeRefusal(of response: RawResponse, to method: HTTPMethod) -> NetworkError? {
+        guard let shape, !response.hasNoBody(to: method) else { return nil }
+        do throws(JSONError) {
+            guard response.isGuarded else { throw JSONError(.unexpectedEnd, offset: 0) }
+            let result = response.body.withUnsafeBytes { bytes in
+                let scanner = JSONScanner(bytes)
+                return Result { () throws(JSONError) in
+                    try shape.check(at: scanner.skipWhitespace(from: 0), in: scanner)
+                }
+            }
+            try result.get()
+            return nil
+        } catch {
+            return NetworkError(.shape(error), response: response, underlying: error)
+        }
     }
 }
 

@@ -8,13 +8,19 @@ public struct Payload: Sendable {
     public let data: Data
 
     /// The whole body.
-    public let root: Data
+    public internal(set) var root: Data
+
+    /// What stood around the bytes; `nil` unless a filter opened an envelope.
+    public internal(set) var envelope: Envelope?
 
     /// The media type of the answer; `nil` when it states none.
     public var mediaType: MediaType? { contentType.flatMap(MediaType.init) }
 
     /// The value of the `Content-Type` field; looked up and taken apart only by who asks.
-    var contentType: String? { ownContentType ?? headers?["Content-Type"] }
+    var contentType: String? {
+        get { ownContentType ?? headers?["Content-Type"] }
+        set { ownContentType = newValue }
+    }
 
     private var ownContentType: String?
 
@@ -55,8 +61,12 @@ public struct Payload: Sendable {
     ///   the type's own `init(from:)` throws beside `DecodingError` is thrown unchanged.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
         let value = try node(at: path)
-        if type == JSONValue.self, let value = try JSONValue(parsing: value) as? T { return value }
         do {
+            if let lossless = decoder as? LosslessJSONDecoder {
+                // Not from the bytes, which it would validate once more.
+                return try lossless.decode(type, from: value.validatedJSON)
+            }
+            if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
             throw NetworkError(.model(type: String(describing: type), detail: error.place), underlying: error)
@@ -166,9 +176,14 @@ enum JSONGuard {
     }
 }
 
+extension Data {
+    /// The value of bytes that have been validated.
+    var validatedJSON: JSONValue { withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) } }
+}
+
 extension JSONError {
     /// Whether the text is sound and the path leads nowhere in it.
-    fileprivate var isAboutPath: Bool {
+    var isAboutPath: Bool {
         switch reason {
         case .missing, .null, .typeMismatch, .indexOutOfRange, .pathSyntax: true
         default: false

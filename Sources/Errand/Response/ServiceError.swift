@@ -7,7 +7,9 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
     /// The service's own words; `nil` when it has none.
     public let message: String?
     /// What stood beside them where data stands in a success; `nil` when nothing did.
-    public let payload: Payload?
+    public internal(set) var payload: Payload?
+    /// What else the envelope held; `nil` when a filter of your own opened it.
+    public let envelope: Envelope?
     /// The answer, with at most ``NetworkError/maximumBodyByteCount`` bytes of its body.
     public let response: RawResponse
     /// Whether the filter marks the code as one that need not be shown to anyone.
@@ -18,20 +20,42 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
         code: ServiceCode,
         message: String?,
         payload: Payload? = nil,
+        envelope: Envelope? = nil,
         response: RawResponse,
         isIgnorable: Bool = false
     ) {
         self.code = code
         self.message = message
         self.payload = payload
+        self.envelope = envelope
         self.response = response.bounded(to: NetworkError.maximumBodyByteCount)
         self.isIgnorable = isIgnorable
+    }
+
+    /// Decodes what the service says of the error, as a type of its own.
+    ///
+    /// - Parameters:
+    ///   - type: What to decode; an Optional takes a payload that is absent.
+    ///   - path: The way from ``payload``; from the whole body when it begins with `~`.
+    /// - Returns: The value.
+    /// - Throws: ``NetworkError`` when it does not fit, or what the type's own `init(from:)` throws.
+    public func decode<T: Decodable>(_ type: T.Type = T.self, at path: JSONPath = .payload) throws -> T {
+        try (payload ?? .null(in: envelope?.response.body ?? response.body)).decode(type, at: path)
     }
 
     /// The code, the service's words, the status, the host and the path; neither query nor body.
     public var description: String {
         "the service reported \(code)" + (message.map { ": \($0)" } ?? "")
             + " (status \(response.statusCode), \(response.url.host() ?? "")\(response.url.path()))"
+    }
+}
+
+extension Error {
+    /// This error; a service's decodes its payload with the decoder of the request.
+    func decoding(with decoder: any DataDecoder) -> any Error {
+        guard var error = self as? ServiceError else { return self }
+        error.payload?.decoder = decoder
+        return error
     }
 }
 

@@ -9,7 +9,7 @@ import Testing
             id: name,
             headers: ["X-\(name)": name],
             parameters: Parameters(["from\(name)": name]),
-            filter: EnvelopeFilter(code: code, data: "\(name)Data")
+            filter: EnvelopeFilter(code: JSONPath(names: [code]), data: JSONPath(names: ["\(name)Data"]))
         )
     }
 

@@ -51,6 +51,16 @@ import Testing
         #expect(try JSONPath(text).description == text)
     }
 
+    /// A quote with a combining mark after it is one Character, and was spelled without its backslash.
+    @Test(arguments: [
+        "\"\u{301}", "\\\u{301}", "a\"\u{FE0F}b", "a\"b\\c", "", "*", "a.b", " a", "#a", "a\nb", "e\u{301}",
+    ])
+    func aNameIsSpelledSoThatItIsReadBack(name: String) throws {
+        let path = JSONPath(names: [name, "x", name])
+        let members = [name, "x", name].map { JSONPath.Step.member(JSONName($0)) }
+        #expect(try JSONPath(path.description).get().steps == members)
+    }
+
     @Test func randomTextNeverTraps() {
         var random = SeededGenerator()
         let alphabet = Array("ab.[]()\"'*|json,-01 #~?\\é")

@@ -28,11 +28,57 @@ import Testing
     }
 
     @Test(arguments: ["[]", "1", "\"{}\"", "null", " [1] "])
-    func aValueThatIsNoObjectIsAMismatch(text: String) throws {
-        let error = try #require(throws: JSONError.self) { try members(["code"], in: text) }
-        guard case .typeMismatch("an object", _) = error.reason else {
-            Issue.record("\(error)")
-            return
+    func aValueThatIsNoObjectHasNoMembers(text: String) throws {
+        #expect(try members(["code"], in: text) == nil)
+    }
+
+    @Test(arguments: [
+        (#"{"s":{"code":0,"msg":"a"},"d":{"list":[1]}}"#, ["0", #""a""#, "[1]", #"{"code":0,"msg":"a"}"#]),
+        (#"{"d":{"x":{"list":1},"l\u0069st":[2]},"s":7}"#, [nil, nil, "[2]", "7"]),
+        (#"{"s":{},"d":null}"#, [nil, nil, nil, "{}"]),
+        (#"{"s":[{"code":1}],"d":{"s":{"code":1}}}"#, [nil, nil, nil, #"[{"code":1}]"#]),
+    ])
+    func membersOfMembersAreFoundInTheSamePass(text: String, expected: [String?]) throws {
+        for isValidated in [false, true] {
+            #expect(try nested(in: text, isValidated: isValidated) == expected)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"s":{"code":0,"c\u006fde":1}}"#, "code"), (#"{"s":{"code":0},"s":{"msg":1}}"#, "s"),
+        (#"{"s":1,"d":{"list":1},"\u0064":2}"#, "d"), (#"{"d":{"list":1,"list":{}}}"#, "list"),
+    ])
+    func aMemberTwiceOnTheWayIsRefused(text: String, name: String) throws {
+        for isValidated in [false, true] {
+            let error = try #require(throws: JSONError.self) { try nested(in: text, isValidated: isValidated) }
+            #expect(error.reason == .duplicateMember(name))
+        }
+    }
+
+    @Test(arguments: [
+        #"{"s":{"code":0,}}"#, #"{"s":{"code":0"#, #"{"s":{"code"}}"#, #"{"s":{"code":0}"#, #"{"s":{code:0}}"#,
+    ])
+    func nestedObjectsAreValidatedToo(text: String) {
+        #expect(throws: JSONError.self) { try nested(in: text, isValidated: false) }
+    }
+
+    @Test func nestedObjectsCountForTheDepth() throws {
+        let error = try #require(throws: JSONError.self) {
+            try nested(in: #"{"s":{"code":[1]}}"#, isValidated: false, maximumDepth: 2)
+        }
+        #expect(error.reason == .tooDeep(limit: 2))
+        #expect(throws: JSONError.self) { try nested(in: #"{"s":{"code":1}}"#, isValidated: false, maximumDepth: 1) }
+        #expect(throws: Never.self) { try nested(in: #"{"s":{"code":1}}"#, isValidated: false, maximumDepth: 2) }
+    }
+
+    private func nested(in text: String, isValidated: Bool, maximumDepth: Int = 128) throws -> [String?]? {
+        var tree = JSONMemberTree()
+        let slots = [["s", "code"], ["s", "msg"], ["d", "list"], ["s"]].map { tree.insert($0.map { JSONName($0) }) }
+        return try Array(text.utf8).withUnsafeBytes { bytes in
+            let found = try JSONScanner.members(tree, in: bytes, maximumDepth: maximumDepth, isValidated: isValidated)
+            return found.map { found in
+                slots.map { slot in found[slot].map { String(decoding: bytes[$0], as: UTF8.self) } }
+            }
         }
     }
 
@@ -81,9 +127,10 @@ import Testing
         }
     }
 
-    private func members(_ names: [String], in text: String, maximumDepth: Int = 128) throws -> [String?] {
+    private func members(_ names: [String], in text: String, maximumDepth: Int = 128) throws -> [String?]? {
         try Array(text.utf8).withUnsafeBytes { bytes in
-            try JSONScanner.members(named: names.map { JSONName($0) }, in: bytes, maximumDepth: maximumDepth)
+            let tree = JSONMemberTree(names.map { JSONName($0) })
+            return try JSONScanner.members(tree, in: bytes, maximumDepth: maximumDepth)?
                 .map { $0.map { String(decoding: bytes[$0], as: UTF8.self) } }
         }
     }

@@ -83,4 +83,63 @@ import Testing
             await expect(throwing: .bodyTooLarge(limit: limit)) { _ = try await rig.agent.send(request) }
         }
     }
+
+    // MARK: Shape
+
+    private static let shape: JSONShape = ["code": .integer, "data": ["id": .integer(in: 1...)]]
+    private let shaped = GeneralRequest("/x").acceptance(Acceptance(shape: AcceptanceTests.shape))
+
+    @Test func aBodyOfTheShapeIsAccepted() async throws {
+        let rig = Rig(answer: .json(#"{"code":0,"data":{"id":7}}"#))
+        #expect(try await rig.agent.send(shaped.expecting(Int.self, at: "data.id")) == 7)
+        let enveloped = shaped.filter(EnvelopeFilter(code: "code", data: "data"))
+        #expect(try await rig.agent.send(enveloped.expecting(Int.self, at: "id")) == 7)
+        #expect(try await rig.agent.send(shaped.expecting(String.self)).count == 26)
+    }
+
+    @Test(arguments: [
+        (#"{"code":0,"data":{"id":0}}"#, "data.id"), (#"{"code":0,"data":null}"#, "data"),
+        (#"{"code":"0","data":{"id":1}}"#, "code"), (#"{"data":{"id":1}}"#, "code"), ("[]", nil),
+    ])
+    func aBodyOfAnotherShapeIsRefusedWithThePlace(body: String, path: String?) async {
+        let rig = Rig(answer: .json(body))
+        for request in [shaped, shaped.filter(EnvelopeFilter(code: "code", data: "data", success: [0, "0"]))] {
+            let error = await failure { try await rig.agent.send(request) } as? NetworkError
+            guard case .shape(let cause) = error?.reason else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(cause.path == path)
+            #expect(error?.kind == .unacceptableContent)
+            #expect(error?.response?.body == Data(body.utf8))
+            #expect(error?.host == "api.example")
+        }
+    }
+
+    @Test func whatTheServiceReportsComesBeforeTheShape() async {
+        let rig = Rig(answer: .json(#"{"code":7,"data":null}"#))
+        let request = shaped.filter(EnvelopeFilter(code: "code", data: "data"))
+        #expect((await failure { try await rig.agent.send(request) } as? ServiceError)?.code == 7)
+    }
+
+    @Test func theStatusComesBeforeTheShape() async {
+        let rig = Rig(answer: .html("<h1>", status: 502))
+        await expect(throwing: .status(502)) { _ = try await rig.agent.send(shaped) }
+    }
+
+    @Test func whatIsNoJSONHasNoShape() async {
+        let error = await failure { try await Rig(answer: .text("x")).agent.send(shaped.expecting(String.self)) }
+        guard case .invalidJSON = (error as? NetworkError)?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        await expect(throwing: .shape(JSONError(.unexpectedEnd, offset: 0))) {
+            try await Rig(answer: .status(200)).agent.send(shaped.expecting(Void.self))
+        }
+    }
+
+    @Test func anAnswerWithoutABodyNeedsNone() async throws {
+        try await Rig(answer: .status(204)).agent.send(shaped.expecting(Void.self))
+        try await Rig(answer: .status(200)).agent.send(shaped.method(.head).expecting(Void.self))
+    }
 }

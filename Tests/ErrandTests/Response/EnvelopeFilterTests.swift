@@ -9,7 +9,7 @@ import Testing
     private func send<T: Decodable & Sendable>(
         _ answer: TransportResponse,
         as type: T.Type = User.self,
-        success: Set<ServiceCode> = [0],
+        success: EnvelopeFilter.Success = [0],
         ignorable: Set<ServiceCode> = []
     ) async throws -> T {
         let filter = EnvelopeFilter(code: "code", message: "msg", data: "data", success: success, ignorable: ignorable)

@@ -1,7 +1,8 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 /// Bodies at which Foundation's decoder would end the process.
 @Suite struct JSONGuardTests {
@@ -100,5 +101,17 @@ import Testing
         let filter = ClosureFilter { response, _ in throw Boom(id: response.body.count) }
         let rig = Rig(answer: .html("<h1/>", status: 404))
         await #expect(throws: Boom(id: 5)) { try await rig.agent.send(GeneralRequest("/x").filter(filter)) }
+    }
+
+    /// What the guard has read is walked through and not validated again: here it would be refused.
+    @Test func aBodyThatWasReadIsNotValidatedAgain() throws {
+        let url = try #require(URL(string: "https://api.example/x"))
+        var response = RawResponse(body: Data(#"{"code":0,"data":{"n":01},"rest":nonsense}"#.utf8), url: url)
+        let filter = EnvelopeFilter(code: "code", data: "data")
+        #expect(throws: NetworkError.self) { try filter.filter(response, for: RequestContext()) }
+        response.isGuarded = true
+        let payload = try filter.filter(response, for: RequestContext())
+        #expect(payload.isGuarded)
+        #expect(try payload.node(at: "n") == Data("01".utf8))
     }
 }

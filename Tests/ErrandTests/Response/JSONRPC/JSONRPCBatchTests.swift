@@ -1,0 +1,128 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct JSONRPCBatchTests {
+    private struct User: Decodable, Sendable, Equatable { let id: Int }
+
+    private let sum = JSONRPCCall<Int>("sum", [1, 2], id: 1)
+    private let user = JSONRPCCall<User>("user", id: "1")
+    private let names = JSONRPCCall<[String]>("names", id: 2)
+    private let note = JSONRPCCall<Void>("note", id: .absent)
+
+    private func send(_ answer: TransportResponse) async throws -> JSONRPCAnswers {
+        let rig = Rig(answer: answer)
+        return try await rig.agent.send(GeneralRequest("/rpc").calling(batch: sum, user, names, note))
+    }
+
+    private static let parts = [
+        #"{"jsonrpc":"2.0","result":3,"id":1}"#, #"{"id":"1","jsonrpc":"2.0","result":{"id":9}}"#,
+        #" {"jsonrpc":"2.0","error":{"code":-32601,"message":"no such method","data":[5]},"id":2} "#,
+    ]
+
+    @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+    func answersAreFoundByIdWhateverTheirOrderAndType(order: [Int]) async throws {
+        let answers = try await send(.json("[" + order.map { Self.parts[$0] }.joined(separator: ",") + "]"))
+        #expect(answers.count == 3)
+        #expect(try answers.value(of: sum) == 3)
+        #expect(try answers.value(of: user) == User(id: 9))
+        let error = try #require(throws: ServiceError.self) { try answers.value(of: names) }
+        #expect(error.code == -32601)
+        #expect(try error.decode([Int].self) == [5])
+        #expect(try answers.payload(for: 1).decode(Int.self) == 3)
+        try answers.value(of: note)
+        guard case .success(3) = answers.result(of: sum), case .failure = answers.result(of: names) else {
+            Issue.record("results differ from values")
+            return
+        }
+    }
+
+    @Test func textIsRead() async throws {
+        let answers = try await send(.json(#"[{"jsonrpc":"2.0","result":"hi","id":1}]"#))
+        #expect(try answers.value(of: JSONRPCCall<String>("sum", id: 1)) == "hi")
+    }
+
+    @Test func aCallWithoutAnAnswerIsAnErrorOfItsOwn() async throws {
+        let answers = try await send(.json("[\(Self.parts[0])]"))
+        #expect(try answers.value(of: sum) == 3)
+        let error = try #require(throws: NetworkError.self) { try answers.value(of: user) }
+        #expect(error.kind == .undecodable)
+        #expect(error.underlying == nil)
+    }
+
+    @Test func anErrorWithoutAnIdIsBelowTheErrorOfTheCall() async throws {
+        let stray = #"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}"#
+        let answers = try await send(.json("[\(stray),\(Self.parts[0])]"))
+        #expect(try answers.value(of: sum) == 3)
+        let error = try #require(throws: NetworkError.self) { try answers.value(of: user) }
+        #expect((error.underlying as? ServiceError)?.code == -32600)
+    }
+
+    @Test(arguments: [200, 400, 500])
+    func oneErrorForAllIsAServiceError(status: Int) async throws {
+        let body = #"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#
+        let error = await failure { try await send(.json(body, status: status)) }
+        #expect((error as? ServiceError)?.code == -32700)
+    }
+
+    @Test(arguments: [
+        #"{"jsonrpc":"2.0","result":3,"id":1}"#, "3", "[3]", "[[]]", "null",
+        #"[{"jsonrpc":"2.0","result":3,"id":1},{"jsonrpc":"2.0","result":4,"id":1.0}]"#,
+    ])
+    func whatIsNoArrayOfAnswersIsAnError(body: String) async {
+        let error = await failure { try await send(.json(body)) }
+        #expect((error as? NetworkError)?.kind == .undecodable, "\(body)")
+    }
+
+    @Test(arguments: ["", "[", "[{}", #"[{"jsonrpc":"2.0","result":1,"result":2,"id":1}]"#])
+    func whatIsNoSoundJSONIsAnError(body: String) async {
+        let error = await failure { try await send(.json(body)) }
+        #expect((error as? NetworkError)?.kind == .unacceptableContent, "\(body)")
+    }
+
+    @Test func anAnswerThatIsNoneIsAnErrorOfItsCallOnly() async throws {
+        let answers = try await send(.json(#"[{"result":3,"id":1},\#(Self.parts[1])]"#))
+        #expect(throws: NetworkError.self) { try answers.value(of: sum) }
+        #expect(try answers.value(of: user) == User(id: 9))
+    }
+
+    @Test func aRefusedStatusStaysOne() async {
+        let error = await failure { try await send(.json("[\(Self.parts[0])]", status: 500)) }
+        #expect((error as? NetworkError)?.reason == .status(500))
+    }
+
+    @Test(arguments: [200, 204])
+    func notificationsAloneMayGoUnanswered(status: Int) async throws {
+        let rig = Rig(answer: .status(status))
+        let answers = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: note, note))
+        #expect(answers.count == 0)
+    }
+
+    @Test func theCallsGoOutInTheirOrder() async throws {
+        let rig = Rig(answer: .json("[]"))
+        let outgoing = try await rig.wire(GeneralRequest("/rpc").calling(batch: sum, note, user))
+        guard case .data(let data) = outgoing.body else { throw Boom() }
+        #expect(
+            try JSONValue(parsing: data) == [
+                ["jsonrpc": "2.0", "method": "sum", "params": [1, 2], "id": 1], ["jsonrpc": "2.0", "method": "note"],
+                ["jsonrpc": "2.0", "method": "user", "id": "1"],
+            ]
+        )
+    }
+
+    @Test func equalIdsAreToldBeforeAnythingIsSent() async {
+        let rig = Rig()
+        for request in [GeneralRequest("/rpc").calling(batch: sum, sum)] {
+            let error = await failure { try await rig.agent.send(request) }
+            #expect((error as? NetworkError)?.kind == .invalidRequest)
+        }
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test func answersNeedTheirFilter() async {
+        let request = GeneralRequest("/rpc").formatted(by: JSONRPCBatchFormatter())
+        let error = await failure { try await Rig(answer: .json("[{}]")).agent.send(request) }
+        #expect((error as? NetworkError)?.kind == .undecodable)
+    }
+}

@@ -1,0 +1,96 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct JSONRPCRequestTests {
+    private struct Subtract: JSONRPCRequest {
+        typealias Model = Int
+        let numbers: [Int]
+        var path: String { "/rpc" }
+        var call: JSONRPCCall<Int> {
+            JSONRPCCall("subtract", .array(numbers.map { .number(JSONNumber($0)) }), id: "s-1")
+        }
+    }
+
+    private func rig(_ result: String = "19", id: String = #""s-1""#) -> Rig {
+        Rig(answer: .json(#"{"jsonrpc":"2.0","result":\#(result),"id":\#(id)}"#))
+    }
+
+    private func sent(_ request: some Request & Sendable, by rig: Rig) async throws -> JSONValue {
+        let outgoing = try await rig.wire(request)
+        #expect(outgoing.method == .post)
+        #expect(outgoing.headers["Content-Type"] == "application/json")
+        guard case .data(let data) = outgoing.body else { throw Boom() }
+        return try JSONValue(parsing: data)
+    }
+
+    @Test func aDeclaredCallGoesOutWhole() async throws {
+        let body = try await sent(Subtract(numbers: [42, 23]), by: rig())
+        #expect(body == ["jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": "s-1"])
+        #expect(try await rig().agent.send(Subtract(numbers: [1])) == 19)
+    }
+
+    private struct Greet: JSONRPCRequest {
+        typealias Model = String
+        var path: String { "/rpc" }
+        var call: JSONRPCCall<String> { JSONRPCCall("greet") }
+    }
+
+    @Test func textIsRead() async throws {
+        let rig = rig(#""h\u0069""#, id: "1")
+        #expect(try await rig.agent.send(Greet()) == "hi")
+        #expect(try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<String>("greet"))) == "hi")
+        #expect(try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<JSONValue>("greet"))) == "hi")
+    }
+
+    @Test func theAnswersIdIsChecked() async {
+        await #expect(throws: NetworkError.self) { try await rig(id: "2").agent.send(Subtract(numbers: [1])) }
+    }
+
+    @Test func aCallNeedsNoTypeOfItsOwn() async throws {
+        let call = JSONRPCCall<[String]>("names", ["page": 2])
+        let rig = rig(#"["a"]"#, id: "1")
+        #expect(try await rig.agent.send(GeneralRequest("/rpc").calling(call)) == ["a"])
+        let body = try await sent(GeneralRequest("/rpc").calling(call), by: rig)
+        #expect(body == ["jsonrpc": "2.0", "method": "names", "params": ["page": 2], "id": 1])
+    }
+
+    @Test func argumentsMayBeTheStoredPropertiesOfAValue() async throws {
+        struct Page: Encodable {
+            let number: Int
+            let filter: String?
+        }
+        let call = try JSONRPCCall<Int>("count", encoding: Page(number: 3, filter: nil))
+        let body = try await sent(GeneralRequest("/rpc").calling(call), by: rig(id: "1"))
+        #expect(body["params"] == ["number": 3])
+    }
+
+    @Test func aCallWithoutArgumentsHasNoParamsAndANotificationNoId() async throws {
+        let rig = Rig(answer: .status(204))
+        let body = try await sent(GeneralRequest("/rpc").calling(JSONRPCCall<Void>("ping", id: .absent)), by: rig)
+        #expect(body == ["jsonrpc": "2.0", "method": "ping"])
+    }
+
+    @Test func argumentsThatAreNoStructureAreToldBeforeAnythingIsSent() async {
+        let rig = rig()
+        let error = await failure { try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<Int>("x", 7))) }
+        #expect((error as? NetworkError)?.kind == .invalidRequest)
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test func equalCallsAreEqualRequests() async throws {
+        let rig = rig(id: "1")
+        let first = try await sent(GeneralRequest("/rpc").calling(JSONRPCCall<Int>("a", [1])), by: rig)
+        #expect(try await sent(GeneralRequest("/rpc").calling(JSONRPCCall<Int>("a", [1])), by: rig) == first)
+    }
+
+    @Test func aCallThatCannotBeMadeFailsBeforeAnythingIsSent() async {
+        struct Broken: JSONRPCRequest {
+            typealias Model = Int
+            var path: String { "/rpc" }
+            var call: JSONRPCCall<Int> { get throws { throw Boom(id: 4) } }
+        }
+        await #expect(throws: Boom(id: 4)) { try await rig().agent.send(Broken()) }
+    }
+}

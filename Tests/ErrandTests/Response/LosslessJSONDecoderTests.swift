@@ -1,0 +1,252 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct LosslessJSONDecoderTests {
+    private func decode<T: Decodable>(
+        _ type: T.Type,
+        _ text: String,
+        _ change: (inout LosslessJSONDecoder) -> Void = { _ in }
+    ) throws -> T {
+        var decoder = LosslessJSONDecoder()
+        change(&decoder)
+        return try decoder.decode(type, from: Data(text.utf8))
+    }
+
+    // MARK: Scalars
+
+    private enum Level: Int, Decodable { case low = 1 }
+
+    private struct Mixed: Decodable, Equatable {
+        let int: Int
+        let double: Double?
+        let decimal: Decimal
+        let text: String
+        let flag: Bool
+        let numbers: [UInt8]
+        let table: [String: Int]
+    }
+
+    private let mixed = #"""
+        {"int":"12","double":"1.5e3","decimal":"0.10","text":1.50,"flag":"TRUE","numbers":["1",2],"table":{"a":"-0"}}
+        """#
+
+    @Test func scalarsBecomeWhatIsAskedFor() throws {
+        #expect(throws: DecodingError.self) { try decode(Mixed.self, mixed) }
+        let found = try decode(Mixed.self, mixed) { $0.convertsScalars = true }
+        let decimal = try #require(Decimal(string: "0.10"))
+        #expect(
+            found
+                == Mixed(
+                    int: 12,
+                    double: 1500,
+                    decimal: decimal,
+                    text: "1.50",
+                    flag: true,
+                    numbers: [1, 2],
+                    table: ["a": 0]
+                )
+        )
+        #expect(try decode(Level.self, #""1""#) { $0.convertsScalars = true } == .low)
+    }
+
+    @Test(arguments: ["1", #""1""#, #""true""#, #""True""#, "true", "1.0"])
+    func whatMeansTrueIsTrue(text: String) throws {
+        #expect(try decode(Bool.self, text) { $0.convertsScalars = true })
+    }
+
+    @Test(arguments: ["0", #""0""#, #""false""#, "false", "-0", "0e5"])
+    func whatMeansFalseIsFalse(text: String) throws {
+        #expect(try decode(Bool.self, text) { $0.convertsScalars = true } == false)
+    }
+
+    @Test(arguments: ["2", #""yes""#, #""""#, "null", "[1]", "1.5", #""1.0""#])
+    func nothingElseIsABool(text: String) {
+        #expect(throws: DecodingError.self) { try decode(Bool.self, text) { $0.convertsScalars = true } }
+    }
+
+    @Test(arguments: [
+        #""""#, #"" 1""#, #""1 ""#, #""+1""#, #""01""#, #""1,000""#, #""0x10""#, #""1.5""#, #""NaN""#, #""12a""#,
+        "true",
+        #""99999999999999999999""#, "1.5", "null", "[1]", "{}",
+    ])
+    func whatIsNotTheSameIntegerIsAnError(text: String) {
+        #expect(throws: DecodingError.self) { try decode(Int.self, text) { $0.convertsScalars = true } }
+    }
+
+    @Test(arguments: [("12", "12"), ("1.50", "1.50"), ("1e2", "1e2"), ("true", "true"), (#""x""#, "x")])
+    func textOfAScalarIsAsItIsWritten(text: String, expected: String) throws {
+        #expect(try decode(String.self, text) { $0.convertsScalars = true } == expected)
+        if text.first != "\"" { #expect(throws: DecodingError.self) { try decode(String.self, text) } }
+    }
+
+    @Test func nullAndContainersStayWhatTheyAre() {
+        for text in ["null", "[]", "{}"] {
+            #expect(throws: DecodingError.self) { try decode(String.self, text) { $0.convertsScalars = true } }
+        }
+    }
+
+    // MARK: Nulls
+
+    @Test func nullMembersCanBeDropped() throws {
+        let text = #"{"a":null,"b":{"c":null,"d":[null,{"e":null}]},"f":1}"#
+        #expect(try decode(JSONValue.self, text) { $0.dropsNulls = true } == ["b": ["d": [nil, [:]]], "f": 1])
+        #expect(try decode([String: Int].self, #"{"a":null,"b":1}"#) { $0.dropsNulls = true } == ["b": 1])
+        #expect(throws: DecodingError.self) { try decode([String: Int].self, #"{"a":null,"b":1}"#) }
+        let error = #expect(throws: DecodingError.self) {
+            try decode(Mixed.self, #"{"int":null}"#) { $0.dropsNulls = true }
+        }
+        guard case .keyNotFound = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    // MARK: JSON in strings
+
+    private struct Order: Decodable, Equatable {
+        struct Item: Decodable, Equatable { let id: Int }
+        let item: Item
+        let tags: [String]
+        let raw: String
+    }
+
+    @Test func aStringIsReadWhereAStructureIsAskedFor() throws {
+        let text = #"{"item":"{\"id\":7}","tags":"[\"a\",\"[]\"]","raw":"{\"id\":8}"}"#
+        #expect(throws: DecodingError.self) { try decode(Order.self, text) }
+        let order = try decode(Order.self, text) { $0.readsJSONInStrings = true }
+        #expect(order == Order(item: .init(id: 7), tags: ["a", "[]"], raw: #"{"id":8}"#))
+        #expect(try decode(JSONObject.self, #""{\"a\":1}""#) { $0.readsJSONInStrings = true } == ["a": 1])
+        #expect(try decode(JSONValue.self, #""{}""#) { $0.readsJSONInStrings = true } == "{}")
+    }
+
+    @Test(arguments: [#""""#, #""{""#, #""7""#, #""[]""#, #""{\"id\":7} x""#])
+    func aStringThatHoldsNoObjectIsNone(text: String) {
+        #expect(throws: DecodingError.self) { try decode(Order.Item.self, text) { $0.readsJSONInStrings = true } }
+    }
+
+    @Test func hostileTextInAStringIsAnError() {
+        let deep = "\"" + String(repeating: "[", count: 600) + "\""
+        #expect(throws: DecodingError.self) { try decode([[Int]].self, deep) { $0.readsJSONInStrings = true } }
+    }
+
+    // MARK: Keys and dates
+
+    private struct Person: Decodable, Equatable {
+        let firstName: String
+        let homeURL: Int?
+        let homeUrl: Int?
+        let extras: [String: Int]
+    }
+
+    @Test func snakeCaseMembersAreForCamelCaseProperties() throws {
+        let text = #"{"first_name":"Ada","home_url":1,"extras":{"a_b":2}}"#
+        let person = try decode(Person.self, text) { $0.keys = .snakeCase }
+        #expect(person == Person(firstName: "Ada", homeURL: nil, homeUrl: 1, extras: ["a_b": 2]))
+        let upper = try decode(Person.self, #"{"FIRSTNAME":"Ada","EXTRAS":{}}"#) {
+            $0.keys = .converted { $0 == "FIRSTNAME" ? "firstName" : $0.lowercased() }
+        }
+        #expect(upper.firstName == "Ada")
+    }
+
+    @Test(arguments: [
+        "a", "a_b", "_a_b", "a_b_", "__a__b__", "a__b", "A_B", "A_b", "aB_cD", "URL", "my_URL", "my_url2_x", "_", "__",
+        "", "_a", "A", "first_2nd", "é_ü", "a_ß", "x_1_y",
+    ])
+    func namesAreConvertedAsFoundationDoes(name: String) throws {
+        struct AnyKey: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+            init?(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+        struct Names: Decodable {
+            let names: [String]
+            init(from decoder: any Decoder) throws {
+                names = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
+            }
+        }
+        let text = JSONValue.object([name: 1]).data
+        let foundation = JSONDecoder()
+        foundation.keyDecodingStrategy = .convertFromSnakeCase
+        var own = LosslessJSONDecoder()
+        own.keys = .snakeCase
+        #expect(try own.decode(Names.self, from: text).names == foundation.decode(Names.self, from: text).names)
+    }
+
+    @Test func datesFollowTheirStrategy() throws {
+        let date = Date(timeIntervalSince1970: 1_714_564_800)
+        #expect(try decode(Date.self, #""2024-05-01T12:00:00Z""#) == date)
+        #expect(try decode(Date.self, "1714564800") { $0.dates = .secondsSince1970 } == date)
+        #expect(try decode(Date.self, "1714564800000") { $0.dates = .millisecondsSince1970 } == date)
+        #expect(throws: DecodingError.self) {
+            try decode(Date.self, #""1714564800""#) { $0.dates = .secondsSince1970 }
+        }
+        let converted = try decode(Date.self, #""1714564800""#) {
+            $0.dates = .secondsSince1970
+            $0.convertsScalars = true
+        }
+        #expect(converted == date)
+    }
+
+    // MARK: In requests
+
+    private struct Loose: Decodable, Sendable, Equatable { let userId: Int }
+
+    @Test func itServesAConfigAServiceAndAFormatter() async throws {
+        var decoder = LosslessJSONDecoder()
+        decoder.keys = .snakeCase
+        decoder.convertsScalars = true
+        let (json, loose) = (TransportResponse.json(#"{"user_id":"7"}"#), Loose(userId: 7))
+        let configured = Rig(config: .test { [decoder] in $0.decoder = decoder }, answer: json)
+        #expect(try await configured.agent.send(GeneralRequest("/x").expecting(Loose.self)) == loose)
+        var service = Service(id: "s")
+        service.decoder = decoder
+        let request = GeneralRequest("/x").service(service).expecting(Loose.self)
+        #expect(try await Rig(answer: json).agent.send(request) == loose)
+        let formatted = GeneralRequest("/x").formatted(by: JSONFormatter<Loose>(decoder: decoder))
+        #expect(try await Rig(answer: json).agent.send(formatted) == loose)
+    }
+
+    @Test func whatDoesNotFitIsANetworkErrorWithItsPlace() async throws {
+        let rig = Rig(config: .test { $0.decoder = LosslessJSONDecoder() }, answer: .json(#"{"userId":"7"}"#))
+        let error = await failure { try await rig.agent.send(GeneralRequest("/x").expecting(Loose.self)) }
+        guard case .model("Loose", let detail) = (error as? NetworkError)?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(detail == "Int expected at userId")
+    }
+
+    /// A decoder of the user's own, with strategies of Foundation's.
+    private struct Upper: DataDecoder {
+        func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+            let decoder = JSONDecoder()
+            decoder.dateDecodingStrategy = .secondsSince1970
+            return try decoder.decode(type, from: Data(String(decoding: data, as: UTF8.self).uppercased().utf8))
+        }
+    }
+
+    @Test func aDecoderOfTheUsersOwnGetsTheBytesAndMayThrow() async throws {
+        let rig = Rig(config: .test { $0.decoder = Upper() }, answer: .json(#"{"data":["a"]}"#))
+        let request = GeneralRequest("/x").expecting([String].self, at: "data")
+        #expect(try await rig.agent.send(request) == ["A"])
+        struct Failing: DataDecoder {
+            func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { throw Boom(id: 3) }
+        }
+        let failing = Rig(config: .test { $0.decoder = Failing() }, answer: .json("[1]"))
+        await #expect(throws: Boom(id: 3)) { try await failing.agent.send(GeneralRequest("/x").expecting([Int].self)) }
+    }
+
+    @Test func strategiesOfFoundationsDecoderReachTheModel() async throws {
+        struct Event: Decodable, Sendable { let startedAt: Date }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        decoder.dateDecodingStrategy = .secondsSince1970
+        let rig = Rig(config: .test { [decoder] in $0.decoder = decoder }, answer: .json(#"{"started_at":60}"#))
+        let event = try await rig.agent.send(GeneralRequest("/x").expecting(Event.self))
+        #expect(event.startedAt == Date(timeIntervalSince1970: 60))
+    }
+}
