@@ -74,10 +74,10 @@ private struct CacheBench {
     // MARK: Look-ups
 
     private func compareLookups(_ name: String, _ size: Int) throws {
-        let (count, store) = (1_000, store("lookup-\(name)"))
+        let (count, store) = (size < 10_000 ? 1_000 : 100, store("lookup-\(name)"))
         let paths = try fill(store, count, size: size)
         let keys = (0..<count).map(CacheSample.key)
-        let repeats = size < 10_000 ? 12 : 3
+        let repeats = size < 10_000 ? 12 : 30
         let ratios = try ratios(
             { for _ in 0..<repeats { for key in keys { try found(store.entry(for: key)) } } },
             [{ for _ in 0..<repeats { for path in paths { try POSIXFile.readChecked(path) } } }]
@@ -136,7 +136,7 @@ private struct CacheBench {
 
     private func compareStores(_ name: String, _ size: Int) throws {
         // 100 KB each soon make the disk itself the measure.
-        let (count, store) = (size < 10_000 ? 500 : 50, store("store-\(name)"))
+        let (count, store) = (size < 10_000 ? 200 : 50, store("store-\(name)"))
         let bare = directory("bare-\(name)")
         try FileManager.default.createDirectory(at: bare, withIntermediateDirectories: true)
         let entries = (0..<count).map { CacheSample.entry($0, size: size) }
