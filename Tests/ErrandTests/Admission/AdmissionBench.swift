@@ -36,13 +36,15 @@ struct AdmissionBench: Sendable {
 
     /// Waits until so many sends wait for flights.
     func waitForFlightWaiters(_ count: Int) async {
-        while agent.admission.flights.waiterCount != count { await Task.yield() }
+        await wait { agent.admission.flights.waiterCount == count }
     }
+}
 
-    /// Waits until so many attempts wait for their turn.
-    func waitForQueue(_ count: Int) async {
-        while agent.admission.turns.waitingCount != count { await Task.yield() }
-    }
+/// Waits until something is so, or the test's time is over.
+///
+/// It looks now and then: a thousand yields a millisecond would take the machine from those that it waits for.
+func wait(until isSo: () -> Bool) async {
+    while !isSo(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }  // Ends early when cancelled.
 }
 
 /// Keeps the events that it is told, without what they carry.
