@@ -70,12 +70,14 @@ extension Agent {
     /// Sends a request and returns its model.
     public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
-        try await response(for: request).model
+        if let composition = request._composition { return try await run(composition) }
+        return try await response(for: request).model
     }
 
     /// Sends a request and returns its model, which is made on the caller's actor.
     public func send<R: Request>(_ request: R) async throws -> R.Model {
-        try await response(for: request).model
+        if let composition = request._composition { return try await run(composition) }
+        return try await response(for: request).model
     }
 
     /// Sends a request and returns its model with the answer that it came from.
@@ -93,9 +95,17 @@ extension Agent {
     @concurrent
     func runInBackground<R: Request & Sendable>(
         _ request: R,
-        delivering deliver: (@Sendable (Result<R.Model, any Error>) async -> Void)? = nil
+        within deadline: Deadline? = nil,
+        observedBy observer: (any Accessory)? = nil,
+        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        try await run(request, formatting: .background, delivering: deliver)
+        try await run(
+            request,
+            formatting: .background,
+            within: deadline,
+            observedBy: observer,
+            delivering: deliver
+        )
     }
 }
 

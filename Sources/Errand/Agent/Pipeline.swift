@@ -2,14 +2,24 @@ internal import Foundation
 
 // The twelve stages of a send, in order. Each has a file of its own, and none calls back into an earlier one.
 // `run` holds what touches the request and its model, and stays on its caller; `exchange` what runs in the background.
+// Where several requests share one caller, `Composition/Part.swift` takes the same stages, one request's between another's.
 
 extension Agent {
     func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
-        delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
+        within deadline: Deadline? = nil,
+        observedBy observer: (any Accessory)? = nil,
+        delivering deliver: ((Result<Response<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
-        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
+        let send = Send(
+            request,
+            id: makeID(),
+            config: currentConfig,
+            timeline: timeline,
+            within: deadline,
+            observedBy: observer
+        )
         sends.note(send)
         defer { sends.forget(send) }
         await send.tell(.willStart)  // 1
@@ -27,13 +37,13 @@ extension Agent {
             result = .failure(send.placing(error))
         }
         await send.tell(.willStop(Outcome(result)), prepared)  // 12
-        await deliver?(result.map(\.model))
+        await deliver?(result)
         await send.tell(.didStop(Outcome(result)), prepared)
         return try result.get()
     }
 
     @concurrent
-    private func exchange(_ prepared: PreparedRequest) async throws -> Answer {
+    func exchange(_ prepared: PreparedRequest) async throws -> Answer {
         let identity = { RequestIdentity(prepared) }  // 3
         return try await admission.admit(prepared, identity) {  // 4
             try await cache.answer(to: prepared, identity) {  // 5, 9

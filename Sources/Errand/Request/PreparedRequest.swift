@@ -58,7 +58,7 @@ final class PreparedRequest: Sendable {
         cacheIdentity = request.cacheIdentity
         duplicatePolicy = request.duplicatePolicy
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
-        deadline = choices.deadline.value.map(send.deadline)
+        deadline = send.deadline(choices.deadline.value)
         stop = send.stop
     }
 

@@ -37,6 +37,23 @@ public struct Response<Model> {
     }
 }
 
+extension Response {
+    /// Returns the same response with another model, made of this one.
+    ///
+    /// - Parameter transform: Called once, here and now; what it throws is thrown.
+    public func map<Other, Failure: Error>(
+        _ transform: (Model) throws(Failure) -> Other
+    ) throws(Failure) -> Response<Other> {
+        Response<Other>(
+            model: try transform(model),
+            raw: raw,
+            payload: payload,
+            source: source,
+            metrics: metrics
+        )
+    }
+}
+
 extension Response: Sendable where Model: Sendable {}
 
 /// Where an answer came from.

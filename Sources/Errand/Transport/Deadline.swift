@@ -6,6 +6,12 @@ struct Deadline: Sendable {
     let time: Duration
     let timeline: Timeline
 
+    /// This deadline, or another one that comes first.
+    func earlier(_ other: Deadline?) -> Deadline {
+        guard let other, other.time < time else { return self }
+        return other
+    }
+
     /// - Throws: ``NetworkError`` when the time is up.
     func check(at request: OutgoingRequest) throws {
         guard timeline.now() >= time else { return }
