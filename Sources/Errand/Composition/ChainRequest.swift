@@ -128,7 +128,7 @@ extension ChainRequest {
                     member = try next(try made.get().model, run.history)
                 } catch {
                     // A closure that throws is the failure of the step that it was to make.
-                    run.fail(R.self, at: index)
+                    run.fail(TypeNames.name(of: R.self), at: index)
                     return await deliver(.failure(error))
                 }
                 await run.take(member, at: index, deliver)
@@ -172,17 +172,17 @@ final class ChainRun {
                 history.entries.append(ChainHistory.Entry(child: child, type: R.self, model: one.model, response: one.response))
                 await teller.finish(child)
             case .failure(is CancellationError) where part.stop.isStopped: break
-            case .failure: fail(R.self, at: index)
+            case .failure: fail(TypeNames.name(of: R.self), at: index)
             }
             await deliver(made)
         }
     }
 
     /// Notes the step that failed; only the first one did.
-    func fail<R: Request>(_ type: R.Type, at index: Int) {
+    func fail(_ typeName: String, at index: Int) {
         guard !hasFailed, !part.stop.isStopped else { return }
         hasFailed = true
-        teller.fail(CompositionChild(index: index, typeName: TypeNames.name(of: type)))
+        teller.fail(CompositionChild(index: index, typeName: typeName))
     }
 
     /// Takes a step, then whatever the closure says, until it says nothing.
@@ -191,15 +191,32 @@ final class ChainRun {
         _ next: @escaping (ChainHistory) throws -> (any Request)?,
         _ deliver: @escaping Part.Deliver<ChainHistory>
     ) async {
+        var following: (any Request)? = request
+        while let current = following { following = await step(current, next, deliver) }
+    }
+
+    /// Takes a step; returns what follows when that is known at once, so that no step stands on those before it.
+    private func step<R: Request>(
+        _ request: R,
+        _ next: @escaping (ChainHistory) throws -> (any Request)?,
+        _ deliver: @escaping Part.Deliver<ChainHistory>
+    ) async -> (any Request)? {
+        var isBeginning = true
+        var following: (any Request)?
         await take(Member(staying: request), at: history.count) { [self] made in
+            let found: (any Request)?
             do {
                 _ = try made.get()
-                guard let following = try next(history) else { return await deliver(.success(Made(history))) }
-                await walk(following, next, deliver)
+                found = try next(history)
             } catch {
-                if made.failure == nil { fail(R.self, at: history.count - 1) }
-                await deliver(.failure(error))
+                // Of a step that there is not yet only the place is known.
+                if made.failure == nil { fail("", at: history.count) }
+                return await deliver(.failure(error))
             }
+            guard let found else { return await deliver(.success(Made(history))) }
+            if isBeginning { following = found } else { await walk(found, next, deliver) }
         }
+        isBeginning = false
+        return following
     }
 }

@@ -57,7 +57,7 @@ public struct CompositionContext: Sendable, Identifiable {
 public struct CompositionChild: Sendable, Hashable {
     /// Its place, from 0.
     public let index: Int
-    /// The name of its type, such as `GetUser`.
+    /// The name of its type, such as `GetUser`; empty for a step that a closure threw instead of making.
     public let typeName: String
 }
 
