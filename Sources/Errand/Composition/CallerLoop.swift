@@ -15,8 +15,12 @@ final class CallerLoop {
 
     init() {}
 
-    deinit {
+    /// Takes nothing in any more: for who leaves before ``run()`` has ended.
+    ///
+    /// Jobs that were not ended yet go on until they are; jobs keep their loop, so it does not do this by itself.
+    func abandon() {
         let abandons = (landed + landings.close()).compactMap { jobs[$0]?.abandon }
+        (landed, jobs) = ([], [:])
         guard !abandons.isEmpty else { return }
         // Nobody owns this task, for nobody is left; it tells accessories and ends.
         Task { for abandon in abandons { await abandon() } }
@@ -30,7 +34,7 @@ final class CallerLoop {
     /// - Parameters:
     ///   - stop: Cancels the job's task.
     ///   - work: Runs in the background.
-    ///   - abandoned: Called in the background in place of `receive` when the loop goes away before.
+    ///   - abandoned: Called in the background in place of `receive` once the loop was abandoned.
     ///   - receive: Called on the caller, by ``step()``.
     func launch<Value: Sendable>(
         endedBy stop: PartStop,

@@ -75,7 +75,10 @@ private final class ResultWindow<Requests: Sequence> where Requests.Element: Req
         part = Part(agent: agent, loop: CallerLoop(), stop: PartStop(), deadline: nil, report: nil)
     }
 
-    deinit { part.stop.stop() }
+    deinit {
+        part.stop.stop()
+        part.loop.abandon()
+    }
 
     func next(endingWhenCancelled: Bool) async -> ResultStream<Requests>.Element? {
         await withTaskCancellationHandler {
