@@ -7,14 +7,14 @@ public struct Responses<R: Request>: AsyncSequence {
     /// What the send throws.
     public typealias Failure = any Error
 
-    fileprivate let send: () async throws -> Response<R.Model>
+    fileprivate let send: nonisolated(nonsending) () async throws -> Response<R.Model>
 
     /// Starts with the first response.
     public func makeAsyncIterator() -> Iterator { Iterator(send: send) }
 
     /// Hands out the responses.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var send: (() async throws -> Response<R.Model>)?
+        fileprivate var send: (nonisolated(nonsending) () async throws -> Response<R.Model>)?
 
         /// Waits for the next response; `nil` when there are no more.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Response<R.Model>? {

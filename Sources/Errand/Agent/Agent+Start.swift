@@ -134,7 +134,7 @@ extension Agent {
         _ request: R,
         formatting: Metrics.Formatting,
         for handle: RequestHandle,
-        deliver: @escaping (Result<Made<R.Model>, any Error>) async -> Void
+        deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
         // What is thrown was delivered.
         if let composition = request._composition {

@@ -10,7 +10,7 @@ extension Agent {
         formatting: Metrics.Formatting,
         within deadline: Deadline? = nil,
         observedBy observer: (any Accessory)? = nil,
-        delivering deliver: ((Result<Response<R.Model>, any Error>) async -> Void)? = nil
+        delivering deliver: (nonisolated(nonsending) (Result<Response<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
         let send = Send(
             request,

@@ -88,7 +88,7 @@ extension BatchRequest {
         _ outer: Part,
         _ slots: BatchSlots<repeat (each R).Model>,
         tolerant isTolerant: Bool,
-        end: @escaping (BatchRun) async -> Void
+        end: nonisolated(nonsending) @escaping (BatchRun) async -> Void
     ) async {
         let (part, stopID) = outer.inner(within: options.deadline)
         let teller = CompositionTeller("BatchRequest", total: slots.count, options, in: outer)
@@ -147,7 +147,7 @@ private final class BatchRun {
     private(set) var failure: (any Error)?
     private let stop: PartStop
     private let isTolerant: Bool
-    private let end: (BatchRun) async -> Void
+    private let end: nonisolated(nonsending) (BatchRun) async -> Void
     /// How many have not ended; one more while not all have begun.
     private var left: Int
 
@@ -156,7 +156,7 @@ private final class BatchRun {
         _ stop: PartStop,
         _ isTolerant: Bool,
         _ teller: CompositionTeller,
-        end: @escaping (BatchRun) async -> Void
+        end: nonisolated(nonsending) @escaping (BatchRun) async -> Void
     ) {
         left = count + 1
         self.stop = stop

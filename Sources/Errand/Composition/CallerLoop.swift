@@ -3,7 +3,7 @@
 /// So several requests whose types must not leave their caller can be on their way at once.
 final class CallerLoop {
     private struct Job {
-        let receive: () async -> Void
+        let receive: nonisolated(nonsending) () async -> Void
         let abandon: (@Sendable () async -> Void)?
     }
 
@@ -40,7 +40,7 @@ final class CallerLoop {
         endedBy stop: PartStop,
         _ work: @escaping @Sendable () async -> Value,
         abandoned: (@Sendable () async -> Void)? = nil,
-        then receive: @escaping (Value) async -> Void
+        then receive: nonisolated(nonsending) @escaping (Value) async -> Void
     ) {
         lastID += 1
         let id = lastID
@@ -51,11 +51,12 @@ final class CallerLoop {
             if !landings.land(id) { await abandoned?() }
         }
         let stopID = stop.add { task.cancel() }
-        let receive = {
+        // With its type: one that is inferred would leave the caller.
+        let takeIn: nonisolated(nonsending) () async -> Void = {
             stop.remove(stopID)
             if let value = slot.withLock({ $0 }) { await receive(value) }
         }
-        jobs[id] = Job(receive: receive, abandon: abandoned)
+        jobs[id] = Job(receive: takeIn, abandon: abandoned)
     }
 
     /// Waits for the next result and takes it in.

@@ -15,7 +15,7 @@
 /// A chain is a request itself: it goes into batches and other chains, and they into it. Where a step depends on
 /// what came before, return a ``ChainStep``.
 public struct ChainRequest<Model>: Request {
-    typealias Walk = (ChainRun, @escaping Part.Deliver<Model>) async -> Void
+    typealias Walk = nonisolated(nonsending) (ChainRun, @escaping Part.Deliver<Model>) async -> Void
 
     private let walk: Walk
     /// How many steps there are; `nil` for those that are decided on the way.
@@ -73,12 +73,13 @@ public struct ChainRequest<Model>: Request {
             let (part, stopID) = outer.inner(within: options.deadline)
             let run = ChainRun(part, CompositionTeller("ChainRequest", total: count, options, in: outer))
             await run.teller.start()
-            await walk(run) { made in
+            let end: Part.Deliver<Model> = { made in
                 var made = made
                 if made.failure == nil, let refusal = part.refusal { made = .failure(refusal) }
                 outer.stop.remove(stopID)
                 await run.teller.end(made.failure) { await deliver(made) }
             }
+            await walk(run, end)
         }
     }
 }
@@ -121,8 +122,8 @@ extension ChainRequest {
         _ next: @escaping (Model, ChainHistory) throws -> Member<R>
     ) -> ChainRequest<R.Model> {
         let index = count ?? 0
-        return ChainRequest<R.Model>(count: count.map { $0 + 1 }, options: options) { [walk] run, deliver in
-            await walk(run) { made in
+        return ChainRequest<R.Model>(count: count.map { $0 + 1 }, options: options) { run, deliver in
+            let goOn: Part.Deliver<Model> = { made in
                 let member: Member<R>
                 do {
                     member = try next(try made.get().model, run.history)
@@ -133,6 +134,7 @@ extension ChainRequest {
                 }
                 await run.take(member, at: index, deliver)
             }
+            await walk(run, goOn)
         }
     }
 }
@@ -165,14 +167,15 @@ final class ChainRun {
 
     /// Starts a step, and keeps what becomes of it.
     func take<R: Request>(_ member: Member<R>, at index: Int, _ deliver: @escaping Part.Deliver<R.Model>) async {
-        await member.begin(part) { [self] made in
+        // Without a capture list, here and below: a closure that has one leaves the caller (Swift 6.3.1).
+        await member.begin(part) { made in
             switch made {
             case .success(let one):
                 let child = CompositionChild(index: index, typeName: TypeNames.name(of: R.self))
-                history.entries.append(ChainHistory.Entry(child: child, type: R.self, model: one.model, response: one.response))
-                await teller.finish(child)
-            case .failure(is CancellationError) where part.stop.isStopped: break
-            case .failure: fail(TypeNames.name(of: R.self), at: index)
+                self.history.entries.append(ChainHistory.Entry(child: child, type: R.self, model: one.model, response: one.response))
+                await self.teller.finish(child)
+            case .failure(is CancellationError) where self.part.stop.isStopped: break
+            case .failure: self.fail(TypeNames.name(of: R.self), at: index)
             }
             await deliver(made)
         }
@@ -203,18 +206,18 @@ final class ChainRun {
     ) async -> (any Request)? {
         var isBeginning = true
         var following: (any Request)?
-        await take(Member(staying: request), at: history.count) { [self] made in
+        await take(Member(staying: request), at: history.count) { made in
             let found: (any Request)?
             do {
                 _ = try made.get()
-                found = try next(history)
+                found = try next(self.history)
             } catch {
                 // Of a step that there is not yet only the place is known.
-                if made.failure == nil { fail("", at: history.count) }
+                if made.failure == nil { self.fail("", at: self.history.count) }
                 return await deliver(.failure(error))
             }
-            guard let found else { return await deliver(.success(Made(history))) }
-            if isBeginning { following = found } else { await walk(found, next, deliver) }
+            guard let found else { return await deliver(.success(Made(self.history))) }
+            if isBeginning { following = found } else { await self.walk(found, next, deliver) }
         }
         isBeginning = false
         return following

@@ -2,10 +2,10 @@
 ///
 /// Made by the library's own requests only.
 public struct _Composition<Model> {
-    let begin: (Part, @escaping Part.Deliver<Model>) async -> Void
+    let begin: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
 
     /// - Parameter begin: Starts what can be started, and calls back exactly once with the model or the failure.
-    init(begin: @escaping (Part, @escaping Part.Deliver<Model>) async -> Void) { self.begin = begin }
+    init(begin: nonisolated(nonsending) @escaping (Part, @escaping Part.Deliver<Model>) async -> Void) { self.begin = begin }
 }
 
 /// What a part of a composition made.
@@ -39,7 +39,7 @@ extension Agent {
     func run<Model>(
         _ composition: _Composition<Model>,
         reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
-        delivering deliver: ((Result<Made<Model>, any Error>) async -> Void)? = nil
+        delivering deliver: (nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void)? = nil
     ) async throws -> Model {
         var result = Result<Made<Model>, any Error>.failure(CancellationError())
         await runLoop(reporting: report) { part in
@@ -54,11 +54,14 @@ extension Agent {
     /// Starts something on a loop of its own, and runs that until nothing is left.
     func runLoop(
         reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
-        _ start: (Part) async -> Void
+        isolation: isolated (any Actor)? = #isolation,
+        _ start: nonisolated(nonsending) (Part) async -> Void
     ) async {
         let stop = PartStop()
         let loop = CallerLoop()
         await withTaskCancellationHandler {
+            // What is captured isolates the closure; without it, it would leave the caller.
+            _ = isolation
             await start(Part(agent: self, loop: loop, stop: stop, deadline: nil, report: report))
             await loop.run()
         } onCancel: {

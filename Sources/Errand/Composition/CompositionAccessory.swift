@@ -111,7 +111,7 @@ final class CompositionTeller {
     }
 
     /// Tells the end, with the delivery between its two events.
-    func end(_ error: (any Error)?, delivery: () async -> Void) async {
+    func end(_ error: (any Error)?, delivery: nonisolated(nonsending) () async -> Void) async {
         let outcome = CompositionOutcome(error)
         await tell(.willStop(outcome))
         await delivery()

@@ -10,8 +10,8 @@ public struct Pages<R: Request>: AsyncSequence {
 
     let rule: PageRule<R.Model>
     let limits: [PageLimit<R.Model>]
-    let sendFirst: () async throws -> Response<R.Model>
-    let sendNext: (PageRule<R.Model>.Step) async throws -> Response<R.Model>
+    let sendFirst: nonisolated(nonsending) () async throws -> Response<R.Model>
+    let sendNext: nonisolated(nonsending) (PageRule<R.Model>.Step) async throws -> Response<R.Model>
 
     /// Starts with the first page.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }

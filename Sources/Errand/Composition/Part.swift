@@ -1,7 +1,7 @@
 /// Where a request runs that belongs to a composition: whose loop it lands on, what ends it, and until when.
 struct Part {
     /// Called once, on the caller.
-    typealias Deliver<Model> = (Result<Made<Model>, any Error>) async -> Void
+    typealias Deliver<Model> = nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void
 
     let agent: Agent
     let loop: CallerLoop

@@ -8,7 +8,7 @@ public struct Polling<R: Request>: AsyncSequence {
     let agent: Agent
     let interval: Duration
     let isOver: (Response<R.Model>) throws -> Bool
-    let send: () async throws -> Response<R.Model>
+    let send: nonisolated(nonsending) () async throws -> Response<R.Model>
 
     /// Starts over; the first request is sent at once.
     public func makeAsyncIterator() -> Iterator { Iterator(polling: self) }

@@ -19,7 +19,7 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
     /// Nothing is thrown: each result carries its own error.
     public typealias Failure = Never
 
-    typealias Start = (Requests.Element, Part, @escaping Part.Deliver<Requests.Element.Model>) async -> Void
+    typealias Start = nonisolated(nonsending) (Requests.Element, Part, @escaping Part.Deliver<Requests.Element.Model>) async -> Void
 
     let agent: Agent
     let requests: Requests
@@ -57,16 +57,19 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
 
 /// The requests on their way, and the results that nobody has asked for yet; together never more than the maximum.
 private final class ResultWindow<Requests: Sequence> where Requests.Element: Request {
-    private typealias Element = ResultStream<Requests>.Element
+    /// Apart from the window, so that what is under way does not keep it.
+    private final class Counter {
+        var underWay = 0
+        /// The results that nobody has asked for yet, the first one at the end.
+        var finished: [ResultStream<Requests>.Element] = []
+    }
 
     private var requests: Requests.Iterator
     private let maximum: Int
     private let start: ResultStream<Requests>.Start
     private let part: Part
+    private let counter = Counter()
     private var count = 0
-    private var underWay = 0
-    /// The results that nobody has asked for yet, the first one at the end.
-    private var finished: [ResultStream<Requests>.Element] = []
 
     init(_ requests: Requests.Iterator, _ agent: Agent, _ maximum: Int, _ start: @escaping ResultStream<Requests>.Start) {
         self.requests = requests
@@ -80,24 +83,29 @@ private final class ResultWindow<Requests: Sequence> where Requests.Element: Req
         part.loop.abandon()
     }
 
-    func next(endingWhenCancelled: Bool) async -> ResultStream<Requests>.Element? {
+    func next(
+        endingWhenCancelled: Bool,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> ResultStream<Requests>.Element? {
         await withTaskCancellationHandler {
+            // What is captured isolates the closure; without it, it would leave the caller.
+            _ = isolation
             if !(endingWhenCancelled && Task.isCancelled) { await fill() }
-            while finished.isEmpty, underWay > 0 { await part.loop.step() }
+            while counter.finished.isEmpty, counter.underWay > 0 { await part.loop.step() }
         } onCancel: { [stop = part.stop] in
             stop.stop()
         }
-        return finished.popLast()
+        return counter.finished.popLast()
     }
 
     private func fill() async {
-        while underWay + finished.count < maximum, let request = requests.next() {
-            let index = count
+        while counter.underWay + counter.finished.count < maximum, let request = requests.next() {
+            let (index, counter) = (count, counter)
             count += 1
-            underWay += 1
-            await start(request, part) { [unowned self] made in
-                underWay -= 1
-                finished.insert(IndexedResult(index: index, result: made.map(\.model)), at: 0)
+            counter.underWay += 1
+            await start(request, part) { made in
+                counter.underWay -= 1
+                counter.finished.insert(IndexedResult(index: index, result: made.map(\.model)), at: 0)
             }
         }
     }
