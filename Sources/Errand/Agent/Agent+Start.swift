@@ -141,7 +141,9 @@ extension Agent {
             _ = try? await run(composition, reporting: handle.note, delivering: deliver)
         } else {
             let observer = HandleObserver(handle: handle)
-            _ = try? await run(request, formatting: formatting, observedBy: observer) { await deliver($0.map(Made.init)) }
+            _ = try? await run(request, formatting: formatting, observedBy: observer) {
+                await deliver($0.map(Made.init))
+            }
         }
     }
 

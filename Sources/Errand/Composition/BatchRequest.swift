@@ -204,8 +204,6 @@ extension Result {
 
 /// The formatter of what has no answer of its own; it is never asked.
 public struct CompositionFormatter<Output>: ResponseFormatter, Sendable {
-    init() {}
-
     /// Throws: there is no one answer to format.
     public func format(_ payload: Payload) throws -> Output {
         throw NetworkError(.notOneRequest(String(describing: Output.self)))

@@ -25,11 +25,12 @@ public struct ChainHistory {
         entry(of: type)?.response as? Response<R.Model>
     }
 
-    /// The model of a step, or `nil` when it is of another type.
+    /// Looks up the model of a step.
     ///
     /// - Parameters:
     ///   - index: The step's place, from 0; one that there is not yet gives `nil`.
     ///   - type: The type of its model.
+    /// - Returns: The model, or `nil` when it is of another type.
     public func model<Model>(at index: Int, as type: Model.Type = Model.self) -> Model? {
         entries.indices.contains(index) ? entries[index].model as? Model : nil
     }

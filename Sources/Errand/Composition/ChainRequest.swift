@@ -85,33 +85,37 @@ public struct ChainRequest<Model>: Request {
 }
 
 extension ChainRequest {
-    /// Returns the chain with one more step, which is prepared and formatted in the background.
+    /// Adds a step, which is prepared and formatted in the background.
     ///
     /// - Parameter next: Makes the request from the model before; what it throws ends the chain.
+    /// - Returns: The longer chain.
     public func then<R: Request & Sendable>(_ next: @escaping (Model) throws -> R) -> ChainRequest<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
         adding { model, _ in Member(try next(model)) }
     }
 
-    /// Returns the chain with one more step, which is prepared and formatted on the caller.
+    /// Adds a step, which is prepared and formatted on the caller.
     ///
     /// - Parameter next: Makes the request from the model before; what it throws ends the chain.
+    /// - Returns: The longer chain.
     public func then<R: Request>(_ next: @escaping (Model) throws -> R) -> ChainRequest<R.Model> {
         adding { model, _ in Member(staying: try next(model)) }
     }
 
-    /// Returns the chain with one more step, which is prepared and formatted in the background.
+    /// Adds a step, which is prepared and formatted in the background.
     ///
     /// - Parameter next: Makes the request from the model before and all responses so far; what it throws ends the chain.
+    /// - Returns: The longer chain.
     public func thenWithHistory<R: Request & Sendable>(
         _ next: @escaping (Model, ChainHistory) throws -> R
     ) -> ChainRequest<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         adding { model, history in Member(try next(model, history)) }
     }
 
-    /// Returns the chain with one more step, which is prepared and formatted on the caller.
+    /// Adds a step, which is prepared and formatted on the caller.
     ///
     /// - Parameter next: Makes the request from the model before and all responses so far; what it throws ends the chain.
+    /// - Returns: The longer chain.
     public func thenWithHistory<R: Request>(
         _ next: @escaping (Model, ChainHistory) throws -> R
     ) -> ChainRequest<R.Model> {
@@ -172,7 +176,9 @@ final class ChainRun {
             switch made {
             case .success(let one):
                 let child = CompositionChild(index: index, typeName: TypeNames.name(of: R.self))
-                self.history.entries.append(ChainHistory.Entry(child: child, type: R.self, model: one.model, response: one.response))
+                self.history.entries.append(
+                    ChainHistory.Entry(child: child, type: R.self, model: one.model, response: one.response)
+                )
                 await self.teller.finish(child)
             case .failure(is CancellationError) where self.part.stop.isStopped: break
             case .failure: self.fail(TypeNames.name(of: R.self), at: index)

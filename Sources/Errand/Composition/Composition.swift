@@ -5,7 +5,9 @@ public struct _Composition<Model> {
     let begin: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
 
     /// - Parameter begin: Starts what can be started, and calls back exactly once with the model or the failure.
-    init(begin: nonisolated(nonsending) @escaping (Part, @escaping Part.Deliver<Model>) async -> Void) { self.begin = begin }
+    init(begin: nonisolated(nonsending) @escaping (Part, @escaping Part.Deliver<Model>) async -> Void) {
+        self.begin = begin
+    }
 }
 
 /// What a part of a composition made.

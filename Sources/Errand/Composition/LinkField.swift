@@ -1,10 +1,11 @@
 /// The `Link` field of an answer (RFC 8288, section 3): `<https://api.example/x?page=2>; rel="next", <…>; rel="last"`.
 enum LinkField {
-    /// The target of the first link with a relation, as it is written; `nil` when there is none.
+    /// Finds the first link with a relation.
     ///
     /// - Parameters:
     ///   - relation: Compared without regard to case; one link may have several, with spaces between.
     ///   - values: The values of the fields, in order. What is malformed ends its field and says nothing.
+    /// - Returns: The target as it is written; `nil` when there is none.
     static func target(rel relation: String, in values: [String]) -> String? {
         for value in values {
             var rest = Substring(value)[...]
@@ -47,7 +48,11 @@ enum LinkField {
         rest = rest.dropFirst()
         var value = ""
         while let character = rest.popFirst(), character != "\"" {
-            if character == "\\", let escaped = rest.popFirst() { value.append(escaped) } else { value.append(character) }
+            if character == "\\", let escaped = rest.popFirst() {
+                value.append(escaped)
+            } else {
+                value.append(character)
+            }
         }
         return (String(name), value)
     }

@@ -1,7 +1,8 @@
 /// A request of a composition, and how it starts in the background where its types allow that.
 struct Member<R: Request> {
     let request: R
-    private let beginInBackground: (nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void)?
+    private let beginInBackground:
+        (nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void)?
 
     /// A request that stays on its caller.
     init(staying request: R) {
@@ -32,7 +33,9 @@ struct Member<R: Request> {
 extension Member: Sendable where R: Sendable {}
 
 extension Member where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
-    fileprivate static var backgroundStart: nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void {
+    fileprivate static var backgroundStart:
+        nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void
+    {
         { request, part, deliver in await part.beginInBackground(request, then: deliver) }
     }
 }

@@ -48,6 +48,7 @@ public struct PageRule<Model> {
     /// - Parameters:
     ///   - name: The parameter: in place of the request's own of that name, else in the query.
     ///   - path: The way from the payload to the cursor, a text or a number; from the whole body when it begins with `~`.
+    /// - Returns: The rule.
     public static func cursor(_ name: String, at path: JSONPath) -> PageRule {
         PageRule { response, _ in
             let cursor: JSONValue
@@ -76,6 +77,7 @@ public struct PageRule<Model> {
     ///   - first: The number of the page that the request asks for by itself.
     ///   - step: From one page to the next; the page's size where the number counts items.
     ///   - hasNext: Whether another page follows this one.
+    /// - Returns: The rule.
     public static func number(
         _ name: String = "page",
         from first: Int = 1,
@@ -98,6 +100,7 @@ extension PageRule where Model: Collection {
     ///   - name: The parameter: in place of the request's own of that name, else in the query.
     ///   - first: The number of the page that the request asks for by itself.
     ///   - step: From one page to the next; the page's size where the number counts items.
+    /// - Returns: The rule.
     public static func number(_ name: String = "page", from first: Int = 1, by step: Int = 1) -> PageRule {
         number(name, from: first, by: step) { !$0.model.isEmpty }
     }
@@ -116,6 +119,7 @@ public struct PageLimit<Model> {
     /// - Parameters:
     ///   - minimum: How many are enough.
     ///   - count: How many there are on a page.
+    /// - Returns: The limit.
     public static func items(_ minimum: Int, countedBy count: @escaping (Model) -> Int) -> PageLimit {
         PageLimit { model, _, items in
             items = items.addingReportingOverflow(max(0, count(model))).partialValue

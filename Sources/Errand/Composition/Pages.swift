@@ -49,7 +49,8 @@ public struct Pages<R: Request>: AsyncSequence {
             last = response
             count += 1
             isOver = count >= Pages.maximumRequestCount
-            for (place, limit) in pages.limits.enumerated() where limit.isReached(response.model, count, &items[place]) {
+            for (place, limit) in pages.limits.enumerated() where limit.isReached(response.model, count, &items[place])
+            {
                 isOver = true
             }
             return response
@@ -65,6 +66,7 @@ extension Agent {
     ///   - rule: Where the next page is.
     ///   - limits: Where to stop, although another page follows; at the latest ``Pages/maximumRequestCount``. A page
     ///     that repeats the one before it by its own account is the end, too.
+    /// - Returns: The pages.
     public func pages<R: Request & Sendable>(
         of request: R,
         by rule: PageRule<R.Model> = .links,
@@ -84,6 +86,7 @@ extension Agent {
     ///   - rule: Where the next page is.
     ///   - limits: Where to stop, although another page follows; at the latest ``Pages/maximumRequestCount``. A page
     ///     that repeats the one before it by its own account is the end, too.
+    /// - Returns: The pages.
     public func pages<R: Request>(
         of request: R,
         by rule: PageRule<R.Model> = .links,

@@ -19,7 +19,8 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
     /// Nothing is thrown: each result carries its own error.
     public typealias Failure = Never
 
-    typealias Start = nonisolated(nonsending) (Requests.Element, Part, @escaping Part.Deliver<Requests.Element.Model>) async -> Void
+    typealias Start =
+        nonisolated(nonsending) (Requests.Element, Part, @escaping Part.Deliver<Requests.Element.Model>) async -> Void
 
     let agent: Agent
     let requests: Requests
@@ -71,7 +72,8 @@ private final class ResultWindow<Requests: Sequence> where Requests.Element: Req
     private let counter = Counter()
     private var count = 0
 
-    init(_ requests: Requests.Iterator, _ agent: Agent, _ maximum: Int, _ start: @escaping ResultStream<Requests>.Start) {
+    init(_ requests: Requests.Iterator, _ agent: Agent, _ maximum: Int, _ start: @escaping ResultStream<Requests>.Start)
+    {
         self.requests = requests
         self.maximum = maximum
         self.start = start

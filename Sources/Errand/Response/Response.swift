@@ -38,9 +38,11 @@ public struct Response<Model> {
 }
 
 extension Response {
-    /// Returns the same response with another model, made of this one.
+    /// Makes the same response with another model.
     ///
-    /// - Parameter transform: Called once, here and now; what it throws is thrown.
+    /// - Parameter transform: Called once, here and now.
+    /// - Returns: The response with the model that the closure made of this one's.
+    /// - Throws: What the closure throws.
     public func map<Other, Failure: Error>(
         _ transform: (Model) throws(Failure) -> Other
     ) throws(Failure) -> Response<Other> {

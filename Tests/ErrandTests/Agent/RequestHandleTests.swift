@@ -154,7 +154,9 @@ import Testing
         waiting.cancel()
         await waiting.waitUntilFinished()
         await rig.agent.start(BatchRequest(GetNumber(), GetText()), delegate: screen).waitUntilFinished()
-        #expect(calls.all == ["received 503", "failed", "cancelled", "BatchRequest<Pack{GetNumber, GetText}> (1, \"1\")"])
+        #expect(
+            calls.all == ["received 503", "failed", "cancelled", "BatchRequest<Pack{GetNumber, GetText}> (1, \"1\")"]
+        )
     }
 
     /// It is asked for ten times a second.

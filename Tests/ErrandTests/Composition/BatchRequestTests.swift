@@ -41,7 +41,9 @@ import Testing
         #expect(number == 5)
     }
 
-    @Test(arguments: [DuplicatePolicy.allow, .share, .cancelPrevious, .rejectNew]) func aBatchOfTwoEqualURLsFinishes(policy: DuplicatePolicy) async throws {
+    @Test(arguments: [DuplicatePolicy.allow, .share, .cancelPrevious, .rejectNew]) func aBatchOfTwoEqualURLsFinishes(
+        policy: DuplicatePolicy
+    ) async throws {
         let request = GeneralRequest("/ok/4").duplicatePolicy(policy)
         let rig = Rig.numbers()
         let (one, two) = await rig.agent.results(of: request, request)
@@ -58,7 +60,9 @@ import Testing
         #expect(failed?.index == 1)
         #expect(failed?.typeName == "Refusing")
         #expect(recorder.events.all == ["willStart", "willStop failure", "didStop failure"])
-        #expect(events.all.filter { $0.hasPrefix("willStart") }.count == events.all.filter { $0.hasPrefix("didStop") }.count)
+        #expect(
+            events.all.filter { $0.hasPrefix("willStart") }.count == events.all.filter { $0.hasPrefix("didStop") }.count
+        )
     }
 
     @Test func theAccessoriesTellWhatHadFinished() async throws {

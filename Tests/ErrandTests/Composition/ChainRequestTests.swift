@@ -180,7 +180,9 @@ import Testing
         let (text, (a, b)) = try await agent.send(
             BatchRequest(
                 ChainRequest(GetNumber(number: 1)).then { GetText(number: $0 + 1) },
-                ChainRequest(GetNumber(number: 3)).then { BatchRequest(GetNumber(number: $0), GetNumber(number: $0 + 1)) }
+                ChainRequest(GetNumber(number: 3)).then {
+                    BatchRequest(GetNumber(number: $0), GetNumber(number: $0 + 1))
+                }
             )
         )
         #expect(text == "2" && a == 3 && b == 4)

@@ -1,7 +1,8 @@
-@testable import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 @Suite struct PagesTests {
     struct List: Request, Encodable, Sendable {
@@ -41,7 +42,9 @@ import Testing
         for end in ends {
             let rig = rig(9) { ([:], $0 < 3 ? #","next":"c\#($0)""# : end) }
             #expect(try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next"))).count == 3)
-            #expect(rig.transport.requests.map { $0.url.query() } == ["query=a", "cursor=c1&query=a", "cursor=c2&query=a"])
+            #expect(
+                rig.transport.requests.map { $0.url.query() } == ["query=a", "cursor=c1&query=a", "cursor=c2&query=a"]
+            )
         }
         let rig = rig(9) { _ in ([:], #","next":[1]"#) }
         let error = await #expect(throws: NetworkError.self) {
@@ -56,7 +59,9 @@ import Testing
         #expect(rig.transport.requests.map { $0.url.query() } == (1...3).map { "query=a&page=\($0)" })
         let offset = self.rig(2) { _ in ([:], "") }
         _ = try await pages(offset.agent.pages(of: List(), by: .number("offset", from: 0, by: 20)))
-        #expect(offset.transport.requests.map { $0.url.query() } == ["query=a", "offset=20&query=a", "offset=40&query=a"])
+        #expect(
+            offset.transport.requests.map { $0.url.query() } == ["query=a", "offset=20&query=a", "offset=40&query=a"]
+        )
     }
 
     @Test func itStopsAtItsLimits() async throws {
@@ -91,13 +96,15 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test(arguments: [
-        ([#"<a>; rel="next""#], "a"), ([#"<a>; rel=next"#], "a"), ([#"<a>;rel="prev next""#], "a"),
-        ([#"<a>; title="x, y; \"rel=next\""; rel="prev", <b,c>; REL="NEXT""#], "b,c"),
-        ([#"<a>; rel=first"#, #"<b>; rel=next"#], "b"), (["<a>"], nil), ([], nil), (["nonsense; rel=next"], nil),
-        (["<a; rel=next"], nil), ([#"<a>; rel=prev; rel=next"#], nil), (["<a>; x; rel=next"], "a"),
-        ([#"<a>; rel="next"#], "a"), (["<a>; rel"], nil), ([",,, <a>; rel=next,"], "a"), ([#"<a>; rel="\"#], nil),
-    ] as [([String], String?)])
+    @Test(
+        arguments: [
+            ([#"<a>; rel="next""#], "a"), ([#"<a>; rel=next"#], "a"), ([#"<a>;rel="prev next""#], "a"),
+            ([#"<a>; title="x, y; \"rel=next\""; rel="prev", <b,c>; REL="NEXT""#], "b,c"),
+            ([#"<a>; rel=first"#, #"<b>; rel=next"#], "b"), (["<a>"], nil), ([], nil), (["nonsense; rel=next"], nil),
+            (["<a; rel=next"], nil), ([#"<a>; rel=prev; rel=next"#], nil), (["<a>; x; rel=next"], "a"),
+            ([#"<a>; rel="next"#], "a"), (["<a>; rel"], nil), ([",,, <a>; rel=next,"], "a"), ([#"<a>; rel="\"#], nil),
+        ] as [([String], String?)]
+    )
     func linkFieldsAreReadAsTheyAreWritten(values: [String], target: String?) {
         #expect(LinkField.target(rel: "next", in: values) == target)
     }
@@ -106,7 +113,9 @@ import Testing
         var random = SeededGenerator()
         let signs = Array("<>;,=\" \\\trelnext/é")
         for _ in 0..<20_000 {
-            let text = String((0..<Int.random(in: 0..<24, using: &random)).map { _ in signs.randomElement(using: &random) ?? "<" })
+            let text = String(
+                (0..<Int.random(in: 0..<24, using: &random)).map { _ in signs.randomElement(using: &random) ?? "<" }
+            )
             _ = LinkField.target(rel: "next", in: [text])
         }
     }

@@ -138,7 +138,10 @@ import Testing
         switch steps.count {
         case 0: .send(ChainRequest(BatchRequest().deadline(deadline)).then { ChainStep.value(0) })
         case 1: .send(BatchRequest(steps[0]).deadline(deadline))
-        case 2: .send(ChainRequest(BatchRequest(steps[0], steps[1]).deadline(deadline)).then { ChainStep.value($0.0 + $0.1) })
+        case 2:
+            .send(
+                ChainRequest(BatchRequest(steps[0], steps[1]).deadline(deadline)).then { ChainStep.value($0.0 + $0.1) }
+            )
         default:
             .send(
                 ChainRequest(BatchRequest(steps[0], steps[1], steps[2]).deadline(deadline))
@@ -172,7 +175,8 @@ import Testing
         for number in 0..<count {
             maker.lastID = 0
             let node = maker.node(depth: 4)
-            let cancelTime = Int.random(in: 0..<4, using: &maker.random) == 0
+            let cancelTime =
+                Int.random(in: 0..<4, using: &maker.random) == 0
                 ? Int.random(in: 0..<12, using: &maker.random) : nil
             outcomes[try await run(node, cancelledAt: cancelTime, "graph \(number)"), default: 0] += 1
         }
@@ -207,7 +211,10 @@ import Testing
         let (starts, stops) = (ledger.starts, ledger.stops)
         for id in node.ids {
             let (begun, ended) = (starts[id] ?? [], stops[id] ?? [])
-            #expect(begun.count <= 1 && begun.count == ended.count, "\(name): request \(id) \(begun) \(ended) of \(node)")
+            #expect(
+                begun.count <= 1 && begun.count == ended.count,
+                "\(name): request \(id) \(begun) \(ended) of \(node)"
+            )
         }
         for (first, second) in node.order {
             guard let begun = starts[second]?.first else { continue }

@@ -104,7 +104,10 @@ import Testing
     @Test func aCancelledTaskGetsEveryResultThatIsLeft() async throws {
         let rig = Rig.numbers()
         let task = Task {
-            await rig.agent.results(of: [GetNumber(number: 0)] + (1..<20).map { GetNumber.waiting($0) }, maximumConcurrent: 4)
+            await rig.agent.results(
+                of: [GetNumber(number: 0)] + (1..<20).map { GetNumber.waiting($0) },
+                maximumConcurrent: 4
+            )
         }
         await rig.transport.waitForRequests(5)
         task.cancel()

@@ -1,6 +1,7 @@
-@testable import Errand
 import ErrandTesting
 import Testing
+
+@testable import Errand
 
 @Suite struct TerminalProgressTests {
     @Test func aBatchMovesTheBarAndLeavesALine() async throws {
@@ -8,7 +9,11 @@ import Testing
         let bar = TerminalProgress("users\n\u{1B}[1m", width: 4) { written.add($0) }
         _ = try await Rig.numbers().agent.send(BatchRequest(GetNumber(), GetText()).accessory(bar))
         let lines = written.all.map { $0.replacing("\r\u{1B}[K", with: "") }
-        #expect(lines == ["users[1m [----] 0 of 2", "users[1m [##--] 1 of 2", "users[1m [####] 2 of 2", "users[1m 2 done\n"])
+        #expect(
+            lines == [
+                "users[1m [----] 0 of 2", "users[1m [##--] 1 of 2", "users[1m [####] 2 of 2", "users[1m 2 done\n",
+            ]
+        )
     }
 
     @Test func aFailureAndACancelAreSaid() async throws {
@@ -28,7 +33,10 @@ import Testing
         let written = Record<String>()
         let bar = TerminalProgress("file", width: 4) { written.add($0) }
         for completed in [0, 50, 50, 100] as [Int64] {
-            bar.request(RequestContext(), did: .didProgress(TransferProgress(direction: .download, completed: completed, total: 100)))
+            bar.request(
+                RequestContext(),
+                did: .didProgress(TransferProgress(direction: .download, completed: completed, total: 100))
+            )
         }
         bar.request(RequestContext(), did: .didProgress(TransferProgress(direction: .download, completed: 7)))
         bar.request(RequestContext(), did: .didStop(.cancelled))
