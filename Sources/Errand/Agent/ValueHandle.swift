@@ -32,6 +32,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: What to send.
     ///   - scope: Owns the send: when it goes away the send ends; `nil` is nobody.
+    /// - Returns: A handle to the send, which need not be kept.
     public func start<R: Request & Sendable>(
         _ request: R,
         in scope: RequestScope? = nil
@@ -48,6 +49,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: What to send.
     ///   - scope: Owns the send: when it goes away the send ends; `nil` is nobody.
+    /// - Returns: A handle to the send, which need not be kept.
     @MainActor
     public func start<R: Request>(
         _ request: R,
