@@ -43,6 +43,8 @@ extension NetworkError.Reason {
         case .unencodable(let text): text
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
         case .unsupportedModel(let text): text
+        case .notOneRequest(let name):
+            "\(name) is more than one request and has no answer of its own; use send, start or results"
         case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
         case .loginChanged: "the login that the request began with has changed; send it again if it is still wanted"
         case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause)"

@@ -30,6 +30,8 @@ extension NetworkError {
         case invalidURLRequest(String)
         /// The model's type and its formatter do not fit.
         case unsupportedModel(String)
+        /// A batch, a chain or the like, where one request with one answer is wanted; the text names it.
+        case notOneRequest(String)
 
         // This side said no.
         /// A send interceptor returned without having run the send.
@@ -135,7 +137,7 @@ extension NetworkError.Reason {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel:
+            .invalidURLRequest, .unsupportedModel, .notOneRequest:
             .invalidRequest
         case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated

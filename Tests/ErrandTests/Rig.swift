@@ -7,9 +7,13 @@ struct Rig: Sendable {
     let agent: Agent
     let transport: StubTransport
 
-    init(config: NetworkConfig = .test, answering handler: @escaping StubTransport.Handler = { _ in .json("{}") }) {
+    init(
+        config: NetworkConfig = .test,
+        clock: any Clock<Duration> = ContinuousClock(),
+        answering handler: @escaping StubTransport.Handler = { _ in .json("{}") }
+    ) {
         transport = StubTransport(handler)
-        agent = Agent(config: config, transport: transport)
+        agent = Agent(config: config, transport: transport, clock: clock)
     }
 
     /// Answers everything with one answer.

@@ -22,7 +22,7 @@ extension Agent {
         launch(request, in: scope) { handle, result in
             await withCheckedContinuation { continuation in
                 queue.async {
-                    if handle.mayDeliver { completion(result) }
+                    if handle.mayDeliver(result) { completion(result.map(\.model)) }
                     continuation.resume()
                 }
             }
@@ -43,7 +43,7 @@ extension Agent {
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
         launch(request, in: scope) { handle, result in
-            await MainActor.run { if handle.mayDeliver { completion(result) } }
+            await MainActor.run { if handle.mayDeliver(result) { completion(result.map(\.model)) } }
         }
     }
 
@@ -61,7 +61,9 @@ extension Agent {
         in scope: RequestScope? = nil,
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle {
-        launchOnMain(request, in: scope) { handle, result in if handle.mayDeliver { completion(result) } }
+        launchOnMain(request, in: scope) { handle, result in
+            if handle.mayDeliver(result) { completion(result.map(\.model)) }
+        }
     }
 
     /// Sends a request for an owner that is held weakly: once it is gone, the send is cancelled in silence.
@@ -80,44 +82,69 @@ extension Agent {
     ) -> RequestHandle {
         let isWanted: @MainActor () -> Bool = { [weak owner] in owner != nil }
         return launchOnMain(request, in: nil, watching: isWanted) { [weak owner] handle, result in
-            if let owner, handle.mayDeliver { completion(owner, result) }
+            if let owner, handle.mayDeliver(result) { completion(owner, result.map(\.model)) }
         }
     }
 
-    private func launch<R: Request & Sendable>(
+    func launch<R: Request & Sendable>(
         _ request: R,
         in scope: RequestScope?,
-        deliver: @escaping @Sendable (RequestHandle, Result<R.Model, any Error>) async -> Void
+        deliver: @escaping @Sendable (RequestHandle, Result<Made<R.Model>, any Error>) async -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        let handle = RequestHandle()
+        let handle = RequestHandle(request)
         let task = Task { [weak scope] in
-            // The result went through `deliver`.
-            _ = try? await self.runInBackground(request) { await deliver(handle, $0) }
+            await self.runInBackground(request, for: handle) { await deliver(handle, $0) }
             handle.finish()
             scope?.remove(handle)
         }
-        handle.own(task)
+        handle.own { task.cancel() }
         scope?.add(handle)
         return handle
+    }
+
+    @concurrent
+    private func runInBackground<R: Request & Sendable>(
+        _ request: R,
+        for handle: RequestHandle,
+        deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
+    ) async where R.Model: Sendable, R.Formatter: Sendable {
+        await run(request, formatting: .background, for: handle, deliver: deliver)
     }
 
     @MainActor
-    private func launchOnMain<R: Request>(
+    func launchOnMain<R: Request>(
         _ request: R,
         in scope: RequestScope?,
         watching isWanted: (@MainActor () -> Bool)? = nil,
-        deliver: @escaping @MainActor (RequestHandle, Result<R.Model, any Error>) -> Void
+        deliver: @escaping @MainActor (RequestHandle, Result<Made<R.Model>, any Error>) -> Void
     ) -> RequestHandle {
-        let handle = RequestHandle()
+        let handle = RequestHandle(request)
         let task = Task { @MainActor [weak scope] in
-            // The result went through `deliver`.
-            _ = try? await self.run(request, formatting: .callerByNeed, delivering: { deliver(handle, $0) })
+            await self.run(request, formatting: .callerByNeed, for: handle) { deliver(handle, $0) }
             handle.finish()
             scope?.remove(handle)
         }
-        handle.own(task, watch: isWanted.map { watch(handle, while: $0) })
+        handle.own(watch: isWanted.map { watch(handle, while: $0) }) { task.cancel() }
         scope?.add(handle)
         return handle
+    }
+
+    /// Runs what was started, a single request or several; the result goes through `deliver`.
+    private func run<R: Request>(
+        _ request: R,
+        formatting: Metrics.Formatting,
+        for handle: RequestHandle,
+        deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
+    ) async {
+        // What is thrown was delivered.
+        if let composition = request._composition {
+            _ = try? await run(composition, reporting: handle.note, delivering: deliver)
+        } else {
+            let observer = HandleObserver(handle: handle)
+            _ = try? await run(request, formatting: formatting, observedBy: observer) {
+                await deliver($0.map(Made.init))
+            }
+        }
     }
 
     /// Looks after an owner: nothing tells when an object goes away, so it is asked for, ten times a second.

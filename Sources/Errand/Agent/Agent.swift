@@ -70,12 +70,14 @@ extension Agent {
     /// Sends a request and returns its model.
     public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
-        try await response(for: request).model
+        if let composition = request._composition { return try await run(composition) }
+        return try await response(for: request).model
     }
 
     /// Sends a request and returns its model, which is made on the caller's actor.
     public func send<R: Request>(_ request: R) async throws -> R.Model {
-        try await response(for: request).model
+        if let composition = request._composition { return try await run(composition) }
+        return try await response(for: request).model
     }
 
     /// Sends a request and returns its model with the answer that it came from.
@@ -96,13 +98,17 @@ extension Agent {
     func runInBackground<R: Request & Sendable>(
         _ request: R,
         step: CacheStep = .whole,
-        delivering deliver: (@Sendable (Result<R.Model, any Error>) async -> Void)? = nil
+        within deadline: Deadline? = nil,
+        observedBy observer: (any Accessory)? = nil,
+        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         try await run(
             request,
             formatting: .background,
             step: step,
             veto: { { request.shouldCache($0, of: $1) } },
+            within: deadline,
+            observedBy: observer,
             delivering: deliver
         )
     }

@@ -2,6 +2,7 @@ internal import Foundation
 
 // The twelve stages of a send, in order. Each has a file of its own, and none calls back into an earlier one.
 // `run` holds what touches the request and its model, and stays on its caller; `exchange` what runs in the background.
+// Where several requests share one caller, `Composition/Part.swift` takes the same stages, one request's between another's.
 
 extension Agent {
     func run<R: Request>(
@@ -9,9 +10,18 @@ extension Agent {
         formatting: Metrics.Formatting,
         step: CacheStep = .whole,
         veto: () -> CacheVeto? = { nil },
-        delivering deliver: ((Result<R.Model, any Error>) async -> Void)? = nil
+        within deadline: Deadline? = nil,
+        observedBy observer: (any Accessory)? = nil,
+        delivering deliver: (nonisolated(nonsending) (Result<Response<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> Response<R.Model> {
-        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
+        let send = Send(
+            request,
+            id: makeID(),
+            config: currentConfig,
+            timeline: timeline,
+            within: deadline,
+            observedBy: observer
+        )
         sends.note(send)
         defer { sends.forget(send) }
         await send.tell(.willStart)  // 1
@@ -33,7 +43,7 @@ extension Agent {
             result = .failure(send.placing(error))
         }
         await send.tell(.willStop(Outcome(result)), prepared)  // 12
-        await deliver?(result.map(\.model))
+        await deliver?(result)
         await send.tell(.didStop(Outcome(result)), prepared)
         return try result.get()
     }

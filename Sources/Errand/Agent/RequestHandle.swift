@@ -1,53 +1,124 @@
 /// A send that was started with a callback.
+///
+/// A batch or chain has one for the whole.
 public final class RequestHandle: Sendable {
-    private struct State {
-        var task: Task<Void, Never>?
+    /// How a send stands.
+    public enum State: Sendable {
+        /// It is under way.
+        case running
+        /// Its callback has the model.
+        case succeeded
+        /// Its callback has this error.
+        case failed(any Error)
+        /// Its callback has `CancellationError`, or never hears of it because its scope or owner is gone.
+        case cancelled
+    }
+
+    private struct Record {
+        var state: State = .running
+        var stop: (@Sendable () -> Void)?
         var watch: Task<Void, Never>?
         var isCancelled = false
         var isAbandoned = false
         var isFinished = false
+        var progress: TransferProgress?
+        var composition: CompositionProgress?
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Lock(State())
+    /// The mark of the request.
+    public let tag: String
+    /// The place of the request among those that wait for a slot.
+    public let priority: Priority
+    private let record = Lock(Record())
 
-    init() {}
+    init(_ request: some Request) {
+        tag = request.tag
+        priority = request.priority
+    }
+
+    /// How the send stands; it has its last state when the callback is called.
+    public var state: State { record.withLock { $0.state } }
+
+    /// How far the transfer is; `nil` while nothing is known of it.
+    public var progress: TransferProgress? { record.withLock { $0.progress } }
+
+    /// How far a batch or chain is, and which request of it failed; `nil` for a single request.
+    public var compositionProgress: CompositionProgress? { record.withLock { $0.composition } }
+
+    /// Whether the callback was called, or never will be.
+    public var isFinished: Bool { record.withLock { $0.isFinished } }
 
     /// Ends the send: its callback is called once with `CancellationError`, unless it was called already.
     public func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
+        let stop = record.withLock { record in
+            record.isCancelled = true
+            return record.stop
         }
-        task?.cancel()
+        stop?()
     }
 
-    /// Whether the callback was called, or never will be.
-    public var isFinished: Bool { state.withLock { $0.isFinished } }
+    /// Waits until the send is finished; returns at once when it is, and also when the waiting task is cancelled after.
+    public func waitUntilFinished() async {
+        await withCheckedContinuation { continuation in
+            let isFinished = record.withLock { record in
+                if !record.isFinished { record.waiters.append(continuation) }
+                return record.isFinished
+            }
+            if isFinished { continuation.resume() }
+        }
+    }
 
     /// Ends the send in silence: its callback is never called from now on.
     func abandon() {
-        state.withLock { $0.isAbandoned = true }
+        record.withLock { $0.isAbandoned = true }
         cancel()
     }
 
-    /// Whether the callback may be called now; `false` for a send that was abandoned.
-    var mayDeliver: Bool { state.withLock { !$0.isAbandoned } }
-
-    /// Takes over the task that runs the send, and one that watches over it.
-    func own(_ task: Task<Void, Never>, watch: Task<Void, Never>? = nil) {
-        let (isCancelled, isFinished) = state.withLock { state in
-            if !state.isFinished { (state.task, state.watch) = (task, watch) }
-            return (state.isCancelled, state.isFinished)
+    /// Whether the callback may be called now, with this result; `false` for a send that was abandoned.
+    func mayDeliver<Success>(_ result: Result<Success, any Error>) -> Bool {
+        record.withLock { record in
+            record.state =
+                switch result {
+                case _ where record.isAbandoned: .cancelled
+                case .success: .succeeded
+                case .failure(is CancellationError): .cancelled
+                case .failure(let error): .failed(error)
+                }
+            return !record.isAbandoned
         }
-        if isCancelled { task.cancel() }
+    }
+
+    /// Keeps how far a batch or chain is.
+    func note(_ progress: CompositionProgress) { record.withLock { $0.composition = progress } }
+
+    fileprivate func note(_ progress: TransferProgress) { record.withLock { $0.progress = progress } }
+
+    /// Takes over what ends the send, and a task that watches over it.
+    func own(watch: Task<Void, Never>? = nil, _ stop: @escaping @Sendable () -> Void) {
+        let (isCancelled, isFinished) = record.withLock { record in
+            if !record.isFinished { (record.stop, record.watch) = (stop, watch) }
+            return (record.isCancelled, record.isFinished)
+        }
+        if isCancelled { stop() }
         if isFinished { watch?.cancel() }
     }
 
     func finish() {
-        let watch = state.withLock { state in
-            defer { (state.task, state.watch, state.isFinished) = (nil, nil, true) }
-            return state.watch
+        let (watch, waiters) = record.withLock { record in
+            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, [], true) }
+            return (record.watch, record.waiters)
         }
         watch?.cancel()
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+/// Tells a handle how far the transfer is.
+struct HandleObserver: Accessory {
+    let handle: RequestHandle
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        if case .didProgress(let progress) = event { handle.note(progress) }
     }
 }

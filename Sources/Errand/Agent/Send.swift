@@ -12,9 +12,19 @@ final class Send: Sendable {
     let context: RequestContext
     private let timeline: Timeline
     private let started: Duration
+    /// When the batch or chain must be over that the send belongs to; `nil` is never.
+    private let inherited: Deadline?
     let accessories: AccessoryChain
 
-    init<R: Request>(_ request: R, id: Int, config: ConfigSnapshot, timeline: Timeline) {
+    init<R: Request>(
+        _ request: R,
+        id: Int,
+        config: ConfigSnapshot,
+        timeline: Timeline,
+        within inherited: Deadline? = nil,
+        observedBy observer: (any Accessory)? = nil
+    ) {
+        self.inherited = inherited
         self.config = config
         self.id = id
         typeID = ObjectIdentifier(R.self)
@@ -30,7 +40,8 @@ final class Send: Sendable {
             attempt: 0,
             attributes: request.attributes
         )
-        accessories = AccessoryChain(config.value.accessories + service.accessories + request.accessories)
+        let accessories = config.value.accessories + service.accessories + request.accessories
+        self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
     }
 
     /// Stage 2.
@@ -72,8 +83,11 @@ final class Send: Sendable {
         try stop.check()
     }
 
-    /// When a send of this limit must be over.
-    func deadline(_ limit: Duration) -> Deadline { Deadline(limit: limit, time: started + limit, timeline: timeline) }
+    /// When a send of this limit must be over: then, or with what it belongs to.
+    func deadline(_ limit: Duration?) -> Deadline? {
+        guard let limit else { return inherited }
+        return Deadline(limit: limit, time: started + limit, timeline: timeline).earlier(inherited)
+    }
 
     /// Stages 1 and 12: tells the accessories, in the background.
     ///

@@ -74,7 +74,7 @@ final class PreparedRequest: Sendable {
         sendGates = config.value.sendGates + service.sendGates
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
-        deadline = choices.deadline.value.map(send.deadline)
+        deadline = send.deadline(choices.deadline.value)
         stop = send.stop
     }
 

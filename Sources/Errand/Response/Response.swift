@@ -39,6 +39,26 @@ public struct Response<Model> {
     }
 }
 
+extension Response {
+    /// Makes the same response with another model.
+    ///
+    /// - Parameter transform: Called once, here and now.
+    /// - Returns: The response with the model that the closure made of this one's.
+    /// - Throws: What the closure throws.
+    public func map<Other, Failure: Error>(
+        _ transform: (Model) throws(Failure) -> Other
+    ) throws(Failure) -> Response<Other> {
+        Response<Other>(
+            model: try transform(model),
+            raw: raw,
+            payload: payload,
+            source: source,
+            metrics: metrics,
+            isFollowed: isFollowed
+        )
+    }
+}
+
 extension Response: Sendable where Model: Sendable {}
 
 /// Where an answer came from.

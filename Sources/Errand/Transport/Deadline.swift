@@ -9,6 +9,12 @@ struct Deadline: Sendable {
     /// Whether the time is up.
     var isOver: Bool { timeline.now() >= time }
 
+    /// This deadline, or another one that comes first.
+    func earlier(_ other: Deadline?) -> Deadline {
+        guard let other, other.time < time else { return self }
+        return other
+    }
+
     /// - Throws: ``NetworkError`` when the time is up.
     func check(at request: OutgoingRequest) throws {
         guard isOver else { return }

@@ -24,6 +24,9 @@ import Testing
             let line = line.trimmingCharacters(in: .whitespaces)
             if let start = line.range(of: "/// Spelling: `") {
                 spelling = String(line[start.upperBound...].prefix { $0 != "`" })
+            } else if line.hasPrefix("var _") {
+                // Not for anyone to override.
+                continue
             } else if line.hasPrefix("var ") || line.hasPrefix("func ") {
                 let name = line.split(separator: " ")[1].prefix { $0.isLetter }
                 members.append(Member(name: String(name), spelling: try #require(spelling, "\(name) has no spelling")))

@@ -1,0 +1,97 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A bar on the terminal that shows how far a transfer, a batch or a chain is.
+///
+/// It writes to the standard error, so that the program's own output stays as it is, and nothing at all when that is
+/// not a terminal. Put it among the accessories of a request for its bytes, of a batch or chain for its requests. Of
+/// several at once the last that moved is shown.
+public final class TerminalProgress: Accessory, CompositionAccessory {
+    private struct Shown {
+        var line = ""
+    }
+
+    private let title: String
+    private let width: Int
+    /// `nil` when nobody sees it.
+    private let write: (@Sendable (String) -> Void)?
+    private let shown = Lock(Shown())
+
+    /// A bar on the standard error.
+    ///
+    /// - Parameters:
+    ///   - title: What stands before the bar; control characters are left out.
+    ///   - width: How many characters the bar has, from 1 to 200.
+    public convenience init(_ title: String = "", width: Int = 30) {
+        self.init(title, width: width, write: isatty(STDERR_FILENO) == 1 ? Self.writeToStandardError : nil)
+    }
+
+    init(_ title: String, width: Int, write: (@Sendable (String) -> Void)?) {
+        self.title = String(String.UnicodeScalarView(title.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
+        self.width = min(200, max(1, width))
+        self.write = write
+    }
+
+    private static func writeToStandardError(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+
+    /// Shows the bytes of one request.
+    public func request(_ context: RequestContext, did event: AccessoryEvent) {
+        switch event {
+        case .didProgress(let progress):
+            let total = progress.total.map { " of \($0)" } ?? ""
+            show(progress.total == nil ? nil : progress.fractionCompleted, "\(progress.completed)\(total) bytes")
+        case .didStop: clear()
+        default: break
+        }
+    }
+
+    /// Shows the requests of a batch or chain.
+    public func composition(_ context: CompositionContext, did event: CompositionEvent) {
+        let progress = context.progress
+        switch event {
+        case .willStart, .didFinish:
+            let total = progress.total.map { " of \($0)" } ?? ""
+            show(progress.total == nil ? nil : progress.fractionCompleted, "\(progress.finished.count)\(total)")
+        case .willStop: break
+        case .didStop(.success): end("\(progress.finished.count) done")
+        case .didStop(.cancelled): end("cancelled after \(progress.finished.count)")
+        case .didStop(.failure):
+            end("failed in \(progress.failed?.typeName ?? "a request") after \(progress.finished.count)")
+        }
+    }
+
+    private func show(_ fraction: Double?, _ text: String) {
+        let bar = fraction.map { fraction in
+            let full = Int((Double(width) * min(1, max(0, fraction))).rounded())
+            return "[\(String(repeating: "#", count: full))\(String(repeating: "-", count: width - full))] "
+        }
+        put((title.isEmpty ? "" : "\(title) ") + (bar ?? "") + text)
+    }
+
+    /// Puts the line in place of the one before, unless it is the same.
+    private func put(_ line: String, ending: String = "") {
+        guard let write else { return }
+        let isNew = shown.withLock { shown in
+            defer { shown.line = ending.isEmpty ? line : "" }
+            return shown.line != line || !ending.isEmpty
+        }
+        if isNew { write("\r\u{1B}[K\(line)\(ending)") }
+    }
+
+    private func end(_ text: String) { put((title.isEmpty ? "" : "\(title) ") + text, ending: "\n") }
+
+    private func clear() {
+        let wasShown = shown.withLock { shown in
+            defer { shown.line = "" }
+            return !shown.line.isEmpty
+        }
+        if wasShown { write?("\r\u{1B}[K") }
+    }
+}

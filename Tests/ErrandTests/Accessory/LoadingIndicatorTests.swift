@@ -1,0 +1,56 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite struct LoadingIndicatorTests {
+    @MainActor final class Spinner: LoadingIndicator {
+        var words: [String] = []
+        func show() { words.append("show") }
+        func hide() { words.append("hide") }
+    }
+
+    @MainActor @Test func itShowsOnTheFirstAndHidesOnTheLast() async throws {
+        let spinner = Spinner()
+        let accessory = LoadingIndicatorAccessory(spinner)
+        let rig = Rig.numbers(config: .test { $0.accessories = [accessory] })
+        let handles = (0..<3).map { rig.agent.start(GetNumber.waiting($0)) }
+        await rig.transport.waitForRequests(3)
+        await wait { spinner.words == ["show"] }
+        handles[0].cancel()
+        handles[1].cancel()
+        await handles[1].handle.waitUntilFinished()
+        #expect(spinner.words == ["show"])
+        handles[2].cancel()
+        await wait { spinner.words == ["show", "hide"] }
+    }
+
+    @MainActor @Test func itStaysForItsMinimumTime() async throws {
+        let clock = ManualClock()
+        let spinner = Spinner()
+        let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)
+        accessory.request(RequestContext(), did: .willStart)
+        await wait { spinner.words == ["show"] }
+        clock.advance(by: .milliseconds(300))
+        accessory.request(RequestContext(), did: .didStop(.cancelled))
+        await clock.waitForSleepers()
+        clock.advance(by: .milliseconds(600))
+        #expect(spinner.words == ["show"])
+        clock.advance(by: .milliseconds(100))
+        await wait { spinner.words == ["show", "hide"] }
+    }
+
+    @MainActor @Test func oneThatIsWantedAgainIsNotHidden() async throws {
+        let clock = ManualClock()
+        let spinner = Spinner()
+        let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)
+        accessory.request(RequestContext(), did: .willStart)
+        await wait { spinner.words == ["show"] }
+        accessory.request(RequestContext(), did: .didStop(.cancelled))
+        await clock.waitForSleepers()
+        accessory.request(RequestContext(), did: .willStart)
+        await wait { spinner.words == ["show", "show"] && clock.sleeperCount == 0 }
+        clock.advance(by: .seconds(5))
+        accessory.request(RequestContext(), did: .didStop(.cancelled))
+        await wait { spinner.words == ["show", "show", "hide"] }
+    }
+}

@@ -1,0 +1,225 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct BatchRequestTests {
+    @Test func modelsComeInTheOrderOfTheRequests() async throws {
+        let rig = Rig.numbers()
+        let (one, text, three) = try await rig.agent.send(
+            BatchRequest(GetNumber(number: 1), GetText(number: 2), GetNumber(number: 3))
+        )
+        #expect(one == 1 && text == "2" && three == 3)
+        #expect(rig.transport.requestCount == 3)
+    }
+
+    @Test func theRequestsRunAtOnce() async throws {
+        let gate = Record<CheckedContinuation<Void, Never>>()
+        let rig = Rig { _ in
+            await withCheckedContinuation { gate.add($0) }
+            return .json("1")
+        }
+        let task = Task { try await rig.agent.send(BatchRequest(GetNumber(), GetNumber(), GetNumber())) }
+        await wait { gate.all.count == 3 }
+        for waiter in gate.all { waiter.resume() }
+        #expect(try await task.value == (1, 1, 1))
+    }
+
+    @Test func anEmptyBatchSucceedsAtOnce() async throws {
+        let recorder = CompositionRecorder()
+        let rig = Rig.numbers()
+        let nothing: Void = try await rig.agent.send(BatchRequest().accessory(recorder))
+        #expect(nothing == ())
+        #expect(recorder.events.all == ["willStart", "willStop success", "didStop success"])
+        #expect(recorder.contexts.all.last?.progress.fractionCompleted == 1)
+        let none: [Result<Int, any Error>] = await rig.agent.results(of: [GetNumber]())
+        #expect(none.isEmpty)
+    }
+
+    @Test func aBatchOfOneYieldsItsModel() async throws {
+        let number: Int = try await Rig.numbers().agent.send(BatchRequest(GetNumber(number: 5)))
+        #expect(number == 5)
+    }
+
+    @Test(arguments: [DuplicatePolicy.allow, .share, .cancelPrevious, .rejectNew]) func aBatchOfTwoEqualURLsFinishes(
+        policy: DuplicatePolicy
+    ) async throws {
+        let request = GeneralRequest("/ok/4").duplicatePolicy(policy)
+        let rig = Rig.numbers()
+        let (one, two) = await rig.agent.results(of: request, request)
+        #expect([one, two].contains { (try? $0.get()) == 4 })
+    }
+
+    @Test func theFirstFailureIsThrownUnchangedAndEndsTheOthers() async throws {
+        let recorder = CompositionRecorder()
+        let events = Record<String>()
+        let rig = Rig.numbers(config: .test { $0.accessories = [AccessoryPathsTests.Recorder(events: events)] })
+        let batch = BatchRequest(GetNumber.waiting(), Refusing(), GetNumber.waiting(2)).accessory(recorder)
+        await #expect(throws: Boom()) { try await rig.agent.send(batch) }
+        let failed = recorder.contexts.all.last?.progress.failed
+        #expect(failed?.index == 1)
+        #expect(failed?.typeName == "Refusing")
+        #expect(recorder.events.all == ["willStart", "willStop failure", "didStop failure"])
+        #expect(
+            events.all.filter { $0.hasPrefix("willStart") }.count == events.all.filter { $0.hasPrefix("didStop") }.count
+        )
+    }
+
+    @Test func theAccessoriesTellWhatHadFinished() async throws {
+        let recorder = CompositionRecorder()
+        let gate = Record<CheckedContinuation<Void, Never>>()
+        let rig = Rig { request in
+            guard request.url.path() == "/status/1" else { return .json("2") }
+            await withCheckedContinuation { gate.add($0) }
+            return .status(503)
+        }
+        let batch = BatchRequest(GetNumber.failing(), GetText(number: 2), GetNumber(number: 2)).accessory(recorder)
+        let task = Task { try await rig.agent.send(batch) }
+        await wait { recorder.contexts.all.last?.progress.finished.count == 2 && gate.all.count == 1 }
+        #expect(recorder.contexts.all.last?.progress.total == 3)
+        gate.all.first?.resume()
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.statusCode == 503)
+        #expect(Set(recorder.contexts.all.last?.progress.finished.map(\.index) ?? []) == [1, 2])
+        #expect(recorder.contexts.all.last?.progress.failed == recorder.contexts.all.last.flatMap(\.progress.failed))
+        #expect(recorder.contexts.all.last?.progress.failed?.index == 0)
+    }
+
+    @Test func aFailureThatIsIgnoredYieldsNil() async throws {
+        let recorder = CompositionRecorder()
+        let (one, two, three) = try await Rig.numbers().agent.send(
+            BatchRequest(
+                GetNumber(number: 1),
+                GetNumber.failing().ignoringFailure(),
+                GetText(number: 3).ignoringFailure()
+            ).accessory(recorder)
+        )
+        #expect(one == 1 && two == nil && three == "3")
+        #expect(recorder.contexts.all.last?.progress.finished.count == 3)
+    }
+
+    @Test func aCancelledBatchCompletesWithOneCancellationError() async throws {
+        let recorder = CompositionRecorder()
+        let events = Record<String>()
+        let rig = Rig.numbers(config: .test { $0.accessories = [AccessoryPathsTests.Recorder(events: events)] })
+        let task = Task {
+            try await rig.agent.send(
+                BatchRequest(GetNumber.waiting(1), GetNumber.waiting(2).ignoringFailure(), GetNumber(number: 3))
+                    .accessory(recorder)
+            )
+        }
+        await rig.transport.waitForRequests(3)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(recorder.events.all.last == "didStop cancelled")
+        #expect(recorder.contexts.all.last?.progress.failed == nil)
+        #expect(events.all.filter { $0.hasPrefix("didStop") }.count == 3)
+    }
+
+    @Test func aChildThatIsCancelledAloneFailsTheBatchUnlessItIsIgnored() async throws {
+        let rig = Rig.numbers()
+        let batch = BatchRequest(GetNumber(number: 1, kind: "wait", tag: "x"), GetNumber(number: 2))
+        let strict = Task { try await rig.agent.send(batch) }
+        await rig.transport.waitForRequests(2)
+        rig.agent.cancelAll { $0.tag == "x" }
+        await #expect(throws: CancellationError.self) { try await strict.value }
+        let lenient = Task {
+            try await rig.agent.send(
+                BatchRequest(GetNumber(number: 1, kind: "wait", tag: "x").ignoringFailure(), GetNumber(number: 2))
+            )
+        }
+        await rig.transport.waitForRequests(4)
+        rig.agent.cancelAll { $0.tag == "x" }
+        #expect(try await lenient.value == (nil, 2))
+    }
+
+    @Test func aBatchGoesIntoABatch() async throws {
+        let agent = Rig.numbers().agent
+        let (a, (b, c), d) = try await agent.send(
+            BatchRequest(
+                GetNumber(number: 1),
+                BatchRequest(GetNumber(number: 2), GetText(number: 3)),
+                BatchRequest(GetNumber.waiting(), Refusing()).ignoringFailure()
+            )
+        )
+        #expect(a == 1 && b == 2 && c == "3" && d == nil)
+    }
+
+    @Test func childrenInheritWhatIsLeftOfTheDeadline() async throws {
+        let clock = ManualClock()
+        let rig = Rig.numbers(clock: clock)
+        let batch = BatchRequest(
+            GetNumber.waiting(1),
+            GetNumber(number: 2, kind: "wait", own: Limits(deadline: .seconds(60)))
+        ).deadline(.seconds(5))
+        let task = Task { try await rig.agent.send(batch) }
+        await clock.waitForSleepers(2)
+        #expect(clock.nextDeadline?.offset == .seconds(5))
+        clock.advance(by: .seconds(5))
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(5)))
+    }
+
+    @Test func aShorterDeadlineOfAChildStays() async throws {
+        let clock = ManualClock()
+        let rig = Rig.numbers(clock: clock)
+        let own = GetNumber(number: 2, kind: "wait", own: Limits(deadline: .seconds(1)))
+        let task = Task { try await rig.agent.send(BatchRequest(GetNumber.waiting(1), own).deadline(.seconds(5))) }
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(1))
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(1)))
+    }
+
+    @Test func nothingStartsOnceTheDeadlineIsOver() async throws {
+        let rig = Rig.numbers()
+        let error = await #expect(throws: NetworkError.self) {
+            try await rig.agent.send(BatchRequest(GetNumber(), GetNumber()).deadline(.zero))
+        }
+        #expect(error?.kind == .timedOut)
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test func whatAsksForOneAnswerRefusesABatchInWords() async throws {
+        let agent = Rig.numbers().agent
+        let batch = BatchRequest(GetNumber(), GetNumber())
+        await expect(throwing: .notOneRequest("BatchRequest")) { _ = try await agent.response(for: batch) }
+        await expect(throwing: .notOneRequest("BatchRequest")) { _ = try await agent.plan(for: batch) }
+        await expect(throwing: .notOneRequest("BatchRequest")) { _ = try await agent.urlRequest(for: batch) }
+        await expect(throwing: .notOneRequest("ChainRequest")) {
+            _ = try await agent.response(for: ChainRequest(GetNumber()))
+        }
+    }
+
+    @Test func theHandleTellsHowFarTheBatchIsAndWhatFailed() async throws {
+        let rig = Rig.numbers()
+        let results = Record<Result<(Int, Int), any Error>>()
+        let handle = rig.agent.start(BatchRequest(GetNumber(number: 1), GetNumber.waiting(2)), on: .global()) {
+            results.add($0)
+        }
+        await wait { handle.compositionProgress?.finished.count == 1 }
+        #expect(handle.compositionProgress?.total == 2)
+        #expect(handle.compositionProgress?.fractionCompleted == 0.5)
+        #expect(handle.compositionProgress?.finished.first?.typeName == "GetNumber")
+        handle.cancel()
+        await handle.waitUntilFinished()
+        #expect(results.all.count == 1)
+        #expect(throws: CancellationError.self) { try results.all.first?.get() }
+        let failing = rig.agent.start(BatchRequest(GetNumber.waiting(), Refusing()))
+        await #expect(throws: Boom()) { try await failing.value }
+        #expect(failing.handle.compositionProgress?.failed?.index == 1)
+    }
+
+    @MainActor @Test func aScopeThatGoesAwayEndsABatchInSilence() async {
+        let rig = Rig.numbers()
+        let results = Record<Bool>()
+        var scope: RequestScope? = RequestScope()
+        let handle = rig.agent.start(BatchRequest(GetNumber.waiting(), GetNumber.waiting()), in: scope) { _ in
+            results.add(true)
+        }
+        await rig.transport.waitForRequests(2)
+        scope = nil
+        await handle.waitUntilFinished()
+        #expect(results.all.isEmpty)
+    }
+}

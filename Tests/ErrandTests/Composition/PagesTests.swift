@@ -1,0 +1,122 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct PagesTests {
+    struct List: Request, Encodable, Sendable {
+        typealias Model = [Int]
+        var query: String = "a"
+        var page: Int?
+        var path: String { "/list" }
+        var formatter: JSONFormatter<[Int]> { JSONFormatter(at: "items") }
+    }
+
+    private func pages(_ pages: Pages<List>) async throws -> [[Int]] {
+        var seen: [[Int]] = []
+        for try await page in pages { seen.append(page.model) }
+        return seen
+    }
+
+    /// Answers page after page, with fields and members that lead from one to the next.
+    private func rig(_ count: Int, next: @escaping @Sendable (Int) -> (HTTPHeaders, String)) -> Rig {
+        let asked = Record<Int>()
+        return Rig { _ in
+            asked.add(1)
+            let number = asked.all.count
+            let (headers, members) = next(number)
+            let items = number <= count ? "[\(number),\(number)]" : "[]"
+            return .json(#"{"items":\#(items)\#(members)}"#, headers: headers)
+        }
+    }
+
+    @Test func itFollowsTheLinksOfTheAnswers() async throws {
+        let rig = rig(3) { $0 < 3 ? (["Link": #"</list?at=\#($0 + 1)>; rel="next", </>; rel=first"#], "") : ([:], "") }
+        #expect(try await pages(rig.agent.pages(of: List())) == [[1, 1], [2, 2], [3, 3]])
+        #expect(rig.transport.requests.map { $0.url.query() } == ["query=a", "at=2", "at=3"])
+    }
+
+    @Test func itFollowsACursor() async throws {
+        let ends = ["", #","next":null"#, #","next":"""#]
+        for end in ends {
+            let rig = rig(9) { ([:], $0 < 3 ? #","next":"c\#($0)""# : end) }
+            #expect(try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next"))).count == 3)
+            #expect(
+                rig.transport.requests.map { $0.url.query() } == ["query=a", "cursor=c1&query=a", "cursor=c2&query=a"]
+            )
+        }
+        let rig = rig(9) { _ in ([:], #","next":[1]"#) }
+        let error = await #expect(throws: NetworkError.self) {
+            _ = try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next")))
+        }
+        #expect(error?.kind == .undecodable)
+    }
+
+    @Test func itCountsPagesUpToTheFirstThatIsEmpty() async throws {
+        let rig = rig(2) { _ in ([:], "") }
+        #expect(try await pages(rig.agent.pages(of: List(page: 1), by: .number())) == [[1, 1], [2, 2], []])
+        #expect(rig.transport.requests.map { $0.url.query() } == (1...3).map { "query=a&page=\($0)" })
+        let offset = self.rig(2) { _ in ([:], "") }
+        _ = try await pages(offset.agent.pages(of: List(), by: .number("offset", from: 0, by: 20)))
+        #expect(
+            offset.transport.requests.map { $0.url.query() } == ["query=a", "offset=20&query=a", "offset=40&query=a"]
+        )
+    }
+
+    @Test func itStopsAtItsLimits() async throws {
+        let endless = { self.rig(.max) { _ in ([:], "") }.agent }
+        #expect(try await pages(endless().pages(of: List(), by: .number(), upTo: .requests(4))).count == 4)
+        #expect(try await pages(endless().pages(of: List(), by: .number(), upTo: .requests(0))).count == 1)
+        #expect(try await pages(endless().pages(of: List(), by: .number(), upTo: .items(5))).count == 3)
+        #expect(try await pages(endless().pages(of: List(), by: .number(), upTo: .items(99), .requests(2))).count == 2)
+    }
+
+    @Test func aPageNumberThatHasNoNextIsTheEnd() async throws {
+        let rig = rig(.max) { _ in ([:], "") }
+        #expect(try await pages(rig.agent.pages(of: List(), by: .number("page", from: .max))).count == 1)
+    }
+
+    @Test func aRepeatedCursorIsTheEnd() async throws {
+        let rig = rig(.max) { _ in ([:], #","next":"same""#) }
+        #expect(try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next"))).count == 2)
+    }
+
+    @Test(arguments: ["https://other.example/list", "http://api.example/list", "//other.example/x", "/list?query=a"])
+    func aLinkThatMustNotBeFollowedIsAnError(link: String) async throws {
+        let rig = rig(.max) { _ in (["Link": "<\(link)>; rel=next"], "") }
+        let error = await #expect(throws: NetworkError.self) { _ = try await pages(rig.agent.pages(of: List())) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func aPageIsAskedForOnlyWhenItIsWanted() async throws {
+        let rig = rig(.max) { _ in ([:], "") }
+        for try await _ in rig.agent.pages(of: List(), by: .number()) { break }
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test(
+        arguments: [
+            ([#"<a>; rel="next""#], "a"), ([#"<a>; rel=next"#], "a"), ([#"<a>;rel="prev next""#], "a"),
+            ([#"<a>; title="x, y; \"rel=next\""; rel="prev", <b,c>; REL="NEXT""#], "b,c"),
+            ([#"<a>; rel=first"#, #"<b>; rel=next"#], "b"), (["<a>"], nil), ([], nil), (["nonsense; rel=next"], nil),
+            (["<a; rel=next"], nil), ([#"<a>; rel=prev; rel=next"#], nil), (["<a>; x; rel=next"], "a"),
+            ([#"<a>; rel="next"#], "a"), (["<a>; rel"], nil), ([",,, <a>; rel=next,"], "a"), ([#"<a>; rel="\"#], nil),
+        ] as [([String], String?)]
+    )
+    func linkFieldsAreReadAsTheyAreWritten(values: [String], target: String?) {
+        #expect(LinkField.target(rel: "next", in: values) == target)
+    }
+
+    @Test func anyTextIsReadWithoutATrap() {
+        var random = SeededGenerator()
+        let signs = Array("<>;,=\" \\\trelnext/é")
+        for _ in 0..<20_000 {
+            let text = String(
+                (0..<Int.random(in: 0..<24, using: &random)).map { _ in signs.randomElement(using: &random) ?? "<" }
+            )
+            _ = LinkField.target(rel: "next", in: [text])
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+@Suite struct PollingTests {
+    @Test func itAsksAgainAfterEachPauseUntilTheResponseIsTheOne() async throws {
+        let clock = ManualClock()
+        let count = Record<Int>()
+        let rig = Rig(clock: clock) { _ in
+            count.add(1)
+            return .json(String(count.all.count))
+        }
+        let task = Task {
+            var seen: [Int] = []
+            for try await response in rig.agent.poll(GetNumber(), every: .seconds(10), until: { $0.model == 3 }) {
+                seen.append(response.model)
+            }
+            return seen
+        }
+        for number in 1...2 {
+            await clock.waitForSleepers()
+            #expect(rig.transport.requestCount == number)
+            clock.advance(by: .seconds(9))
+            #expect(clock.sleeperCount == 1)
+            clock.advance(by: .seconds(1))
+        }
+        #expect(try await task.value == [1, 2, 3])
+    }
+
+    @Test func aFailureEndsIt() async throws {
+        let rig = Rig.numbers()
+        let error = await failure(of: {
+            for try await _ in rig.agent.poll(GetNumber.failing(), every: .zero) { Issue.record("it had a value") }
+        })
+        #expect((error as? NetworkError)?.statusCode == 503)
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func whatTheConditionThrowsArrivesUnchanged() async throws {
+        let error = await failure(of: {
+            for try await _ in Rig.numbers().agent.poll(GetNumber(), every: .zero, until: { _ in throw Boom() }) {}
+        })
+        #expect(error as? Boom == Boom())
+    }
+
+    @Test func aCancelledPauseEndsIt() async throws {
+        let clock = ManualClock()
+        let rig = Rig.numbers(clock: clock)
+        let task = Task { for try await _ in rig.agent.poll(GetNumber(), every: .seconds(10)) {} }
+        await clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
