@@ -24,7 +24,7 @@ extension Agent {
     /// Sends the requests of a sequence, so many at once, and returns what each came to, in their order.
     ///
     /// - Parameters:
-    ///   - requests: Taken one by one, when there is room for them.
+    ///   - requests: Taken when there is room for them; as many again as are on their way may wait.
     ///   - maximumConcurrent: How many are on their way at most; 1 sends one after the other, less counts as 1.
     /// - Returns: As many results as there were requests; cancelled, `CancellationError` for each that had none.
     public func results<Requests: Sequence>(
@@ -36,7 +36,12 @@ extension Agent {
         Requests.Element.Model: Sendable,
         Requests.Element.Formatter: Sendable
     {
-        await resultStream(of: requests, maximumConcurrent: maximumConcurrent).all()
+        var rest = requests.makeIterator()
+        guard let first = rest.next() else { return [] }
+        let pool = ResultPool<Requests.Element>(agent: self, width: max(1, maximumConcurrent))
+        if ResultPool.takes(first) { return await pool.results(of: first, and: rest) }
+        let all = Resumed(first: first, rest: rest)
+        return await resultStream(of: all, maximumConcurrent: maximumConcurrent).all()
     }
 
     /// Sends the requests of a sequence, so many at once, and returns what each came to, in their order; models are
@@ -87,5 +92,19 @@ extension Agent {
         ResultStream(agent: self, requests: requests, maximumConcurrent: maximumConcurrent) { request, part, deliver in
             await part.begin(request, then: deliver)
         }
+    }
+}
+
+/// A sequence whose first element was taken already.
+private struct Resumed<Rest: IteratorProtocol>: Sequence, IteratorProtocol {
+    var first: Rest.Element?
+    var rest: Rest
+
+    init(first: Rest.Element, rest: Rest) { (self.first, self.rest) = (first, rest) }
+
+    mutating func next() -> Rest.Element? {
+        guard let first else { return rest.next() }
+        self.first = nil
+        return first
     }
 }
