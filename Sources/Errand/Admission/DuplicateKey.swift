@@ -7,6 +7,8 @@ internal import Foundation
 struct DuplicateKey: Sendable, Hashable {
     private let type: ObjectIdentifier
     private let digest: String
+    /// What the cache may do in this step: who wants a fresh answer is not given a stored one, nor its absence.
+    private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: who must not wait shares nothing with those who may.
     private let isPassing: Bool
 
@@ -15,6 +17,7 @@ struct DuplicateKey: Sendable, Hashable {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
         type = prepared.typeID
+        cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
         var hash = SHA256()
         func add(_ text: String) {

@@ -25,7 +25,8 @@ public enum FormattingContext: Sendable, Hashable {
 ///
 /// Sends are equal when they are of one type, go to one service with the same credentials, and have the same method,
 /// URL, headers and body, or the same ``Request/duplicateKey``. The headers are those before adapters, but for
-/// `Idempotency-Key`. A request whose body is read while it is sent has no equal without such a key.
+/// `Idempotency-Key`; the cache policy must be the same, too. A request whose body is read while it is sent has no equal
+/// without such a key.
 public enum DuplicatePolicy: Sendable, Hashable {
     /// Both run; those that say this are not in the way of others either.
     case allow
