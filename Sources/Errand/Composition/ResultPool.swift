@@ -40,13 +40,15 @@ struct ResultPool<R: Request & Sendable> where R.Model: Sendable, R.Formatter: S
     }
 
     private func work(off queue: PoolQueue<R>) async {
-        while let (index, request) = await queue.next() {
+        var last: (index: Int, result: Result<R.Model, any Error>)?
+        while let (index, request) = await queue.next(after: last) {
+            last = nil
             // What was cancelled before it began is not sent; its result says so already.
             if Task.isCancelled { continue }
             do {
-                queue.keep(.success(try await agent.runInBackground(request).model), at: index)
+                last = (index, .success(try await agent.runInBackground(request).model))
             } catch {
-                queue.keep(.failure(error), at: index)
+                last = (index, .failure(error))
             }
         }
     }
@@ -99,15 +101,15 @@ private final class PoolQueue<R: Request & Sendable>: Sendable where R.Model: Se
 
     /// Hands a request to a worker; waits while enough of them wait for one.
     func add(_ request: R) async {
-        let worker = state.withLock { state -> (CheckedContinuation<Job?, Never>, Job)? in
+        let (worker, job, isFull) = state.withLock { state -> (CheckedContinuation<Job?, Never>?, Job, Bool) in
             let job = (index: state.results.count, request: request)
             state.results.append(.failure(unfinished))
-            if let worker = state.idle.popLast() { return (worker, job) }
+            if let worker = state.idle.popLast() { return (worker, job, false) }
             state.jobs.append(job)
-            return nil
+            return (nil, job, state.waiting >= width)
         }
-        if let (worker, job) = worker { worker.resume(returning: job) }
-        guard state.withLock({ $0.waiting >= width }) else { return }
+        worker?.resume(returning: job)
+        guard isFull else { return }
         await withCheckedContinuation { continuation in
             let mayGoOn = state.withLock { state in
                 if state.waiting >= width { state.feeder = continuation }
@@ -120,11 +122,10 @@ private final class PoolQueue<R: Request & Sendable>: Sendable where R.Model: Se
     /// Keeps a result that is there already.
     func add(_ result: Result<R.Model, any Error>) { state.withLock { $0.results.append(result) } }
 
-    func keep(_ result: Result<R.Model, any Error>, at index: Int) { state.withLock { $0.results[index] = result } }
-
-    /// Waits for a request; `nil` when no more will come.
-    func next() async -> Job? {
+    /// Keeps the result of the request before, and waits for another one; `nil` when no more will come.
+    func next(after last: (index: Int, result: Result<R.Model, any Error>)?) async -> Job? {
         let (job, isOver, feeder) = state.withLock { state in
+            if let last { state.results[last.index] = last.result }
             let job = state.takeFirst()
             var feeder: CheckedContinuation<Void, Never>?
             // When half are gone, so that the caller need not wake up for each.
