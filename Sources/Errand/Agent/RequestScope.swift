@@ -34,7 +34,7 @@ public final class RequestScope: Sendable {
 extension Agent {
     /// Sends a request that a scope owns, and returns its model.
     ///
-    /// - Throws: What ``send(_:)-swift.method`` throws; `CancellationError` when the scope is told so or goes away.
+    /// - Throws: What `send(_:)` throws; `CancellationError` when the scope is told so or goes away.
     public func send<R: Request & Sendable>(_ request: R, in scope: RequestScope) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
         let handle = RequestHandle(request)
@@ -44,7 +44,7 @@ extension Agent {
 
     /// Sends a request that a scope owns, and returns its model, which is made on the caller's actor.
     ///
-    /// - Throws: What ``send(_:)-swift.method`` throws; `CancellationError` when the scope is told so or goes away.
+    /// - Throws: What `send(_:)` throws; `CancellationError` when the scope is told so or goes away.
     public func send<R: Request>(_ request: R, in scope: RequestScope) async throws -> R.Model {
         let handle = RequestHandle(request)
         scope.add(handle)

@@ -5,7 +5,7 @@
 /// ```
 ///
 /// The first failure is thrown as it is, after the others were cancelled and have ended; its place is told by
-/// ``CompositionProgress/failed``. A request whose failure does not matter says ``Request/ignoringFailure()`` and yields
+/// ``CompositionProgress/failed``. A request whose failure does not matter says `ignoringFailure()` and yields
 /// an optional. Without requests a batch succeeds at once.
 ///
 /// A batch is a request itself: it goes wherever one goes, into other batches and into chains too. Only what asks for

@@ -1,6 +1,6 @@
 /// A request whose failure does not matter: it yields an optional.
 ///
-/// Made by ``Request/ignoringFailure()``. When the batch around it is cancelled or fails, it is cancelled like every other.
+/// Made by `ignoringFailure()`. When the batch around it is cancelled or fails, it is cancelled like every other.
 public struct IgnoringFailure<Base: Request>: Request {
     /// The model, or `nil` when the request failed.
     public typealias Model = Base.Model?

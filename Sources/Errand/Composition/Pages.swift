@@ -1,4 +1,4 @@
-/// The pages of a list, made by ``Agent/pages(of:by:upTo:)``.
+/// The pages of a list, made by `pages(of:by:upTo:)` of ``Agent``.
 public struct Pages<R: Request>: AsyncSequence {
     /// A page with the answer that it came from.
     public typealias Element = Response<R.Model>

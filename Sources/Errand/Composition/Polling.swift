@@ -1,4 +1,4 @@
-/// The responses to one request that is sent again after each pause, made by ``Agent/poll(_:every:until:)``.
+/// The responses to one request that is sent again after each pause, made by `poll(_:every:until:)` of ``Agent``.
 public struct Polling<R: Request>: AsyncSequence {
     /// A model with the answer that it came from.
     public typealias Element = Response<R.Model>

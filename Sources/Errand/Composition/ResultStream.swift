@@ -8,7 +8,7 @@ public struct IndexedResult<Model> {
 
 extension IndexedResult: Sendable where Model: Sendable {}
 
-/// The results of many requests as they finish, made by ``Agent/resultStream(of:maximumConcurrent:)``.
+/// The results of many requests as they finish, made by `resultStream(of:maximumConcurrent:)` of ``Agent``.
 ///
 /// Requests are taken from their sequence when there is room for them, so that one of a million keeps few in memory.
 /// Whoever stops iterating cancels those that are on their way; a task that is cancelled gets their results, each
