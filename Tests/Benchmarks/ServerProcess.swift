@@ -55,7 +55,7 @@ final class ServerProcess {
         let server = try MockServer()
         server.keepsLog = false
         server.on(.get, "/user", user)
-        server.on(.get, "/bare", .json(text))
+        server.on(.get, "/bare/user", .json(text))
         FileHandle.standardOutput.write(Data("\(server.baseURL.absoluteString)\n".utf8))
         while let data = try FileHandle.standardInput.read(upToCount: 1), !data.isEmpty {}
         server.stop()

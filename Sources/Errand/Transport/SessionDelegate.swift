@@ -9,16 +9,8 @@ internal import FoundationNetworking
 /// They come on the queue that all sessions of the process share. None may block there, nor cancel, suspend or create a
 /// task, nor answer a challenge: each of these waits for that same queue.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
-    private let exchanges = Lock<[Int: SessionExchange]>([:])
+    let exchanges = OpenExchanges()
     private let answers = DispatchQueue(label: "errand.transport.answers")
-
-    func register(_ exchange: SessionExchange, for task: URLSessionTask) {
-        exchanges.withLock { $0[task.taskIdentifier] = exchange }
-    }
-
-    private func exchange(of task: URLSessionTask) -> SessionExchange? {
-        exchanges.withLock { $0[task.taskIdentifier] }
-    }
 
     func urlSession(
         _ session: URLSession,
@@ -26,17 +18,16 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        exchange(of: dataTask)?.receive(head: response)
+        exchanges[dataTask]?.receive(head: response)
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        exchange(of: dataTask)?.receive(data)
+        exchanges[dataTask]?.receive(data)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        exchange?.complete(error: error) { task.response }
+        exchanges.remove(task)?.complete(error: error) { task.response }
     }
 
     func urlSession(
@@ -64,7 +55,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         let disposition = URLSession.AuthChallengeDisposition.rejectProtectionSpace
         #endif
         // Unanswered, a Basic challenge never completes; the 401 is here already, and the task ends as cancelled.
-        exchange(of: task)?.wasChallenged()
+        exchanges[task]?.wasChallenged()
         answers.async { completionHandler(disposition, nil) }
     }
 
@@ -74,6 +65,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
         // Asked for when a kept-alive connection dies under a request: nil would send an empty body.
-        completionHandler(exchange(of: task)?.renewedBodyStream())
+        completionHandler(exchanges[task]?.renewedBodyStream())
     }
 }

@@ -25,7 +25,7 @@ final class SessionExchange: Stoppable {
         var byteCount = 0
         /// The chunks, once the head was handed up before the body was whole.
         var stream: SpillingChunks?
-        /// When something was last sent or received; kept only where ``ownIdleTimeout`` needs it.
+        /// When something was last sent or received.
         var lastActivity: ContinuousClock.Instant?
         /// Why the rest of the body is not wanted.
         var refusal: NetworkError?
@@ -41,8 +41,6 @@ final class SessionExchange: Stoppable {
         self.request = request
         self.options = options
         self.control = control
-        let isWhole = options.idleTimeout.components.attoseconds == 0
-        ownIdleTimeout = isWhole ? nil : options.idleTimeout
     }
 
     var isSettled: Bool { state.withLock { $0.isSettled } }
@@ -66,20 +64,21 @@ final class SessionExchange: Stoppable {
     /// Not before: cancelling a task that has not started is another thing to URLSession.
     func began(_ task: URLSessionTask) {
         let isUnwanted = state.withLock { state in
-            if !state.hasEnded { state.task = task }
-            return state.isCancelled && !state.hasEnded
+            guard !state.hasEnded else { return false }
+            state.task = task
+            state.lastActivity = .now
+            return state.isCancelled
         }
         if isUnwanted { stop() }
     }
 
     func urlRequest() -> URLRequest {
-        SessionRequest(request, options: options, bodyStream: bodyStream()).urlRequest
+        SessionRequest(request, bodyStream: bodyStream()).urlRequest
     }
 
     /// A new stream from the body's first byte, or `nil` when there is no body.
     func bodyStream() -> InputStream? {
-        guard ownIdleTimeout != nil else { return request.body.stream() }
-        return request.body.stream { [weak self] in self?.noteActivity() }
+        request.body.stream { [weak self] in self?.noteActivity() }
     }
 
     /// Whether the request could be sent a second time without anybody being asked, and must not be.
@@ -113,16 +112,18 @@ final class SessionExchange: Stoppable {
         waiter?.resume(throwing: error)
     }
 
-    // MARK: The idle timeout, where it is not whole seconds
+    // MARK: The idle timeout
 
-    /// The timeout that URLSession cannot keep, or `nil` when it can.
-    let ownIdleTimeout: Duration?
+    /// The longest silence: at least none, at most what clocks can add to their time.
+    var idleTimeout: Duration { min(max(.zero, options.idleTimeout), .seconds(Int32.max)) }
 
-    /// How long the exchange may still be silent; `nil` when it is over.
+    /// How long the exchange may still be silent; `nil` when nobody waits for it any more.
     func idleTimeLeft() -> Duration? {
         state.withLock { state in
-            guard !state.hasEnded, let last = state.lastActivity ?? state.times.started else { return nil }
-            return options.idleTimeout - (ContinuousClock.now - last)
+            guard !state.hasEnded, !state.isCancelled else { return nil }
+            // Without a task it still waits for its start.
+            guard state.task != nil, let last = state.lastActivity else { return idleTimeout }
+            return idleTimeout - (ContinuousClock.now - last)
         }
     }
 
@@ -139,7 +140,7 @@ final class SessionExchange: Stoppable {
         state.withLock { state in
             state.head = head as? HTTPURLResponse
             state.times.headReceived = .now
-            if ownIdleTimeout != nil { state.lastActivity = .now }
+            state.lastActivity = state.times.headReceived
             state.body = Data()
             state.byteCount = 0
         }
@@ -150,7 +151,7 @@ final class SessionExchange: Stoppable {
             state.byteCount += data.count
             if state.byteCount > SharedQueue.largeBody { SharedQueue.isBusy() }
             guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, false) }
-            if ownIdleTimeout != nil { state.lastActivity = .now }
+            state.lastActivity = .now
             state.refusal = refusal(of: state)
             guard state.refusal == nil else {
                 state.body = Data()

@@ -8,11 +8,11 @@ internal import FoundationNetworking
 struct SessionRequest {
     let urlRequest: URLRequest
 
-    init(_ outgoing: OutgoingRequest, options: TransportOptions, bodyStream: InputStream?) {
+    init(_ outgoing: OutgoingRequest, bodyStream: InputStream?) {
         var request = URLRequest(url: outgoing.url)
         if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
-        // Only the setter counts, and a fraction of a second would be cut off.
-        request.timeoutInterval = options.idleTimeout.wholeSeconds
+        // Only the setter counts.
+        request.timeoutInterval = OpenExchanges.never
         for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
         if let bodyStream {
             request.httpBodyStream = bodyStream
@@ -37,13 +37,6 @@ extension Duration {
         let parts = components
         return Double(parts.seconds) + Double(parts.attoseconds) * 1e-18
     }
-
-    /// The next whole number of seconds, 1 at least.
-    fileprivate var wholeSeconds: Double {
-        let parts = components
-        let (sum, overflow) = parts.seconds.addingReportingOverflow(parts.attoseconds > 0 ? 1 : 0)
-        return Double(max(1, overflow ? parts.seconds : sum))
-    }
 }
 
 extension OutgoingBody {
@@ -51,7 +44,7 @@ extension OutgoingBody {
     ///
     /// - Parameter onRead: Told of every read.
     /// - Returns: A stream that nobody has opened, or `nil`.
-    func stream(onRead: (@Sendable () -> Void)? = nil) -> InputStream? {
+    func stream(onRead: @escaping @Sendable () -> Void) -> InputStream? {
         switch self {
         case .empty: nil
         case .data(let data): data.isEmpty ? nil : BodyStream(DataReader(data), onRead: onRead)

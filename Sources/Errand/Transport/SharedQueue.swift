@@ -1,5 +1,9 @@
-internal import Dispatch
+internal import Foundation
 internal import Synchronization
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
 
 #if canImport(Glibc)
 internal import Glibc
@@ -60,6 +64,12 @@ enum SharedQueue {
         callbackThread.store(0, ordering: .relaxed)
         lastCallback.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
     }
+
+    /// A session that never has a task: a way into the queue.
+    private static let door = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: InlineQueue())
+
+    /// Runs `work` on the queue, behind all that waits there now.
+    static func afterItsWork(_ work: @escaping @Sendable () -> Void) { door.getAllTasks { _ in work() } }
 
     private static func stayBusy(from now: UInt64, for time: UInt64) {
         let end = now &+ time

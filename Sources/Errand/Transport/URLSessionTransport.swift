@@ -75,30 +75,20 @@ public final class URLSessionTransport: StoppableTransport {
         #if canImport(FoundationNetworking)
         if exchange.needsNewConnection {
             // Sessions do not share connections, and on a new one nothing is ever sent again.
-            let delegate = SessionDelegate()
             let session = Self.session(delegate, 1)
-            start(exchange, on: session, delegate)
+            start(exchange, on: session)
             return session.finishTasksAndInvalidate()
         }
         #endif
-        start(exchange, on: session, delegate)
+        start(exchange, on: session)
     }
 
-    private func start(_ exchange: SessionExchange, on session: URLSession, _ delegate: SessionDelegate) {
+    private func start(_ exchange: SessionExchange, on session: URLSession) {
         let task = session.dataTask(with: exchange.urlRequest())
-        delegate.register(exchange, for: task)
         exchange.begin()
+        delegate.exchanges.add(exchange, for: task)
         task.resume()
         exchange.began(task)
-        if let timeout = exchange.ownIdleTimeout { watch(exchange, after: timeout) }
-    }
-
-    /// Looks after an idle timeout that is not whole seconds, which are all that URLSession knows.
-    private func watch(_ exchange: SessionExchange, after pause: Duration) {
-        control.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self, weak exchange] in
-            guard let self, let exchange, let rest = exchange.idleTimeLeft() else { return }
-            if rest > .zero { watch(exchange, after: rest) } else { exchange.timeOut() }
-        }
     }
 }
 
@@ -108,7 +98,7 @@ public final class URLSessionTransport: StoppableTransport {
 /// URLSession calls.
 ///
 /// Unchecked: it has no state.
-private final class InlineQueue: OperationQueue, @unchecked Sendable {
+final class InlineQueue: OperationQueue, @unchecked Sendable {
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
         SharedQueue.callback(block)
     }

@@ -1,0 +1,131 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// The idle timeout of an exchange, kept by the transport itself: exact, whatever the fraction of a second.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct IdleTimeoutTests {
+    private let server: MockServer
+
+    init() throws {
+        server = try MockServer()
+        server.on(.get, "/hang", .text("x").faulted(.hang))
+        server.on(.post, "/hang", .text("x").faulted(.hang))
+    }
+
+    private func send(
+        _ request: OutgoingRequest,
+        timeout: Duration,
+        by transport: URLSessionTransport = URLSessionTransport()
+    ) async throws -> TransportResponse {
+        try await transport.send(request, options: TransportOptions(idleTimeout: timeout))
+    }
+
+    private func outgoing(_ path: String, method: HTTPMethod = .get, body: OutgoingBody = .empty) -> OutgoingRequest {
+        OutgoingRequest(method: method, url: server.baseURL.appending(path: path), body: body)
+    }
+
+    @Test(arguments: [Duration.milliseconds(150), .milliseconds(1200), .zero, .seconds(-1)])
+    func silenceEndsTheExchangeAfterTheTimeoutAndNoSooner(_ timeout: Duration) async {
+        let began = ContinuousClock.now
+        let error = await #expect(throws: NetworkError.self) {
+            try await send(outgoing("hang"), timeout: timeout)
+        }
+        #expect(error?.reason == .idleTimeout(timeout))
+        #expect(ContinuousClock.now - began >= timeout)
+    }
+
+    @Test
+    func eachExchangeHasItsOwnTimeout() async {
+        let transport = URLSessionTransport()
+        let ended = await withTaskGroup(of: Int.self, returning: [Int].self) { group in
+            for milliseconds in [900, 100, 500] {
+                group.addTask {
+                    _ = try? await send(outgoing("hang"), timeout: .milliseconds(milliseconds), by: transport)
+                    return milliseconds
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(ended == [100, 500, 900])
+    }
+
+    @Test
+    func aBodyThatKeepsComingIsNotSilent() async throws {
+        let text = String(repeating: "x", count: 12)
+        server.on(.get, "/drip", .text(text).dripping(1, every: .milliseconds(50)))
+        let answer = try await send(outgoing("drip"), timeout: .milliseconds(400))
+        let body = try await answer.body.collect(upTo: 100)
+        #expect(String(decoding: body, as: UTF8.self) == text)
+    }
+
+    /// URLSession tells of a head when it is whole.
+    @Test
+    func aHeadHasToBeWholeWithinTheTimeout() async {
+        server.on(.get, "/slow", .text("x").faulted(.slowHead(byteCount: 1, every: .milliseconds(50))))
+        let error = await #expect(throws: NetworkError.self) {
+            try await send(outgoing("slow"), timeout: .milliseconds(300))
+        }
+        #expect(error?.reason == .idleTimeout(.milliseconds(300)))
+    }
+
+    @Test(arguments: [0, 10])
+    func aPostIsWatchedOnWhateverConnectionItRuns(_ byteCount: Int) async {
+        let post = outgoing("hang", method: .post, body: .data(Data(count: byteCount)))
+        let error = await #expect(throws: NetworkError.self) { try await send(post, timeout: .milliseconds(150)) }
+        #expect(error?.reason == .idleTimeout(.milliseconds(150)))
+    }
+
+    @Test
+    func anExchangeIsWatchedWhenNobodyHoldsItsTransport() async {
+        let error = await #expect(throws: NetworkError.self) {
+            try await send(outgoing("hang"), timeout: .milliseconds(150), by: URLSessionTransport())
+        }
+        #expect(error?.reason == .idleTimeout(.milliseconds(150)))
+    }
+
+    /// All exchanges of a process share one queue, which a slow reader of a body keeps busy.
+    @Test(arguments: [true, false])
+    func waitingForABusyQueueIsNotSilence(_ isSentBefore: Bool) async throws {
+        server.on(.post, "/slow", .status(204))
+        server.on(.get, "/x", .text("x").delayed(by: .milliseconds(200)))
+        let slow = outgoing("slow", method: .post, body: .source(SleepyBody()))
+        async let other = isSentBefore ? send(outgoing("x"), timeout: .milliseconds(300)) : nil
+        if isSentBefore { try await Task.sleep(for: .milliseconds(50)) }
+        async let blocking = send(slow, timeout: .seconds(30))
+        if !isSentBefore {
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(try await send(outgoing("x"), timeout: .milliseconds(300)).statusCode == 200)
+        }
+        #expect(try await other?.statusCode ?? 200 == 200)
+        #expect(try await blocking.statusCode == 204)
+    }
+
+    /// The greatest durations there are must not overflow.
+    @Test(arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max)])
+    func aTimeoutWithoutEndDoesNotTrap(_ timeout: Duration) async throws {
+        server.on(.get, "/x", .text("x"))
+        #expect(try await send(outgoing("x"), timeout: timeout).statusCode == 200)
+    }
+}
+
+/// A body of one byte that takes 700 ms to read.
+private struct SleepyBody: BodySource {
+    let byteCount: Int64? = 1
+    let isReplayable = true
+
+    func makeReader() -> any BodyReader { Reader() }
+
+    private final class Reader: BodyReader {
+        private var isDone = false
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+            guard !isDone else { return 0 }
+            isDone = true
+            Thread.sleep(forTimeInterval: 0.7)
+            buffer[0] = 1
+            return 1
+        }
+    }
+}
