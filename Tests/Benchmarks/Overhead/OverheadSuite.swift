@@ -5,10 +5,12 @@ extension Suite {
     static let overhead = Suite(name: "overhead", summary: "processor time, instructions and memory of a send") {
         let server = try ServerProcess()
         try await Overhead(url: server.url, reporter: $0).run()
+        try await Overhead(prefix: "overhead.bare", url: server.url.appending(path: "bare"), reporter: $0).compare()
     }
 }
 
 private struct Overhead {
+    var prefix = "overhead"
     let url: URL
     let reporter: Reporter
 
@@ -17,17 +19,21 @@ private struct Overhead {
     private let modes = [("sequential", concurrency: 1), ("concurrent64", concurrency: 64)]
 
     func run() async throws {
-        for (mode, concurrency) in modes { try await compareTimes(mode, concurrency) }
+        try await compare()
         try await compareObserved()
-        for (mode, concurrency) in modes { try await compareInstructions(mode, concurrency) }
         try MemoryGrowth.report(url, reporter)
+    }
+
+    func compare() async throws {
+        for (mode, concurrency) in modes { try await compareTimes(mode, concurrency) }
+        for (mode, concurrency) in modes { try await compareInstructions(mode, concurrency) }
     }
 
     private func compareTimes(_ mode: String, _ concurrency: Int) async throws {
         let comparison = Comparison(concurrency: concurrency, count: 256, rounds: 75, url: url)
         let ratios = try await comparison.ratios(of: .errand, over: [.raw, .lean])
-        try tell("overhead.\(mode)", ratios[0], against: raw)
-        try tell("overhead.\(mode).lean", ratios[1], against: lean)
+        try tell("\(prefix).\(mode)", ratios[0], against: raw)
+        try tell("\(prefix).\(mode).lean", ratios[1], against: lean)
     }
 
     private func compareObserved() async throws {
@@ -37,7 +43,7 @@ private struct Overhead {
     }
 
     private func compareInstructions(_ mode: String, _ concurrency: Int) async throws {
-        let name = "overhead.instructions.\(mode)"
+        let name = "\(prefix).instructions.\(mode)"
         guard let counter = InstructionCounter() else {
             return reporter.skip(name, because: "valgrind is not installed")
         }
