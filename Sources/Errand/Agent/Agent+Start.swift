@@ -22,7 +22,7 @@ extension Agent {
         launch(request, in: scope) { handle, result in
             await withCheckedContinuation { continuation in
                 queue.async {
-                    if handle.mayDeliver(result) { completion(result.map(\.model)) }
+                    if handle.mayDeliver(result) { completion(result.map { $0.model }) }
                     continuation.resume()
                 }
             }
@@ -43,7 +43,7 @@ extension Agent {
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
         launch(request, in: scope) { handle, result in
-            await MainActor.run { if handle.mayDeliver(result) { completion(result.map(\.model)) } }
+            await MainActor.run { if handle.mayDeliver(result) { completion(result.map { $0.model }) } }
         }
     }
 
@@ -62,7 +62,7 @@ extension Agent {
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle {
         launchOnMain(request, in: scope) { handle, result in
-            if handle.mayDeliver(result) { completion(result.map(\.model)) }
+            if handle.mayDeliver(result) { completion(result.map { $0.model }) }
         }
     }
 
@@ -82,7 +82,7 @@ extension Agent {
     ) -> RequestHandle {
         let isWanted: @MainActor () -> Bool = { [weak owner] in owner != nil }
         return launchOnMain(request, in: nil, watching: isWanted) { [weak owner] handle, result in
-            if let owner, handle.mayDeliver(result) { completion(owner, result.map(\.model)) }
+            if let owner, handle.mayDeliver(result) { completion(owner, result.map { $0.model }) }
         }
     }
 

@@ -193,7 +193,7 @@ extension Member {
 /// Where a request's result waits for those of the others.
 private final class Slot<Model> {
     var result: Result<Model, any Error> = .failure(CancellationError())
-    func take(_ made: Result<Made<Model>, any Error>) { result = made.map(\.model) }
+    func take(_ made: Result<Made<Model>, any Error>) { result = made.map { $0.model } }
     func get() throws -> Model { try result.get() }
 }
 

@@ -14,8 +14,10 @@ struct ResultPool<R: Request & Sendable> where R.Model: Sendable, R.Formatter: S
         and rest: Rest,
         isolation: isolated (any Actor)? = #isolation
     ) async -> [Result<R.Model, any Error>] where Rest.Element == R {
-        let queue = PoolQueue<R>(width: width)
+        let queue = PoolQueue(width: width)
+        let results = PoolResults<R.Model>()
         var rest = rest
+        var count = 0
         await withTaskGroup(of: Void.self) { group in
             // What is captured isolates the closure; without it, it would leave the caller.
             _ = isolation
@@ -25,30 +27,30 @@ struct ResultPool<R: Request & Sendable> where R.Model: Sendable, R.Formatter: S
                 if Self.takes(request) {
                     if workers < width {
                         workers += 1
-                        group.addTask { await work(off: queue) }
+                        group.addTask { await queue.work() }
                     }
-                    await queue.add(request)
+                    let isFull = queue.add(job(request, at: count, of: results))
+                    if isFull { await queue.waitForRoom() }
                 } else {
-                    queue.add(await result(of: request))
+                    results.set(count, await result(of: request))
                 }
+                count += 1
                 next = rest.next()
             }
             queue.close()
             await group.waitForAll()
         }
-        return queue.results
+        return results.first(count)
     }
 
-    private func work(off queue: PoolQueue<R>) async {
-        var last: (index: Int, result: Result<R.Model, any Error>)?
-        while let (index, request) = await queue.next(after: last) {
-            last = nil
+    private func job(_ request: R, at index: Int, of results: PoolResults<R.Model>) -> PoolQueue.Job {
+        PoolQueue.Job { [agent] in
             // What was cancelled before it began is not sent; its result says so already.
-            if Task.isCancelled { continue }
+            guard !Task.isCancelled else { return }
             do {
-                last = (index, .success(try await agent.runInBackground(request).model))
+                results.set(index, .success(try await agent.runInBackground(request).model))
             } catch {
-                last = (index, .failure(error))
+                results.set(index, .failure(error))
             }
         }
     }
@@ -63,16 +65,41 @@ struct ResultPool<R: Request & Sendable> where R.Model: Sendable, R.Formatter: S
     }
 }
 
-/// The requests that wait for a worker, never more than the pool is wide, and the results of all.
-private final class PoolQueue<R: Request & Sendable>: Sendable where R.Model: Sendable {
-    typealias Job = (index: Int, request: R)
+/// What each request came to, in their order.
+private final class PoolResults<Model: Sendable>: Sendable {
+    private let results = Lock<[Result<Model, any Error>]>([])
+    private let unfinished: any Error = CancellationError()
+
+    func set(_ index: Int, _ result: Result<Model, any Error>) {
+        results.withLock { results in
+            while results.count <= index { results.append(.failure(unfinished)) }
+            results[index] = result
+        }
+    }
+
+    /// So many results; what has none counts as cancelled.
+    func first(_ count: Int) -> [Result<Model, any Error>] {
+        results.withLock { results in
+            while results.count < count { results.append(.failure(unfinished)) }
+            return results
+        }
+    }
+}
+
+/// The jobs that wait for a worker, never more than the pool is wide.
+///
+/// Without type parameters, for the types of a job are looked up anew with each use.
+private final class PoolQueue: Sendable {
+    /// A struct, for each generic container wraps a bare closure once more.
+    struct Job: Sendable {
+        let run: @Sendable () async -> Void
+    }
 
     private struct State {
         /// Those before `head` are taken.
         var jobs: [Job] = []
         var head = 0
         var isClosed = false
-        var results: [Result<R.Model, any Error>] = []
         var idle: [CheckedContinuation<Job?, Never>] = []
         var feeder: CheckedContinuation<Void, Never>?
 
@@ -93,23 +120,23 @@ private final class PoolQueue<R: Request & Sendable>: Sendable where R.Model: Se
 
     private let state = Lock(State())
     private let width: Int
-    private let unfinished: any Error = CancellationError()
 
     init(width: Int) { self.width = width }
 
-    var results: [Result<R.Model, any Error>] { state.withLock { $0.results } }
-
-    /// Hands a request to a worker; waits while enough of them wait for one.
-    func add(_ request: R) async {
-        let (worker, job, isFull) = state.withLock { state -> (CheckedContinuation<Job?, Never>?, Job, Bool) in
-            let job = (index: state.results.count, request: request)
-            state.results.append(.failure(unfinished))
-            if let worker = state.idle.popLast() { return (worker, job, false) }
+    /// Hands a job to a worker.
+    ///
+    /// - Returns: Whether so many wait for one that no more should be added for now.
+    func add(_ job: Job) -> Bool {
+        let (worker, isFull) = state.withLock { state -> (CheckedContinuation<Job?, Never>?, Bool) in
+            if let worker = state.idle.popLast() { return (worker, false) }
             state.jobs.append(job)
-            return (nil, job, state.waiting >= width)
+            return (nil, state.waiting >= width)
         }
         worker?.resume(returning: job)
-        guard isFull else { return }
+        return isFull
+    }
+
+    func waitForRoom() async {
         await withCheckedContinuation { continuation in
             let mayGoOn = state.withLock { state in
                 if state.waiting >= width { state.feeder = continuation }
@@ -119,22 +146,34 @@ private final class PoolQueue<R: Request & Sendable>: Sendable where R.Model: Se
         }
     }
 
-    /// Keeps a result that is there already.
-    func add(_ result: Result<R.Model, any Error>) { state.withLock { $0.results.append(result) } }
+    /// Runs jobs until no more will come.
+    func work() async {
+        while true {
+            if let job = take() {
+                await job.run()
+            } else if let job = await waitForJob() {
+                await job.run()
+            } else {
+                return
+            }
+        }
+    }
 
-    /// Keeps the result of the request before, and waits for another one; `nil` when no more will come.
-    func next(after last: (index: Int, result: Result<R.Model, any Error>)?) async -> Job? {
-        let (job, isOver, feeder) = state.withLock { state in
-            if let last { state.results[last.index] = last.result }
+    private func take() -> Job? {
+        let (job, feeder) = state.withLock { state in
             let job = state.takeFirst()
             var feeder: CheckedContinuation<Void, Never>?
             // When half are gone, so that the caller need not wake up for each.
             if state.waiting <= width / 2 { swap(&feeder, &state.feeder) }
-            return (job, state.isClosed, feeder)
+            return (job, feeder)
         }
         feeder?.resume()
-        if job != nil || isOver { return job }
-        return await withCheckedContinuation { continuation in
+        return job
+    }
+
+    /// Waits for the next job; `nil` when no more will come.
+    private func waitForJob() async -> Job? {
+        await withCheckedContinuation { continuation in
             let (isThere, job) = state.withLock { state -> (Bool, Job?) in
                 if let job = state.takeFirst() { return (true, job) }
                 if !state.isClosed { state.idle.append(continuation) }
@@ -144,7 +183,7 @@ private final class PoolQueue<R: Request & Sendable>: Sendable where R.Model: Se
         }
     }
 
-    /// No more requests come.
+    /// No more jobs come.
     func close() {
         let idle = state.withLock { state in
             defer { (state.isClosed, state.idle) = (true, []) }

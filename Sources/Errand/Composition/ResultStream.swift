@@ -107,7 +107,7 @@ private final class ResultWindow<Requests: Sequence> where Requests.Element: Req
             counter.underWay += 1
             await start(request, part) { made in
                 counter.underWay -= 1
-                counter.finished.insert(IndexedResult(index: index, result: made.map(\.model)), at: 0)
+                counter.finished.insert(IndexedResult(index: index, result: made.map { $0.model }), at: 0)
             }
         }
     }

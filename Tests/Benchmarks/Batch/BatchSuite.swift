@@ -1,6 +1,7 @@
 import Errand
 import ErrandTesting
 import Foundation
+import Synchronization
 
 extension Suite {
     /// What a request of many costs beside one that is sent by itself.
@@ -31,7 +32,8 @@ private struct BatchCosts {
     func run() async throws {
         try await compare("batch.request.single", "single sends, 64 at once") { try await self.many($0) }
         try await compare("batch.request.stream", "single sends, 64 at once") { try await self.stream($0) }
-        try await growth()
+        try await streamGrowth()
+        try await resultsGrowth()
     }
 
     private func compare(_ name: String, _ against: String, _ ours: (Int) async throws -> Void) async throws {
@@ -55,9 +57,9 @@ private struct BatchCosts {
     }
 
     /// MiB that the process gains from the 2,000th to the 100,000th request of one stream.
-    private func growth() async throws {
+    private func streamGrowth() async throws {
         guard ProcessFigures.residentMemory != nil else {
-            return reporter.skip("batch.rss", because: "the system does not tell memory in a file")
+            return reporter.skip("batch.rss.stream", because: "the system does not tell memory in a file")
         }
         var before = 0.0
         var count = 0
@@ -66,7 +68,23 @@ private struct BatchCosts {
             count += 1
             if count == 2_000 { before = ProcessFigures.residentMemory ?? 0 }
         }
-        try reporter.tell("batch.rss", (ProcessFigures.residentMemory ?? 0) - before, unit: "MiB")
+        try reporter.tell("batch.rss.stream", (ProcessFigures.residentMemory ?? 0) - before, unit: "MiB")
+    }
+
+    /// The same for results that are all kept, 48 bytes each.
+    private func resultsGrowth() async throws {
+        guard ProcessFigures.residentMemory != nil else {
+            return reporter.skip("batch.rss.results", because: "the system does not tell memory in a file")
+        }
+        let before = Atomic<Double>(0)
+        let requests = (0..<100_000).lazy.map { index in
+            if index == 2_000 { before.store(ProcessFigures.residentMemory ?? 0, ordering: .relaxed) }
+            return GetUser()
+        }
+        let results = await agent.results(of: requests, maximumConcurrent: Self.concurrency)
+        let growth = (ProcessFigures.residentMemory ?? 0) - before.load(ordering: .relaxed)
+        for result in results { _ = try result.get() }
+        try reporter.tell("batch.rss.results", growth, unit: "MiB")
     }
 
     private static func requests(_ count: Int) -> some Sequence<GetUser> { (0..<count).lazy.map { _ in GetUser() } }
