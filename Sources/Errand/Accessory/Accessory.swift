@@ -15,7 +15,10 @@ public protocol Accessory: Sendable {
 public enum AccessoryEvent: Sendable {
     /// First, before anything else.
     case willStart
-    /// Bytes went out or came in.
+    /// Bytes of a body of more than 64 KiB went out or came in; told after each hundredth of it, 64 KiB at least, and
+    /// at its end. It begins anew with each attempt.
+    ///
+    /// What went out was handed to the system; whether the server has it only the answer tells.
     case didProgress(TransferProgress)
     /// An attempt failed and another one follows after a pause.
     case willRetry(after: Duration, because: any Error)

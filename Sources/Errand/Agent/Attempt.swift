@@ -90,12 +90,16 @@ extension Agent {
         let answer: TransportResponse
         let body: Data
         if let stoppableTransport {
-            answer = try await stoppableTransport.send(outgoing, options: options, stop: prepared.stop)
-            body = try await answer.body.collect(upTo: options.maximumBodySize)
+            answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
+                try await stoppableTransport.send(outgoing, options: options, stop: prepared.stop)
+            }
+            body = try await prepared.collect(answer)
         } else {
             (answer, body) = try await prepared.stop.run { [transport] in
-                let answer = try await transport.send(outgoing, options: options)
-                return (answer, try await answer.body.collect(upTo: options.maximumBodySize))
+                let answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
+                    try await transport.send(outgoing, options: options)
+                }
+                return (answer, try await prepared.collect(answer))
             }
         }
         let times = answer.timings

@@ -40,7 +40,7 @@ public final class RequestHandle: Sendable {
     /// How the send stands; it has its last state when the callback is called.
     public var state: State { record.withLock { $0.state } }
 
-    /// How far the transfer is; `nil` while nothing is known of it.
+    /// How far the transfer is, as ``AccessoryEvent/didProgress(_:)`` told last; `nil` before, and for small bodies.
     public var progress: TransferProgress? { record.withLock { $0.progress } }
 
     /// How far a batch or chain is, and which request of it failed; `nil` for a single request.

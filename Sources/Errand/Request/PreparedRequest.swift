@@ -141,7 +141,7 @@ final class PreparedRequest: Sendable {
     var transportOptions: TransportOptions {
         TransportOptions(
             idleTimeout: choices.timeout.value ?? .seconds(60),
-            readAhead: .max,
+            readAhead: accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
             maximumBodySize: choices.maximumBodySize.value ?? .max,
             maximumHeadSize: choices.maximumHeadSize.value ?? .max,
             maximumExpansion: choices.maximumExpansion.value ?? .max

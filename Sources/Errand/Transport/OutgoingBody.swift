@@ -31,6 +31,15 @@ public enum OutgoingBody: Sendable {
     public var isReplayable: Bool { if case .source(let source) = self { source.isReplayable } else { true } }
 
     var isEmpty: Bool { byteCount == 0 }
+
+    /// Opens a new reader at the first byte.
+    func makeReader() throws -> any BodyReader {
+        switch self {
+        case .empty: DataReader(Data())
+        case .data(let data): DataReader(data)
+        case .source(let source): try source.makeReader()
+        }
+    }
 }
 
 /// A body that can be read from its start again and again, unless it says otherwise.
@@ -65,4 +74,19 @@ public protocol BodyReader: AnyObject {
     /// - Returns: How many bytes were written, 1 at least; 0 at the end.
     /// - Throws: What fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+}
+
+/// Reads a body that is in memory.
+private final class DataReader: BodyReader {
+    private var rest: Data
+
+    init(_ data: Data) { rest = data }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count = min(buffer.count, rest.count)
+        guard count > 0 else { return 0 }
+        rest.prefix(count).withUnsafeBytes { buffer.copyMemory(from: $0) }
+        rest = rest.dropFirst(count)
+        return count
+    }
 }

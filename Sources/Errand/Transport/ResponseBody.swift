@@ -27,7 +27,13 @@ public struct ResponseBody: Sendable {
     /// - Parameter limit: The most bytes; one more ends the exchange.
     /// - Returns: The bytes that were not read before.
     /// - Throws: ``NetworkError``, also for a body over the limit, or `CancellationError`.
-    public func collect(upTo limit: Int) async throws -> Data {
+    public func collect(upTo limit: Int) async throws -> Data { try await collect(upTo: limit, didRead: { _ in }) }
+
+    /// The same, telling after each chunk how many bytes were read.
+    func collect(
+        upTo limit: Int,
+        didRead: nonisolated(nonsending) (_ count: Int) async -> Void
+    ) async throws -> Data {
         switch source {
         case .whole(let data):
             guard data.count <= limit else { throw NetworkError(.bodyTooLarge(limit: limit)) }
@@ -40,6 +46,7 @@ public struct ResponseBody: Sendable {
                     throw NetworkError(.bodyTooLarge(limit: limit))
                 }
                 collected.append(chunk)
+                await didRead(collected.count)
             }
             return collected
         }

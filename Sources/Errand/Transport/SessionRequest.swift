@@ -45,30 +45,11 @@ extension OutgoingBody {
     /// - Parameter onRead: Told of every read.
     /// - Returns: A stream that nobody has opened, or `nil`.
     func stream(onRead: @escaping @Sendable () -> Void) -> InputStream? {
-        switch self {
-        case .empty: nil
-        case .data(let data): data.isEmpty ? nil : BodyStream(DataReader(data), onRead: onRead)
-        case .source(let source): BodyStream(openedBy: source, onRead: onRead)
-        }
+        isEmpty ? nil : BodyStream(self, onRead: onRead)
     }
 
     /// A stream whose first read fails, which ends the request at once.
     static func brokenStream() -> InputStream { BodyStream(failing: NetworkError(.bodyUnreadable)) }
-}
-
-/// Reads a body that is in memory.
-private final class DataReader: BodyReader {
-    private var rest: Data
-
-    init(_ data: Data) { rest = data }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        let count = min(buffer.count, rest.count)
-        guard count > 0 else { return 0 }
-        rest.prefix(count).withUnsafeBytes { buffer.copyMemory(from: $0) }
-        rest = rest.dropFirst(count)
-        return count
-    }
 }
 
 /// The stream that URLSession reads a body from, on the queue that all sessions share.
@@ -78,9 +59,9 @@ private final class BodyStream: InputStream {
     private var failure: (any Error)?
     private let onRead: (@Sendable () -> Void)?
 
-    convenience init(openedBy source: any BodySource, onRead: (@Sendable () -> Void)?) {
+    convenience init(_ body: OutgoingBody, onRead: @escaping @Sendable () -> Void) {
         do {
-            self.init(try source.makeReader(), onRead: onRead)
+            self.init(try body.makeReader(), onRead: onRead)
         } catch {
             self.init(nil, onRead: nil)
             failure = error

@@ -1,0 +1,179 @@
+internal import Foundation
+
+// Stage 6: how far large bodies are.
+
+extension PreparedRequest {
+    /// Runs an exchange, and tells the accessories how far the body is that it sends.
+    func tellingUpload<Value>(
+        of outgoing: OutgoingRequest,
+        _ exchange: nonisolated(nonsending) (OutgoingRequest) async throws -> Value
+    ) async throws -> Value {
+        let total = outgoing.body.byteCount
+        guard !accessories.isEmpty, total.map({ $0 > ProgressSteps.smallest }) ?? true else {
+            return try await exchange(outgoing)
+        }
+        let upload = Upload(steps: ProgressSteps(direction: .upload, total: total))
+        var watched = outgoing
+        watched.body = .source(WatchedBody(base: outgoing.body, upload: upload))
+        async let telling: Void = tell(upload)
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await exchange(watched))
+        } catch {
+            result = .failure(error)
+        }
+        upload.end()
+        await telling
+        return try result.get()
+    }
+
+    private func tell(_ upload: Upload) async {
+        while let progress = await upload.next() { await accessories.tell(.didProgress(progress), of: context) }
+    }
+
+    /// Reads an answer's body, and tells the accessories how far it is.
+    func collect(_ answer: TransportResponse) async throws -> Data {
+        let limit = transportOptions.maximumBodySize
+        guard answer.body.whole == nil, !accessories.isEmpty else { return try await answer.body.collect(upTo: limit) }
+        // Of a coded body only the coded length is known.
+        let length = answer.headers.contains("Content-Encoding") ? nil : answer.headers["Content-Length"]
+        let total = length.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+        var steps = ProgressSteps(direction: .download, total: total)
+        let body = try await answer.body.collect(upTo: limit) { count in
+            if let progress = steps.progress(at: Int64(count)) {
+                await accessories.tell(.didProgress(progress), of: context)
+            }
+        }
+        if let last = steps.last(at: Int64(body.count)) { await accessories.tell(.didProgress(last), of: context) }
+        return body
+    }
+}
+
+/// When the progress of a body is worth telling: after each hundredth of it, 64 KiB at least, and at its end.
+struct ProgressSteps: Sendable {
+    /// What is no larger is there before anybody could look.
+    static let smallest: Int64 = 64 << 10
+
+    let direction: TransferProgress.Direction
+    private(set) var total: Int64?
+    private var told: Int64 = 0
+
+    init(direction: TransferProgress.Direction, total: Int64?) {
+        self.direction = direction
+        self.total = total
+    }
+
+    /// What is to be told after so many bytes; `nil` when it is too little.
+    mutating func progress(at completed: Int64) -> TransferProgress? {
+        // Told by `last`, so that it is told once.
+        guard completed != total, completed &- told >= max(Self.smallest, (total ?? 0) / 100) else { return nil }
+        told = completed
+        return TransferProgress(direction: direction, completed: completed, total: total)
+    }
+
+    /// What is to be told at the end; `nil` when that was told already, or the body was small.
+    mutating func last(at completed: Int64) -> TransferProgress? {
+        guard completed > Self.smallest, completed != told || completed != total else { return nil }
+        (told, total) = (completed, completed)
+        return TransferProgress(direction: direction, completed: completed, total: completed)
+    }
+
+    /// The body is sent once more, from its start.
+    mutating func restart() { told = 0 }
+}
+
+/// How much of a body was read to be sent, and what of that nobody has been told yet.
+private final class Upload: Sendable {
+    private typealias Waiter = CheckedContinuation<TransferProgress?, Never>
+
+    private struct State {
+        var steps: ProgressSteps
+        var completed: Int64 = 0
+        /// The latest progress; one that nobody took in time is given up for the next.
+        var untold: TransferProgress?
+        var waiter: Waiter?
+        var isOver = false
+    }
+
+    private let state: Lock<State>
+
+    init(steps: ProgressSteps) { state = Lock(State(steps: steps)) }
+
+    func restart() {
+        state.withLock { state in
+            state.completed = 0
+            state.steps.restart()
+        }
+    }
+
+    /// So many bytes more were read; 0 is the end.
+    func didRead(_ count: Int) {
+        let told = state.withLock { state -> (waiter: Waiter, progress: TransferProgress)? in
+            state.completed &+= Int64(count)
+            let isLast = count == 0 || state.completed == state.steps.total
+            let progress = isLast ? state.steps.last(at: state.completed) : state.steps.progress(at: state.completed)
+            guard let progress, !state.isOver else { return nil }
+            guard let waiter = state.waiter else {
+                state.untold = progress
+                return nil
+            }
+            state.waiter = nil
+            return (waiter, progress)
+        }
+        told?.waiter.resume(returning: told?.progress)
+    }
+
+    /// Waits for progress; `nil` when there will be no more.
+    ///
+    /// One caller at a time.
+    func next() async -> TransferProgress? {
+        await withCheckedContinuation { continuation in
+            let (isThere, progress) = state.withLock { state -> (Bool, TransferProgress?) in
+                if let untold = state.untold {
+                    state.untold = nil
+                    return (true, untold)
+                }
+                if !state.isOver { state.waiter = continuation }
+                return (state.isOver, nil)
+            }
+            if isThere { continuation.resume(returning: progress) }
+        }
+    }
+
+    /// No more will be read.
+    func end() {
+        let waiter = state.withLock { state in
+            defer { (state.isOver, state.waiter) = (true, nil) }
+            return state.waiter
+        }
+        waiter?.resume(returning: nil)
+    }
+}
+
+/// A body that tells how much of it was read.
+private struct WatchedBody: BodySource {
+    let base: OutgoingBody
+    let upload: Upload
+
+    var byteCount: Int64? { base.byteCount }
+    var isReplayable: Bool { base.isReplayable }
+
+    func makeReader() throws -> any BodyReader {
+        let reader = try base.makeReader()
+        upload.restart()
+        return Reader(base: reader, upload: upload)
+    }
+
+    private final class Reader: BodyReader {
+        private let base: any BodyReader
+        private let upload: Upload
+
+        init(base: any BodyReader, upload: Upload) { (self.base, self.upload) = (base, upload) }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+            let count = try base.read(into: buffer)
+            upload.didRead(count)
+            return count
+        }
+    }
+}

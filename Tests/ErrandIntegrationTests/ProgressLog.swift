@@ -1,0 +1,26 @@
+import Errand
+import Synchronization
+
+/// Keeps what accessories are told.
+final class ProgressLog: Accessory {
+    private let events = Mutex<(names: [String], progress: [TransferProgress])>(([], []))
+
+    /// The events that are no progress, in order.
+    var names: [String] { events.withLock { $0.names } }
+    var all: [TransferProgress] { events.withLock { $0.progress } }
+
+    func progress(_ direction: TransferProgress.Direction) -> [TransferProgress] {
+        all.filter { $0.direction == direction }
+    }
+
+    func clear() { events.withLock { $0 = ([], []) } }
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        events.withLock { events in
+            switch event {
+            case .didProgress(let progress): events.progress.append(progress)
+            default: events.names.append(String("\(event)".prefix { $0.isLetter }))
+            }
+        }
+    }
+}
