@@ -93,6 +93,15 @@ struct TransportTests {
         #expect(server.requestCount == 20)
     }
 
+    /// URLSession takes a single space for the wish to leave a field out.
+    @Test(arguments: ["", " ", "\t", "  "])
+    func aFieldWithoutAValueIsSent(_ value: String) async throws {
+        server.on(.get, "/x", .text("x"))
+        _ = try await send(.get, "/x", headers: ["X-Empty": value, "X-Full": " a "])
+        #expect(server.requests.last?.headers["X-Empty"] == "")
+        #expect(server.requests.last?.headers["X-Full"] == "a")
+    }
+
     @Test(arguments: [301, 302, 303, 305, 307, 308])
     func aRedirectIsHandedUpAsItIs(_ status: Int) async throws {
         server.on(.get, "/x", .redirect(to: "/y", status: status, body: "moved"))

@@ -58,12 +58,15 @@ extension Agent {
         let sent = outgoing.headers
         var outgoing = outgoing
         var redirects: [Redirect] = []
+        let began = ContinuousClock.now
         while true {
+            let sentAt = ContinuousClock.now
             do {
                 var response = try await WireTurn.sending(outgoing, of: prepared) {
                     try await exchange(outgoing, of: prepared)
                 }
                 response.redirects = redirects
+                if !redirects.isEmpty { response.timing?.begin(sooner: sentAt - began) }
                 if prepared.cacheUse != nil {
                     response.cacheNote = CacheNote(prepared, sent: sent, response: response.headers)
                 }

@@ -4,11 +4,11 @@
 public struct Metrics: Sendable, Hashable {
     /// One time on the wire.
     public struct Attempt: Sendable, Hashable {
-        /// From the request to the final head; `nil` when none came.
+        /// From the request, before redirects, to the final head; `nil` when none came.
         public var firstByte: Duration?
         /// From the final head to the last byte; `nil` when the body did not come whole.
         public var transfer: Duration?
-        /// The whole attempt, adapters included.
+        /// From the request, before redirects, to the last byte or the failure.
         public var total: Duration
 
         /// Takes the times of an attempt; `nil` for what did not happen.
@@ -16,6 +16,12 @@ public struct Metrics: Sendable, Hashable {
             self.firstByte = firstByte
             self.transfer = transfer
             self.total = total
+        }
+
+        /// Takes in what went before it on the wire.
+        mutating func begin(sooner time: Duration) {
+            firstByte = firstByte.map { $0 + time }
+            total += time
         }
     }
 

@@ -145,7 +145,9 @@ struct Choices: Sendable {
         // Types are compared first, for a cast costs as much as all the other choices.
         let type = Swift.type(of: filter)
         if type == GeneralFilter.self, let general = filter as? GeneralFilter {
-            if case .filter(let inner) = general { return Choice(value: inner, origin: .request) }
+            if case .filter(let inner) = general, !(inner is InheritedFilter) {
+                return Choice(value: inner, origin: .request)
+            }
         } else if type != InheritedFilter.self {
             return Choice(value: filter, origin: .request)
         }

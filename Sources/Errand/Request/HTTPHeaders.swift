@@ -7,13 +7,13 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
     public struct Field: Sendable, Hashable {
         /// The name as it was given; two names that differ only in ASCII case mean the same field.
         public var name: String
-        /// The value without surrounding white space.
-        public var value: String
+        /// The value, without white space around it, which is no part of it (RFC 9110, section 5.5).
+        public var value: String { didSet { value = value.withoutSurroundingSpace } }
 
         /// Takes a name and a value; both are checked when a request is built.
         public init(name: String, value: String) {
             self.name = name
-            self.value = value
+            self.value = value.withoutSurroundingSpace
         }
 
         /// Whether the names are the same but for ASCII case, and the values exactly.
@@ -164,6 +164,15 @@ extension HTTPHeaders: CustomStringConvertible {
 }
 
 extension String {
+    /// The same without spaces and tabs at its ends.
+    fileprivate var withoutSurroundingSpace: String {
+        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        guard let first = utf8.first, let last = utf8.last, isSpace(first) || isSpace(last) else { return self }
+        let rest = utf8.drop(while: isSpace)
+        let end = rest.lastIndex { !isSpace($0) }.map { rest.index(after: $0) } ?? rest.startIndex
+        return String(self[rest.startIndex..<end])
+    }
+
     /// Whether two field names mean the same field: equal but for ASCII case.
     func isSameFieldName(as other: String) -> Bool {
         let (one, two) = (utf8, other.utf8)

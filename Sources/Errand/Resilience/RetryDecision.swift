@@ -98,6 +98,10 @@ extension RetryPolicy {
 
     private func cause(of failure: Failure) -> RetryDecision.Cause? {
         guard let error = failure.error as? NetworkError else {
+            // What a service has to say of a refused status does not make it another status.
+            if let code = (failure.error as? ServiceError)?.refusedStatus, statusCodes.contains(code) {
+                return .status(code)
+            }
             return wants(failure.error, failure.context) ? .closure : nil
         }
         switch error.reason {
@@ -120,6 +124,14 @@ extension RetryPolicy.Failure {
     /// The answer that the failure is about; `nil` when none arrived.
     fileprivate var answer: RawResponse? {
         (error as? NetworkError)?.response ?? (error as? ServiceError)?.response
+    }
+}
+
+extension ServiceError {
+    /// The status of an answer that was refused for it; `nil` for any other.
+    fileprivate var refusedStatus: Int? {
+        guard case .status(let code)? = (response.failure as? NetworkError)?.reason else { return nil }
+        return code
     }
 }
 

@@ -24,6 +24,19 @@ import Testing
         #expect(!headers.contains(other))
     }
 
+    /// White space around a value is no part of it, line breaks and what else must not be sent stay for the check.
+    @Test(arguments: [
+        ("a", "a"), (" a", "a"), ("a\t", "a"), (" \t a b \t", "a b"), (" ", ""), ("\t\t", ""), ("", ""), (" é ", "é"),
+        ("a\n ", "a\n"), (" \r\n", "\r\n"), ("\u{A0}a", "\u{A0}a"),
+    ])
+    func spaceAroundAValueIsNotKept(given: String, kept: String) {
+        var field = HTTPHeaders.Field(name: "A", value: given)
+        #expect(field.value == kept)
+        field.value = "  other\t"
+        #expect(field.value == "other")
+        #expect((["A": given] as HTTPHeaders)["A"] == kept)
+    }
+
     @Test func linesOfOneNameAreReadJoined() {
         var headers: HTTPHeaders = ["Accept": "a"]
         headers.add("accept", "b")

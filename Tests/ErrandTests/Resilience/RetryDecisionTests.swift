@@ -77,11 +77,20 @@ import Testing
     }
 
     @Test
-    func errorsOfUsersAndServicesAreNotTriedAgain() {
+    func errorsOfUsersAndOfServicesInAcceptedAnswersAreNotTriedAgain() {
         #expect(decision(Own()) == .stop(.finalFailure))
-        let response = RawResponse(statusCode: 503, url: Self.url)
-        #expect(decision(ServiceError(code: 1, message: nil, response: response)) == .stop(.finalFailure))
+        let accepted = RawResponse(statusCode: 503, url: Self.url)
+        #expect(decision(ServiceError(code: 1, message: nil, response: accepted)) == .stop(.finalFailure))
         #expect(decision(URLError(.networkConnectionLost)) == .stop(.finalFailure))
+    }
+
+    @Test(arguments: [(503, true), (429, true), (404, false), (400, false)])
+    func aRefusedStatusDecidesWhateverTheServiceSaysOfIt(_ status: Int, _ isTriedAgain: Bool) {
+        var refused = RawResponse(statusCode: status, url: Self.url)
+        refused.failure = NetworkError(.status(status))
+        let retry = RetryDecision.retry(after: .milliseconds(150), because: .status(status))
+        let error = ServiceError(code: 1, message: nil, response: refused)
+        #expect(decision(error) == (isTriedAgain ? retry : .stop(.finalFailure)))
     }
 
     @Test

@@ -45,6 +45,19 @@ struct RetryLoopTests {
         #expect(rig.events.retries[1].pause <= .milliseconds(600))
     }
 
+    /// A service that says in its envelope why it is overloaded is overloaded all the same.
+    @Test
+    func aRefusedStatusBehindAnEnvelopeIsTriedAgain() async throws {
+        let rig = RetryRig { number, _ in
+            let body = number == 1 ? #"{"code": 503, "msg": "overloaded"}"# : #"{"code": 0, "data": 7}"#
+            let status = number == 1 ? 503 : 200
+            return TransportResponse(statusCode: status, headers: [:], body: ResponseBody(Data(body.utf8)))
+        }
+        let request = GeneralRequest("/x").filter(EnvelopeFilter(code: "code", data: "data"))
+        #expect(try await rig.agent.send(request.expecting(Int.self)) == 7)
+        #expect(rig.events.retries.map(\.error).contains { ($0 as? ServiceError)?.code == 503 })
+    }
+
     @Test
     func theLastFailureTellsTheNumberOfAttempts() async throws {
         let rig = RetryRig { number, _ in RetryRig.status(number == 3 ? 502 : 503) }
