@@ -40,7 +40,7 @@ final class Send: Sendable {
             attempt: 0,
             attributes: request.attributes
         )
-        let accessories = config.value.accessories + service.accessories + request.accessories
+        let accessories = config.value.accessories.and(service.accessories).and(request.accessories)
         self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
     }
 

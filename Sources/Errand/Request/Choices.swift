@@ -70,15 +70,16 @@ struct Choices: Sendable {
     let throttle: Choice<Throttle>
     let filter: Choice<any ResponseFilter>
 
-    init(_ request: some Request, service: Service, config: ConfigSnapshot) {
+    init(_ request: some Request, of send: Send) {
+        let config = send.config
         authorization = Choice(
             inherited: .inherited,
             request: request.authorization,
-            service: service.authorization,
+            service: send.service.authorization,
             config: config.value.authorization,
             library: .anonymous
         )
-        let (own, base, general) = (request.limits, service.limits, config.value.limits)
+        let (own, base, general) = (request.limits, send.service.limits, config.value.limits)
         let library = Limits.library
         timeout = Choice(own.timeout, base.timeout, general.timeout, library.timeout)
         deadline = Choice(own.deadline, base.deadline, general.deadline, library.deadline)
@@ -109,38 +110,37 @@ struct Choices: Sendable {
         retryPolicy = Choice(
             inherited: .inherited,
             request: request.retryPolicy,
-            service: service.retryPolicy,
+            service: send.service.retryPolicy,
             config: config.value.retryPolicy,
             library: .standard
         )
         redirectPolicy = Choice(
             inherited: .inherited,
             request: request.redirectPolicy,
-            service: service.redirectPolicy,
+            service: send.service.redirectPolicy,
             config: config.value.redirectPolicy,
             library: .follow
         )
         cachePolicy = Choice(
             inherited: .inherited,
             request: request.cachePolicy,
-            service: service.cachePolicy,
+            service: send.service.cachePolicy,
             config: config.value.cachePolicy,
             library: .networkOnly
         )
         throttle = Choice(
             inherited: .inherited,
             request: .inherited,
-            service: service.throttle,
+            service: send.service.throttle,
             config: config.value.throttle,
             library: .unlimited
         )
-        filter = Self.filter(request.filter, service: service, config: config)
+        filter = Self.filter(request.filter, of: send)
     }
 
     private static func filter(
         _ filter: any ResponseFilter,
-        service: Service,
-        config: ConfigSnapshot
+        of send: Send
     ) -> Choice<any ResponseFilter> {
         // Types are compared first, for a cast costs as much as all the other choices.
         let type = Swift.type(of: filter)
@@ -151,8 +151,8 @@ struct Choices: Sendable {
         } else if type != InheritedFilter.self {
             return Choice(value: filter, origin: .request)
         }
-        if let filter = service.filter { return Choice(value: filter, origin: .service) }
-        if let filter = config.value.filter { return Choice(value: filter, origin: .config) }
+        if let filter = send.service.filter { return Choice(value: filter, origin: .service) }
+        if let filter = send.config.value.filter { return Choice(value: filter, origin: .config) }
         return Choice(value: PassthroughFilter(), origin: .library)
     }
 }

@@ -51,7 +51,6 @@ final class PreparedRequest: Sendable {
         step: CacheStep
     ) {
         let config = send.config
-        let service = send.service
         self.context = context
         self.outgoing = outgoing
         self.origin = origin
@@ -59,11 +58,11 @@ final class PreparedRequest: Sendable {
         self.login = login
         secrets = config.value.secrets
         acceptance = request.acceptance
-        adapters = config.value.adapters + service.adapters
-        interceptors = config.value.interceptors + service.interceptors
-        sendInterceptors = config.value.sendInterceptors + service.sendInterceptors
+        adapters = config.value.adapters.and(send.service.adapters)
+        interceptors = config.value.interceptors.and(send.service.interceptors)
+        sendInterceptors = config.value.sendInterceptors.and(send.service.sendInterceptors)
         accessories = send.accessories
-        decoder = service.decoder ?? config.value.decoder
+        decoder = send.service.decoder ?? config.value.decoder
         priority = request.priority
         allowsCellularAccess = request.allowsCellularAccess
         cacheIdentity = request.cacheIdentity
@@ -71,7 +70,7 @@ final class PreparedRequest: Sendable {
         duplicatePolicy = request.duplicatePolicy
         duplicateKey = request.duplicateKey
         typeID = send.typeID
-        sendGates = config.value.sendGates + service.sendGates
+        sendGates = config.value.sendGates.and(send.service.sendGates)
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
         deadline = send.deadline(choices.deadline.value)

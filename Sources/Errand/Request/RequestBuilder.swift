@@ -15,7 +15,7 @@ struct RequestBuilder {
 
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
         try request.check()
-        let choices = Choices(request, service: send.service, config: config)
+        let choices = Choices(request, of: send)
         var context = send.context
         let outgoing: OutgoingRequest
         let origin: String
@@ -57,7 +57,7 @@ struct RequestBuilder {
         case .value(let key): headers["Idempotency-Key"] = key
         }
         var parts = try url(of: request)
-        let filters = config.value.urlFilters + send.service.urlFilters
+        let filters = config.value.urlFilters.and(send.service.urlFilters)
         if !filters.isEmpty {
             var url = try parts.url()
             for filter in filters {
@@ -104,12 +104,11 @@ struct RequestBuilder {
     }
 
     private func base(usesCDN: Bool) throws -> BaseURL? {
-        let service = send.service
-        if let name = service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty {
+        if let name = send.service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty {
             return BaseURL(text: text)
         }
-        guard usesCDN else { return service.baseURL ?? config.value.baseURL }
-        guard let cdn = service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil) else {
+        guard usesCDN else { return send.service.baseURL ?? config.value.baseURL }
+        guard let cdn = send.service.cdnURL ?? (send.service.baseURL == nil ? config.value.cdnURL : nil) else {
             throw NetworkError(
                 .invalidBaseURL("the request wants the CDN, and neither its service nor the config has its URL")
             )

@@ -9,29 +9,34 @@ internal import Darwin
 /// A value that only one thread at a time can see.
 ///
 /// Over a POSIX mutex: the thread sanitizer cannot see `Synchronization.Mutex` on Linux, and an `NSLock` costs three
-/// allocations more. No foreign code may be called inside `withLock`.
+/// allocations more. No foreign code may be called inside `withLock`. Copies are the same lock.
 ///
-/// Unchecked: `state` is only ever touched while `mutex` is held.
-package final class Lock<State>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var state: State
+/// Unchecked: the state is only ever touched while the mutex beside it is held.
+package struct Lock<State>: @unchecked Sendable {
+    private let storage: ManagedBuffer<State, pthread_mutex_t>
 
     package init(_ state: sending State) {
-        self.state = state
-        mutex.initialize(to: pthread_mutex_t())
-        pthread_mutex_init(mutex, nil)
-    }
-
-    deinit {
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
+        storage = LockStorage<State>.create(minimumCapacity: 1) { _ in state }
+        storage.withUnsafeMutablePointerToElements { mutex in
+            mutex.initialize(to: pthread_mutex_t())
+            pthread_mutex_init(mutex, nil)
+        }
     }
 
     package func withLock<Value, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Value
     ) throws(Failure) -> Value {
+        let (state, mutex) = storage.withUnsafeMutablePointers { ($0, $1) }
         pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return try body(&state)
+        defer {
+            pthread_mutex_unlock(mutex)
+            extendLifetime(storage)
+        }
+        return try body(&state.pointee)
     }
+}
+
+/// The state and behind it its mutex, in one allocation.
+private final class LockStorage<State>: ManagedBuffer<State, pthread_mutex_t> {
+    deinit { withUnsafeMutablePointerToElements { _ = pthread_mutex_destroy($0) } }
 }

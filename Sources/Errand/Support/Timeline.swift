@@ -7,8 +7,15 @@ struct Timeline: Sendable {
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     init<C: Clock>(_ clock: C) where C.Duration == Duration {
-        let start = clock.now
-        now = { start.duration(to: clock.now) }
-        sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+        if clock is ContinuousClock {
+            // The clock of almost everybody need not be asked by way of its type.
+            let start = ContinuousClock.now
+            now = { ContinuousClock.now - start }
+            sleep = { try await ContinuousClock().sleep(until: start + $0, tolerance: nil) }
+        } else {
+            let start = clock.now
+            now = { start.duration(to: clock.now) }
+            sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+        }
     }
 }

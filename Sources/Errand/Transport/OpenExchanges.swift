@@ -15,11 +15,14 @@ final class OpenExchanges: Sendable {
     /// The shortest time between two looks, however many exchanges are due soon.
     private static let shortestPause = Duration.milliseconds(5)
 
-    /// How long a busy queue of URLSession, on which bytes may be waiting, can put off a timeout.
-    private static let patience = Duration.seconds(1)
+    /// How long a busy queue of URLSession, on which bytes may be waiting, can put off a timeout: as long again, this at
+    /// least.
+    private static let shortestPatience = Duration.seconds(1)
 
     private struct State {
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
+        /// The one asked for last, for what happens to an exchange happens in a row.
+        var last: (task: ObjectIdentifier, exchange: SessionExchange)?
         /// When the timer fires that counts; one that fires at another time was overtaken.
         var nextLook: ContinuousClock.Instant?
 
@@ -35,7 +38,13 @@ final class OpenExchanges: Sendable {
     private let queue = DispatchQueue(label: "errand.transport.idle")
 
     subscript(_ task: URLSessionTask) -> SessionExchange? {
-        state.withLock { $0.exchanges[ObjectIdentifier(task)] }
+        let task = ObjectIdentifier(task)
+        return state.withLock { state in
+            if let last = state.last, last.task == task { return last.exchange }
+            guard let exchange = state.exchanges[task] else { return nil }
+            state.last = (task, exchange)
+            return exchange
+        }
     }
 
     func add(_ exchange: SessionExchange, for task: URLSessionTask) {
@@ -49,7 +58,11 @@ final class OpenExchanges: Sendable {
     }
 
     func remove(_ task: URLSessionTask) -> SessionExchange? {
-        state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(task)) }
+        let task = ObjectIdentifier(task)
+        return state.withLock { state in
+            if state.last?.task == task { state.last = nil }
+            return state.exchanges.removeValue(forKey: task)
+        }
     }
 
     private func look(after pause: Duration, at due: ContinuousClock.Instant) {
@@ -71,7 +84,7 @@ final class OpenExchanges: Sendable {
             guard var left = exchange.idleTimeLeft() else { continue }
             if left <= .zero {
                 due.append(exchange)
-                left += Self.patience
+                left += max(Self.shortestPatience, exchange.idleTimeout)
             }
             if left > .zero { rest = min(rest ?? left, left) } else { exchange.timeOut() }
         }
