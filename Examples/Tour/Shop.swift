@@ -79,6 +79,7 @@ enum Shop {
                 return .data(echo.data, contentType: "application/json")
             }
         }
+        server.on(.post, "/mirror") { .data($0.body) }
         serveJSON(on: server)
         server.on(.head, "/echo", .status(200, headers: ["X-Total": "42"]))
         server.on(.get, "/latin", .data(Data([0x63, 0x61, 0x66, 0xE9]), contentType: "text/plain; charset=iso-8859-1"))

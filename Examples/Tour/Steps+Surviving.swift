@@ -69,13 +69,3 @@ extension Steps {
         },
     ]
 }
-
-/// Lines that a log wrote.
-private final class Lines: @unchecked Sendable {
-    // Unchecked: `lines` is only touched while `lock` is held.
-    private let lock = NSLock()
-    private var lines: [String] = []
-
-    var all: [String] { lock.withLock { lines } }
-    func add(_ line: String) { lock.withLock { lines.append(line) } }
-}

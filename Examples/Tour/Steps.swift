@@ -133,7 +133,18 @@ enum Steps {
             // Three events of each, and two retries of the 502.
             try hold(diary.lines.count == 8, "\(diary.lines)")
             return diary.lines.joined(separator: ", ")
-        }
+        },
+        Step("Large bodies tell how far they are, both ways") { tour in
+            let percentages = Percentages()
+            var config = NetworkConfig(baseURL: tour.server.baseURL)
+            config.accessories = [percentages, TerminalProgress("      mirror")]
+            let body = Data(repeating: 7, count: 300_000)
+            let mirror = GeneralRequest("/mirror").method(.post).body(.data(body)).expecting(Data.self)
+            let answer = try await Agent(config: config).send(mirror)
+            let seen = percentages.lines
+            try hold(answer == body && seen.contains("upload 100 %") && seen.last == "download 100 %", "\(seen)")
+            return seen.joined(separator: ", ")
+        },
     ]
 
     static let failing = [
@@ -206,15 +217,22 @@ struct Signature: RequestAdapter {
 }
 
 /// Keeps a line for each event.
-final class Diary: Accessory, @unchecked Sendable {
-    // Unchecked: `kept` is only touched while `lock` is held.
-    private let lock = NSLock()
-    private var kept: [String] = []
-
-    var lines: [String] { lock.withLock { kept } }
+final class Diary: Accessory {
+    private let kept = Lines()
+    var lines: [String] { kept.all }
 
     func request(_ context: RequestContext, did event: AccessoryEvent) {
-        let name = String("\(event)".prefix { $0 != "(" })
-        lock.withLock { kept.append("\(context.id) \(name)") }
+        kept.add("\(context.id) \(String("\(event)".prefix { $0 != "(" }))")
+    }
+}
+
+/// Keeps how far transfers were.
+final class Percentages: Accessory {
+    private let kept = Lines()
+    var lines: [String] { kept.all }
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        guard case .didProgress(let progress) = event else { return }
+        kept.add("\(progress.direction) \(Int(progress.fractionCompleted * 100)) %")
     }
 }

@@ -1,6 +1,7 @@
 import Errand
 import ErrandTesting
 import Foundation
+import Synchronization
 
 /// A step of the tour: what it shows, and code that returns what it saw, or throws when something did not hold.
 struct Step: Sendable {
@@ -24,10 +25,8 @@ func hold(_ isTrue: Bool, _ what: @autoclosure () -> String) throws {
 }
 
 /// Runs the steps and keeps count.
-final class Tour: @unchecked Sendable {
-    // Unchecked: only the main task touches the counters, one step after the other.
-    private var passed = 0
-    private var failed = 0
+final class Tour: Sendable {
+    private let counts = Mutex((passed: 0, failed: 0))
 
     let server: MockServer
     let agent: Agent
@@ -42,10 +41,10 @@ final class Tour: @unchecked Sendable {
         for step in steps {
             do {
                 let saw = try await step.run(self)
-                passed += 1
+                counts.withLock { $0.passed += 1 }
                 print("  ✓ \(step.title)\n      \(saw)")
             } catch {
-                failed += 1
+                counts.withLock { $0.failed += 1 }
                 print("  ✗ \(step.title)\n      did not hold: \(error)")
             }
         }
@@ -53,7 +52,16 @@ final class Tour: @unchecked Sendable {
 
     /// Prints the sum and returns the exit status.
     func report() -> Int32 {
+        let (passed, failed) = counts.withLock { $0 }
         print("\n\(passed) steps held, \(failed) did not; \(server.requestCount) requests over real sockets.")
         return failed == 0 ? 0 : 1
     }
+}
+
+/// Lines that somebody wrote, in order.
+final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
