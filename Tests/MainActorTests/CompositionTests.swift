@@ -38,6 +38,8 @@ struct Login: Request, Encodable {
 
     @Test func aBatchAndResults() async throws {
         let (me, hits) = try await agent.send(BatchRequest(GetUser(id: 7), SearchUsers(query: "a")))
+        let team = try await agent.send(ArrayBatchRequest([1, 2, 3].map { GetUser(id: $0) }, maximumConcurrent: 2))
+        #expect(team.map(\.id) == [1, 2, 3])
         MainActor.assertIsolated()
         #expect(me.name == "Ada 7" && hits.count == 2)
         let (one, other) = await agent.results(of: GetUser(id: 1), GetUser(id: 404))

@@ -12,12 +12,13 @@
 /// the one answer of one request cannot take it. When all its requests may leave the caller, each is prepared and
 /// formatted in the background on its own; otherwise all are, one after the other, on the caller. What lies between
 /// always runs at once.
-public struct BatchRequest<each R: Request>: Request {
+public struct BatchRequest<each R: Request>: CompositionRequest {
     /// The models, in the order of the requests.
     public typealias Model = (repeat (each R).Model)
 
     private let members: (repeat Member<each R>)
-    private var options = CompositionOptions()
+    /// What was said of the whole.
+    public var _options = _CompositionOptions()
 
     /// A batch of requests that are prepared and formatted in the background.
     public init(_ request: repeat each R)
@@ -27,34 +28,6 @@ public struct BatchRequest<each R: Request>: Request {
 
     /// A batch of requests that are prepared and formatted on their caller.
     public init(_ request: repeat each R) { members = (repeat Member(staying: each request)) }
-
-    /// Returns a copy that must be over in this time, waiting and formatting included.
-    ///
-    /// Each of its requests inherits what is left of it, and keeps a deadline of its own that is shorter.
-    public func deadline(_ limit: Duration?) -> Self { changing { $0.deadline = limit } }
-
-    /// Returns a copy with a mark for scopes and accessories.
-    public func tag(_ tag: String) -> Self { changing { $0.tag = tag } }
-
-    /// Returns a copy that tells this accessory too, inside those that are there.
-    public func accessory(_ accessory: any CompositionAccessory) -> Self {
-        changing { $0.accessories.append(accessory) }
-    }
-
-    private func changing(_ change: (inout CompositionOptions) -> Void) -> Self {
-        var copy = self
-        change(&copy.options)
-        return copy
-    }
-
-    /// As ``tag(_:)`` says.
-    public var tag: String { options.tag }
-    /// Empty: a batch is not sent itself.
-    public var path: String { "" }
-    /// Makes nothing: a batch has no answer of its own.
-    public var formatter: CompositionFormatter<Model> { CompositionFormatter() }
-    /// Throws: a batch has no answer of its own.
-    public func check() throws { throw NetworkError(.notOneRequest("BatchRequest")) }
 
     /// Runs the requests at once.
     public var _composition: _Composition<Model>? {
@@ -90,8 +63,8 @@ extension BatchRequest {
         tolerant isTolerant: Bool,
         end: nonisolated(nonsending) @escaping (BatchRun) async -> Void
     ) async {
-        let (part, stopID) = outer.inner(within: options.deadline)
-        let teller = CompositionTeller("BatchRequest", total: slots.count, options, in: outer)
+        let (part, stopID) = outer.inner(within: _options.deadline)
+        let teller = CompositionTeller("BatchRequest", total: slots.count, _options, in: outer)
         let run = BatchRun(slots.count, part.stop, isTolerant, teller) { run in
             outer.stop.remove(stopID)
             await end(run)
@@ -140,72 +113,9 @@ private final class BatchSlots<each Model> {
     private func allModels() throws -> (repeat each Model) { (repeat try (each places).get()) }
 }
 
-/// The state of a batch under way.
-private final class BatchRun {
-    let teller: CompositionTeller
-    /// What ended the whole; `nil` while nothing has.
-    private(set) var failure: (any Error)?
-    private let stop: PartStop
-    private let isTolerant: Bool
-    private let end: nonisolated(nonsending) (BatchRun) async -> Void
-    /// How many have not ended; one more while not all have begun.
-    private var left: Int
-
-    init(
-        _ count: Int,
-        _ stop: PartStop,
-        _ isTolerant: Bool,
-        _ teller: CompositionTeller,
-        end: nonisolated(nonsending) @escaping (BatchRun) async -> Void
-    ) {
-        left = count + 1
-        self.stop = stop
-        self.isTolerant = isTolerant
-        self.teller = teller
-        self.end = end
-    }
-
-    func ended(_ child: CompositionChild, _ error: (any Error)?) async {
-        if error == nil || isTolerant {
-            await teller.finish(child)
-        } else if failure == nil {
-            failure = error
-            // A batch that was cancelled has no request that failed.
-            if !(stop.isStopped && error is CancellationError) { teller.fail(child) }
-            stop.stop()
-        }
-        await begun()
-    }
-
-    /// One less to wait for.
-    func begun() async {
-        left -= 1
-        guard left == 0 else { return }
-        if failure == nil, stop.isStopped { failure = CancellationError() }
-        await end(self)
-    }
-}
-
-extension Member {
-    fileprivate var typeName: String { TypeNames.name(of: R.self) }
-}
-
 /// Where a request's result waits for those of the others.
 private final class Slot<Model> {
     var result: Result<Model, any Error> = .failure(CancellationError())
     func take(_ made: Result<Made<Model>, any Error>) { result = made.map { $0.model } }
     func get() throws -> Model { try result.get() }
-}
-
-extension Result {
-    /// The error; `nil` on success.
-    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
-}
-
-/// The formatter of what has no answer of its own; it is never asked.
-public struct CompositionFormatter<Output>: ResponseFormatter, Sendable {
-    /// Throws: there is no one answer to format.
-    public func format(_ payload: Payload) throws -> Output {
-        throw NetworkError(.notOneRequest(String(describing: Output.self)))
-    }
 }

@@ -14,13 +14,14 @@
 ///
 /// A chain is a request itself: it goes into batches and other chains, and they into it. Where a step depends on
 /// what came before, return a ``ChainStep``.
-public struct ChainRequest<Model>: Request {
+public struct ChainRequest<Model>: CompositionRequest {
     typealias Walk = nonisolated(nonsending) (ChainRun, @escaping Part.Deliver<Model>) async -> Void
 
     private let walk: Walk
     /// How many steps there are; `nil` for those that are decided on the way.
     private let count: Int?
-    private var options = CompositionOptions()
+    /// What was said of the whole.
+    public var _options = _CompositionOptions()
 
     /// A chain that begins with a request that is prepared and formatted in the background.
     public init<R: Request & Sendable>(_ request: R)
@@ -33,45 +34,17 @@ public struct ChainRequest<Model>: Request {
         self.init(count: 1) { run, deliver in await run.take(Member(staying: request), at: 0, deliver) }
     }
 
-    private init(count: Int?, options: CompositionOptions = CompositionOptions(), walk: @escaping Walk) {
+    private init(count: Int?, options: _CompositionOptions = _CompositionOptions(), walk: @escaping Walk) {
         self.count = count
-        self.options = options
+        _options = options
         self.walk = walk
     }
-
-    /// Returns a copy that must be over in this time, waiting, formatting and closures included.
-    ///
-    /// Each step inherits what is left of it, and keeps a deadline of its own that is shorter.
-    public func deadline(_ limit: Duration?) -> Self { changing { $0.deadline = limit } }
-
-    /// Returns a copy with a mark for scopes and accessories.
-    public func tag(_ tag: String) -> Self { changing { $0.tag = tag } }
-
-    /// Returns a copy that tells this accessory too, inside those that are there.
-    public func accessory(_ accessory: any CompositionAccessory) -> Self {
-        changing { $0.accessories.append(accessory) }
-    }
-
-    private func changing(_ change: (inout CompositionOptions) -> Void) -> Self {
-        var copy = self
-        change(&copy.options)
-        return copy
-    }
-
-    /// As ``tag(_:)`` says.
-    public var tag: String { options.tag }
-    /// Empty: a chain is not sent itself.
-    public var path: String { "" }
-    /// Makes nothing: a chain has no answer of its own.
-    public var formatter: CompositionFormatter<Model> { CompositionFormatter() }
-    /// Throws: a chain has no answer of its own.
-    public func check() throws { throw NetworkError(.notOneRequest("ChainRequest")) }
 
     /// Runs the steps, one after the other.
     public var _composition: _Composition<Model>? {
         _Composition { outer, deliver in
-            let (part, stopID) = outer.inner(within: options.deadline)
-            let run = ChainRun(part, CompositionTeller("ChainRequest", total: count, options, in: outer))
+            let (part, stopID) = outer.inner(within: _options.deadline)
+            let run = ChainRun(part, CompositionTeller("ChainRequest", total: count, _options, in: outer))
             await run.teller.start()
             let end: Part.Deliver<Model> = { made in
                 var made = made
@@ -126,7 +99,7 @@ extension ChainRequest {
         _ next: @escaping (Model, ChainHistory) throws -> Member<R>
     ) -> ChainRequest<R.Model> {
         let index = count ?? 0
-        return ChainRequest<R.Model>(count: count.map { $0 + 1 }, options: options) { run, deliver in
+        return ChainRequest<R.Model>(count: count.map { $0 + 1 }, options: _options) { run, deliver in
             let goOn: Part.Deliver<Model> = { made in
                 let member: Member<R>
                 do {

@@ -85,7 +85,7 @@ final class CompositionTeller {
     private let accessories: [any CompositionAccessory]
     private let report: (@Sendable (CompositionProgress) -> Void)?
 
-    init(_ typeName: String, total: Int?, _ options: CompositionOptions, in part: Part) {
+    init(_ typeName: String, total: Int?, _ options: _CompositionOptions, in part: Part) {
         context = CompositionContext(
             id: part.agent.makeID(),
             typeName: typeName,
@@ -133,11 +133,4 @@ final class CompositionTeller {
         default: for one in accessories { one.composition(context, did: event) }
         }
     }
-}
-
-/// What a batch or chain says of itself.
-struct CompositionOptions: Sendable {
-    var deadline: Duration?
-    var tag = ""
-    var accessories: [any CompositionAccessory] = []
 }

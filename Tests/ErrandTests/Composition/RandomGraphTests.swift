@@ -66,7 +66,7 @@ import Testing
         mutating func node(depth: Int) -> Node {
             let kind = depth == 0 ? 0 : Int.random(in: 0..<5, using: &random)
             guard kind > 1 else { return leaf() }
-            let nodes = (0..<Int.random(in: 0...3, using: &random)).map { _ in node(depth: depth - 1) }
+            let nodes = (0..<Int.random(in: 0...5, using: &random)).map { _ in node(depth: depth - 1) }
             let deadline = Int.random(in: 0..<12, using: &random) == 0 ? Int.random(in: 0..<9, using: &random) : nil
             if kind == 2 || nodes.isEmpty { return .batch(nodes, deadline: deadline) }
             return .chain(nodes, deadline: deadline)
@@ -141,6 +141,11 @@ import Testing
         case 2:
             .send(
                 ChainRequest(BatchRequest(steps[0], steps[1]).deadline(deadline)).then { ChainStep.value($0.0 + $0.1) }
+            )
+        case 4...:
+            .send(
+                ChainRequest(ArrayBatchRequest(steps, maximumConcurrent: steps.count).deadline(deadline))
+                    .then { ChainStep.value($0.reduce(0, +)) }
             )
         default:
             .send(
