@@ -92,6 +92,20 @@ struct RedirectWireTests {
     }
 
     @Test
+    func theTimesOfAnAttemptBeginBeforeItsRedirects() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/a", .redirect(to: "/b").delayed(by: .milliseconds(60)))
+        server.on(.get, "/b", .redirect(to: "/c").delayed(by: .milliseconds(60)))
+        server.on(.get, "/c", .json("1"))
+        let response = try await Self.agent(server).response(for: GeneralRequest("/a"))
+        let times = try #require(response.metrics.attempts.first)
+        #expect(times.total >= .milliseconds(120))
+        #expect(times.firstByte ?? .zero >= .milliseconds(120))
+        #expect(times.total <= response.metrics.total)
+    }
+
+    @Test
     func aCircleEndsAfterTenHopsAndEachIsTold() async throws {
         let server = try MockServer()
         defer { server.stop() }

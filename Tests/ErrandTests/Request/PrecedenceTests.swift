@@ -151,4 +151,11 @@ import Testing
         #expect(plan.accessories == ["One", "Two", "Three"])
         #expect(plan["accessories"]?.origin == .request)
     }
+
+    @Test func aGeneralRequestCanSayThatItInheritsItsFilter() async throws {
+        let envelope = EnvelopeFilter(code: "code", data: "data")
+        let rig = Rig(config: .test { $0.filter = envelope }) { _ in .json(#"{"code":0,"data":7}"#) }
+        let request = GeneralRequest("/x").filter(PassthroughFilter()).filter(InheritedFilter())
+        #expect(try await rig.agent.send(request.expecting(Int.self)) == 7)
+    }
 }
