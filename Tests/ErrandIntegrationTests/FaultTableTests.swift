@@ -92,8 +92,8 @@ struct FaultTableTests {
         defer { server.stop() }
         server.on(.get, "/x", .json(FaultVerdict.body).closingConnection().faulted(verdict.fault))
         let agent = Self.agent(for: server)
-        let isSilent = if case .error(.idleTimeout) = verdict.expected { true } else { false }
-        let timeout = Duration.seconds(isSilent ? 1 : 30)
+        // A head has to be whole within its timeout, and one without end keeps URLSession busy on a loaded machine.
+        let timeout = Duration.seconds(verdict.fault.name == MockFault.endlessHeaders.name ? 30 : 1)
         let request = GeneralRequest("/x").limits(Limits(timeout: timeout, maximumBodySize: 1 << 20))
             .expecting(Data.self)
         let result = await Task { try await agent.send(request) }.result

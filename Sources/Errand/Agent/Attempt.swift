@@ -60,13 +60,12 @@ extension Agent {
         var redirects: [Redirect] = []
         let began = ContinuousClock.now
         while true {
-            let sentAt = ContinuousClock.now
             do {
                 var response = try await WireTurn.sending(outgoing, of: prepared) {
                     try await exchange(outgoing, of: prepared)
                 }
                 response.redirects = redirects
-                if !redirects.isEmpty { response.timing?.begin(sooner: sentAt - began) }
+                if !redirects.isEmpty { response.timing?.begin(at: began) }
                 if prepared.cacheUse != nil {
                     response.cacheNote = CacheNote(prepared, sent: sent, response: response.headers)
                 }

@@ -18,10 +18,11 @@ public struct Metrics: Sendable, Hashable {
             self.total = total
         }
 
-        /// Takes in what went before it on the wire.
-        mutating func begin(sooner time: Duration) {
-            firstByte = firstByte.map { $0 + time }
-            total += time
+        /// Takes in what went before it on the wire, since `start`; it has just ended.
+        mutating func begin(at start: ContinuousClock.Instant) {
+            let before = (ContinuousClock.now - start) - total
+            firstByte = firstByte.map { $0 + before }
+            total += before
         }
     }
 
