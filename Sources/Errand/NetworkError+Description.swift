@@ -50,6 +50,8 @@ extension NetworkError.Reason {
         case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause)"
         case .tooSoon(let pause): "the same was sent a moment ago; try again in \(pause)"
         case .duplicate: "the same is being sent already; wait for it, or share its answer with .share"
+        case .superseded:
+            "a newer equal request took its place; give the requests different duplicate keys or another duplicatePolicy"
         case .refreshFailed: "the login was refused and could not be refreshed; log in again"
         case .excessiveRefresh(let limit, let window):
             "the login was refused after \(limit) refreshes in \(window); log in again"

@@ -45,6 +45,8 @@ extension NetworkError {
         case tooSoon(retryAfter: Duration)
         /// An equal send is in flight, and the request says ``DuplicatePolicy/rejectNew``.
         case duplicate
+        /// A newer equal request of a batch or chain took the place of this one, by ``DuplicatePolicy/cancelPrevious``.
+        case superseded
 
         // The login.
         /// The credential was refused and its refresh failed; the error below says why.
@@ -139,7 +141,7 @@ extension NetworkError.Reason {
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
             .invalidURLRequest, .unsupportedModel, .notOneRequest:
             .invalidRequest
-        case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate: .rejected
+        case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection: .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost

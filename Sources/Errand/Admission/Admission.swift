@@ -1,4 +1,4 @@
-/// Stage 4: lets a send go on, or makes it join another or fail.
+/// Stage 5: lets a send go to the network, or makes it join another or fail.
 ///
 /// Gates first, then ``Flights``: the minimum interval and duplicates. Turns on the wire are taken by each attempt, see
 /// ``Turns``.
@@ -13,7 +13,7 @@ struct Admission: Sendable {
         flights = Flights(timeline: timeline)
     }
 
-    /// Runs the stages 5 to 8, or waits for another send that runs them.
+    /// Runs the attempts, or waits for another send that runs them.
     ///
     /// Throws what a gate or these stages throw, a ``NetworkError`` of kind ``NetworkError/Kind/rejected``, or
     /// `CancellationError`.
@@ -22,11 +22,18 @@ struct Admission: Sendable {
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
     ) async throws -> Answer {
         let began = timeline.now()
-        for gate in prepared.sendGates { try await gate.admit(prepared.context) }
+        let gates = prepared.cacheUse == nil ? prepared.sendGates : prepared.sendGates.filter { !$0.guardsCache }
+        for gate in gates {
+            do {
+                try await gate.admit(prepared.context)
+            } catch {
+                throw error is CancellationError ? error : GateRefusal(error: error)
+            }
+        }
         try Task.checkCancellation()
         let passed = timeline.now()
         var answer = try await flights.run(prepared, isPassing: turns.isPassedBy, fetch)
-        if !prepared.sendGates.isEmpty { answer.metrics.queue += passed - began }
+        if !gates.isEmpty { answer.metrics.queue += passed - began }
         return answer
     }
 }

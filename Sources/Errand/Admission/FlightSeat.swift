@@ -4,6 +4,8 @@ final class FlightSeat: Sendable {
     enum News: Sendable {
         case event(AccessoryEvent, attempt: Int)
         case ended(Result<Answer, any Error>)
+        /// A newer send took the place of this one.
+        case superseded
     }
 
     private struct State {
@@ -36,11 +38,16 @@ final class FlightSeat: Sendable {
         change { state in if state.end == nil { state.end = .ended(result) } }
     }
 
-    /// The send hears nothing more, only that it was cancelled.
-    func cancel() {
+    /// The send gets no more events, only that it was cancelled.
+    func cancel() { end(at: .ended(.failure(CancellationError()))) }
+
+    /// The send gets no more events, only that a newer one took its place.
+    func supersede() { end(at: .superseded) }
+
+    private func end(at news: News) {
         change { state in
             state.events = []
-            state.end = .ended(.failure(CancellationError()))
+            state.end = news
         }
     }
 

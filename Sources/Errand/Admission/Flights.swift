@@ -36,7 +36,7 @@ final class Flights: Sendable {
         case .join(let id): return try await wait(in: seat, for: key, id, as: prepared)
         case .start(let id, let previous):
             previous?.task?.cancel()
-            for seat in previous?.seats.values ?? [:].values { seat.cancel() }
+            for seat in previous?.seats.values ?? [:].values { seat.supersede() }
             start(key, id, prepared, fetch)
             return try await wait(in: seat, for: key, id, as: prepared)
         }
@@ -71,6 +71,9 @@ final class Flights: Sendable {
         try await withTaskCancellationHandler {
             while true {
                 switch await seat.next() {
+                case .superseded:
+                    prepared.stop.supersede()
+                    throw CancellationError()
                 case .ended(let result): return try result.get()
                 case .event(let event, let attempt):
                     var context = prepared.context

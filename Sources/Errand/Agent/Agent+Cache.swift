@@ -36,7 +36,7 @@ extension Agent {
             throw NetworkError(.notCached, underlying: error)
                 .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
         }
-        answer = try await prepared.run { try await self.exchange(prepared, veto: nil, insteadOf: miss) }
+        answer = try await exchange(prepared, veto: nil, insteadOf: miss)
         return try formatAndStore(answer, of: request, prepared, formatting, in: send)
     }
 

@@ -19,14 +19,24 @@ extension Agent {
         on queue: DispatchQueue,
         completion: @escaping @Sendable (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        launch(request, in: scope) { handle, result in
+        let deliver: @Sendable (RequestHandle, Result<Made<R.Model>, any Error>) async -> Void = { handle, result in
             await withCheckedContinuation { continuation in
                 queue.async {
-                    if handle.mayDeliver(result) { completion(result.map { $0.model }) }
+                    if let result = handle.settle(result) { completion(result.map { $0.model }) }
                     continuation.resume()
                 }
             }
         }
+        guard request.formattingContext == .caller else { return launch(request, in: scope, deliver: deliver) }
+        let caller = QueueCaller(queue)
+        return launch(
+            request,
+            in: scope,
+            running: { agent, request, handle, deliver in
+                await caller.run(request, by: agent, for: handle, deliver: deliver)
+            },
+            deliver: deliver
+        )
     }
 
     /// Sends a request and calls back on the main actor.
@@ -42,9 +52,20 @@ extension Agent {
         in scope: RequestScope? = nil,
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        launch(request, in: scope) { handle, result in
-            await MainActor.run { if handle.mayDeliver(result) { completion(result.map { $0.model }) } }
+        let deliver: @Sendable (RequestHandle, Result<Made<R.Model>, any Error>) async -> Void = { handle, result in
+            await MainActor.run {
+                if let result = handle.settle(result) { completion(result.map { $0.model }) }
+            }
         }
+        guard request.formattingContext == .caller else { return launch(request, in: scope, deliver: deliver) }
+        return launch(
+            request,
+            in: scope,
+            running: { @MainActor agent, request, handle, deliver in
+                await agent.run(request, formatting: .callerByChoice, for: handle, deliver: deliver)
+            },
+            deliver: deliver
+        )
     }
 
     /// Sends a request, formats its payload and calls back on the main actor.
@@ -62,7 +83,7 @@ extension Agent {
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle {
         launchOnMain(request, in: scope) { handle, result in
-            if handle.mayDeliver(result) { completion(result.map { $0.model }) }
+            if let result = handle.settle(result) { completion(result.map { $0.model }) }
         }
     }
 
@@ -82,18 +103,25 @@ extension Agent {
     ) -> RequestHandle {
         let isWanted: @MainActor () -> Bool = { [weak owner] in owner != nil }
         return launchOnMain(request, in: nil, watching: isWanted) { [weak owner] handle, result in
-            if let owner, handle.mayDeliver(result) { completion(owner, result.map { $0.model }) }
+            if let owner, let result = handle.settle(result) { completion(owner, result.map { $0.model }) }
         }
     }
+
+    /// Runs what was started.
+    typealias Running<R: Request> =
+        @Sendable (
+            Agent, R, RequestHandle, @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
+        ) async -> Void
 
     func launch<R: Request & Sendable>(
         _ request: R,
         in scope: RequestScope?,
+        running run: @escaping Running<R> = { await $0.runInBackground($1, for: $2, deliver: $3) },
         deliver: @escaping @Sendable (RequestHandle, Result<Made<R.Model>, any Error>) async -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
         let handle = RequestHandle(request)
         let task = Task { [weak scope] in
-            await self.runInBackground(request, for: handle) { await deliver(handle, $0) }
+            await run(self, request, handle) { await deliver(handle, $0) }
             handle.finish()
             scope?.remove(handle)
         }
@@ -108,7 +136,17 @@ extension Agent {
         for handle: RequestHandle,
         deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
-        await run(request, formatting: .background, for: handle, deliver: deliver)
+        if let composition = request._composition { return await run(composition, for: handle, deliver: deliver) }
+        do {
+            _ = try await runInBackground(request, observedBy: HandleObserver(handle: handle)) { result in
+                await deliver(result.map(Made.init))
+                return !handle.isCancelled
+            }
+        } catch  where !handle.isDelivered {
+            await deliver(.failure(error))
+        } catch {
+            // It was delivered.
+        }
     }
 
     @MainActor
@@ -129,22 +167,28 @@ extension Agent {
         return handle
     }
 
-    /// Runs what was started, a single request or several; the result goes through `deliver`.
-    private func run<R: Request>(
+    /// Runs on its caller what was started, a single request or several; the result goes through `deliver`.
+    fileprivate func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
         for handle: RequestHandle,
         deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
+        if let composition = request._composition { return await run(composition, for: handle, deliver: deliver) }
         // What is thrown was delivered.
-        if let composition = request._composition {
-            _ = try? await run(composition, reporting: handle.note, delivering: deliver)
-        } else {
-            let observer = HandleObserver(handle: handle)
-            _ = try? await run(request, formatting: formatting, observedBy: observer) {
-                await deliver($0.map(Made.init))
-            }
+        _ = try? await run(request, formatting: formatting, observedBy: HandleObserver(handle: handle)) { result in
+            await deliver(result.map(Made.init))
+            return !handle.isCancelled
         }
+    }
+
+    private func run<Model>(
+        _ composition: _Composition<Model>,
+        for handle: RequestHandle,
+        deliver: nonisolated(nonsending) @escaping (Result<Made<Model>, any Error>) async -> Void
+    ) async {
+        // What is thrown was delivered.
+        _ = try? await run(composition, reporting: handle.note, delivering: deliver)
     }
 
     /// Looks after an owner: nothing tells when an object goes away, so it is asked for, ten times a second.
@@ -157,5 +201,36 @@ extension Agent {
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }
+    }
+}
+
+/// Lets a dispatch queue be the caller of a send, so that the request is prepared and formatted there.
+///
+/// One for each send, which does one thing after the other; so the queue may be a concurrent one.
+private actor QueueCaller {
+    private final class Executor: SerialExecutor {
+        private let queue: DispatchQueue
+
+        init(_ queue: DispatchQueue) { self.queue = queue }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        }
+    }
+
+    private let executor: Executor
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    init(_ queue: DispatchQueue) { executor = Executor(queue) }
+
+    func run<R: Request & Sendable>(
+        _ request: R,
+        by agent: Agent,
+        for handle: RequestHandle,
+        deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
+    ) async where R.Model: Sendable, R.Formatter: Sendable {
+        await agent.run(request, formatting: .callerByChoice, for: handle, deliver: deliver)
     }
 }

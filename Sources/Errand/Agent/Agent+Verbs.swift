@@ -5,7 +5,7 @@ internal import Foundation
 // `at` is the way from the payload to it.
 
 /// Formats what a verb expects: at a path JSON, without one by the type's own rule.
-public struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable {
+public struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
     let path: JSONPath
 
     /// Whether the payload must be JSON: always at a path, else by the rule of ``DefaultFormatter``.

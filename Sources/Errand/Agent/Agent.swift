@@ -99,16 +99,32 @@ extension Agent {
         _ request: R,
         step: CacheStep = .whole,
         within deadline: Deadline? = nil,
+        isPart: Bool = false,
         observedBy observer: (any Accessory)? = nil,
-        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Void)? = nil
+        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)? = nil
+    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+        let send = makeSend(request, within: deadline, isPart: isPart, observedBy: observer)
+        guard !send.accessories.isEmpty || !(R.Formatter.self is any OwnFormatter.Type) else {
+            return try await runHere(request, as: send, step: step, delivering: deliver)
+        }
+        // Code outside of the library may block, and must not hold up the end of the send.
+        return try await send.runWhole {
+            try await self.runHere(request, as: send, step: step, delivering: deliver)
+        }
+    }
+
+    private func runHere<R: Request & Sendable>(
+        _ request: R,
+        as send: Send,
+        step: CacheStep,
+        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)?
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         try await run(
             request,
-            formatting: .background,
+            as: send,
+            .background,
             step: step,
             veto: { { request.shouldCache($0, of: $1) } },
-            within: deadline,
-            observedBy: observer,
             delivering: deliver
         )
     }
@@ -152,7 +168,7 @@ extension Agent {
     private func preview<R: Request>(
         _ request: R
     ) async throws -> (send: Send, prepared: PreparedRequest, final: OutgoingRequest) {
-        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
+        let send = makeSend(request)
         do {
             let prepared = try send.prepare(request)
             return (send, prepared, try await adapt(prepared, attempt: 1))

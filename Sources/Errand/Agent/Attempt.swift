@@ -93,8 +93,10 @@ extension Agent {
         let answer: TransportResponse
         let body: Data
         if let stoppableTransport {
+            let slot = prepared.stop.slot()
+            defer { slot.clear() }
             answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
-                try await stoppableTransport.send(outgoing, options: options, stop: prepared.stop)
+                try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
             body = try await prepared.collect(answer)
         } else {

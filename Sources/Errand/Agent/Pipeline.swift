@@ -5,6 +5,7 @@ internal import Foundation
 // Where several requests share one caller, `Composition/Part.swift` takes the same stages, one request's between another's.
 
 extension Agent {
+    /// Runs a send on its caller.
     func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
@@ -12,18 +13,48 @@ extension Agent {
         veto: () -> CacheVeto? = { nil },
         within deadline: Deadline? = nil,
         observedBy observer: (any Accessory)? = nil,
-        delivering deliver: (nonisolated(nonsending) (Result<Response<R.Model>, any Error>) async -> Void)? = nil
+        delivering deliver: Deliver<R.Model>? = nil
     ) async throws -> Response<R.Model> {
-        let send = Send(
+        let send = makeSend(request, within: deadline, observedBy: observer)
+        return try await run(request, as: send, formatting, step: step, veto: veto, delivering: deliver)
+    }
+
+    /// What a send with a callback delivers to.
+    ///
+    /// - Returns: Whether the result was delivered as it is, rather than as cancelled.
+    typealias Deliver<Model> = nonisolated(nonsending) (Result<Response<Model>, any Error>) async -> Bool
+
+    func makeSend<R: Request>(
+        _ request: R,
+        within deadline: Deadline? = nil,
+        isPart: Bool = false,
+        observedBy observer: (any Accessory)? = nil
+    ) -> Send {
+        Send(
             request,
             id: makeID(),
             config: currentConfig,
             timeline: timeline,
             within: deadline,
+            isPart: isPart,
             observedBy: observer
         )
+    }
+
+    func run<R: Request>(
+        _ request: R,
+        as send: Send,
+        _ formatting: Metrics.Formatting,
+        step: CacheStep = .whole,
+        veto: () -> CacheVeto? = { nil },
+        delivering deliver: Deliver<R.Model>? = nil
+    ) async throws -> Response<R.Model> {
         sends.note(send)
-        defer { sends.forget(send) }
+        send.watchDeadline()
+        defer {
+            send.finish()
+            sends.forget(send)
+        }
         await send.tell(.willStart)  // 1
         var prepared: PreparedRequest?
         let result: Result<Response<R.Model>, any Error>
@@ -32,7 +63,7 @@ extension Agent {
             prepared = ready
             sends.note(send, ready)
             let veto = ready.cacheUse?.refreshesBehind == true ? veto() : nil
-            var answer = try await ready.run { try await self.exchange(ready, veto: veto) }
+            var answer = try await exchange(ready, veto: veto)  // 3 to 8
             let (model, metrics) =
                 answer.caching == nil
                 ? try send.format(answer, of: request, ready, formatting)  // 10
@@ -40,11 +71,11 @@ extension Agent {
             try request.didProduce(model, from: answer.response)  // 11
             result = .success(answer.response(with: model, metrics: metrics))
         } catch {
-            result = .failure(send.placing(error))
+            result = .failure(send.final(error, prepared))
         }
         await send.tell(.willStop(Outcome(result)), prepared)  // 12
-        await deliver?(result)
-        await send.tell(.didStop(Outcome(result)), prepared)
+        let isDelivered = await deliver?(result) ?? true
+        await send.tell(.didStop(isDelivered ? Outcome(result) : .cancelled), prepared)
         return try result.get()
     }
 
@@ -54,19 +85,27 @@ extension Agent {
         veto: CacheVeto?,
         insteadOf miss: CacheMiss? = nil
     ) async throws -> Answer {
-        guard prepared.needsAdmission else { return try await find(prepared, veto, miss) }
-        return try await admission.admit(prepared) { try await self.find($0, veto, miss) }  // 3, 4
-    }
-
-    private func find(_ prepared: PreparedRequest, _ veto: CacheVeto?, _ miss: CacheMiss?) async throws -> Answer {
-        guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
-        return try await cache.answer(to: prepared, by: self, veto: veto, insteadOf: miss)  // 3, 5, 9
+        do {
+            return try await prepared.enclosed {
+                guard prepared.cacheUse != nil else { return try await self.fetch(prepared, validating: nil) }
+                return try await self.cache.answer(to: prepared, by: self, veto: veto, insteadOf: miss)  // 3, 4
+            }
+        } catch let refusal as GateRefusal {
+            throw refusal.error
+        }
     }
 
     func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
+        try await prepared.endingInTime {
+            guard prepared.needsAdmission else { return try await self.attempt(prepared, validating: entry) }
+            return try await self.admission.admit(prepared) { try await self.attempt($0, validating: entry) }  // 5
+        }
+    }
+
+    private func attempt(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
         try await retries.run(prepared) { attempt in
             try await logins.run(prepared, attempt: attempt, by: self) {
-                var received = try await admission.turns.run(prepared, attempt: attempt) {  // 4
+                var received = try await admission.turns.run(prepared, attempt: attempt) {  // 5
                     let outgoing = try await adapt(prepared, attempt: attempt, validating: entry)  // 6
                     return try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
                 }

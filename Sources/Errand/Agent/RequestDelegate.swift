@@ -39,7 +39,7 @@ extension Agent {
     public func start<R: Request>(_ request: R, delegate: any RequestDelegate) -> RequestHandle {
         let isWanted: @MainActor () -> Bool = { [weak delegate] in delegate != nil }
         return launchOnMain(request, in: nil, watching: isWanted) { [weak delegate] handle, result in
-            guard let delegate, handle.mayDeliver(result) else { return }
+            guard let delegate, let result = handle.settle(result) else { return }
             if let answer = result.answer() { delegate.request(request, didReceive: answer) }
             switch result {
             case .success(let made): delegate.request(request, didFinishWith: made.model)

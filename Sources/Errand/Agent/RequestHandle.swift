@@ -20,6 +20,7 @@ public final class RequestHandle: Sendable {
         var watch: Task<Void, Never>?
         var isCancelled = false
         var isAbandoned = false
+        var isDelivered = false
         var isFinished = false
         var progress: TransferProgress?
         var composition: CompositionProgress?
@@ -75,17 +76,32 @@ public final class RequestHandle: Sendable {
         cancel()
     }
 
-    /// Whether the callback may be called now, with this result; `false` for a send that was abandoned.
-    func mayDeliver<Success>(_ result: Result<Success, any Error>) -> Bool {
+    /// Settles what the callback is called with; where it is called, right before that.
+    ///
+    /// - Returns: The result; `CancellationError` for a send that was cancelled meanwhile; `nil` if the callback must not be
+    ///   called, because the send was abandoned or has been settled before.
+    func settle<Success>(_ result: Result<Success, any Error>) -> Result<Success, any Error>? {
         record.withLock { record in
+            guard !record.isDelivered else { return nil }
+            record.isDelivered = true
+            let result = record.isCancelled ? .failure(CancellationError()) : result
             record.state =
                 switch result {
-                case _ where record.isAbandoned: .cancelled
                 case .success: .succeeded
                 case .failure(is CancellationError): .cancelled
                 case .failure(let error): .failed(error)
                 }
-            return !record.isAbandoned
+            return record.isAbandoned ? nil : result
+        }
+    }
+
+    /// Whether a result was settled.
+    var isDelivered: Bool { record.withLock { $0.isDelivered } }
+
+    /// Whether the send was cancelled before its result was settled.
+    var isCancelled: Bool {
+        record.withLock { record in
+            if case .cancelled = record.state { true } else { false }
         }
     }
 

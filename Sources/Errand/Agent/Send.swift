@@ -12,9 +12,20 @@ final class Send: Sendable {
     let context: RequestContext
     private let timeline: Timeline
     private let started: Duration
-    /// When the batch or chain must be over that the send belongs to; `nil` is never.
-    private let inherited: Deadline?
+    /// When the send must have ended: by its own limit, or with the batch or chain that it belongs to. `nil` is never.
+    let deadline: Deadline?
     let accessories: AccessoryChain
+    /// Whether the send belongs to a batch, a chain or the like.
+    private let isPart: Bool
+
+    private struct State {
+        var watch: Task<Void, any Error>?
+        /// The last notification of the accessories, where they run beside the caller.
+        var notification: Task<Void, Never>?
+        var isWhole = false
+    }
+
+    private let state = Lock(State())
 
     init<R: Request>(
         _ request: R,
@@ -22,15 +33,18 @@ final class Send: Sendable {
         config: ConfigSnapshot,
         timeline: Timeline,
         within inherited: Deadline? = nil,
+        isPart: Bool = false,
         observedBy observer: (any Accessory)? = nil
     ) {
-        self.inherited = inherited
+        self.isPart = isPart
         self.config = config
         self.id = id
         typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
         service = request.service
+        let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
+        deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         context = RequestContext(
             id: id,
             typeName: TypeNames.name(of: R.self),
@@ -77,25 +91,78 @@ final class Send: Sendable {
 
     private func checkTime(of prepared: PreparedRequest, for answer: Answer) throws {
         try Task.checkCancellation()
-        // What stands in for an answer that did not come in time is late by nature.
+        // A stale response in place of one that did not come in time is late by nature.
         if case .stale = answer.source, prepared.deadline?.isOver == true { return }
         try prepared.deadline?.check(at: prepared.outgoing)
         try stop.check()
     }
 
-    /// When a send of this limit must be over: then, or with what it belongs to.
-    func deadline(_ limit: Duration?) -> Deadline? {
-        guard let limit else { return inherited }
-        return Deadline(limit: limit, time: started + limit, timeline: timeline).earlier(inherited)
+    // MARK: Its end
+
+    /// Starts to watch the deadline, until ``finish()``.
+    func watchDeadline() {
+        guard let deadline else { return }
+        let watch = deadline.watch(stop)
+        state.withLock { $0.watch = watch }
     }
 
-    /// Stages 1 and 12: tells the accessories, in the background.
+    /// The send has ended.
+    func finish() {
+        guard deadline != nil else { return }
+        state.withLock { $0.watch }?.cancel()
+    }
+
+    /// Runs the whole send so that it ends in time even if an accessory or a formatter blocks.
+    func runWhole<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        state.withLock { $0.isWhole = true }
+        do {
+            return try await stop.runAnyway(grace: .whole, startsHere: false, work)
+        } catch {
+            throw final(error, nil)
+        }
+    }
+
+    /// The error as the caller gets it: cancellation by the caller first, then the deadline.
+    func final(_ error: any Error, _ prepared: PreparedRequest?) -> any Error {
+        if error is CancellationError {
+            let failure: NetworkError
+            switch stop.reason {
+            case .deadline? where !Task.isCancelled: failure = deadline?.error ?? NetworkError(.deadlineExceeded(.zero))
+            // A batch that throws `CancellationError` would seem to have been cancelled by its caller.
+            case .superseded? where isPart: failure = NetworkError(.superseded)
+            default: return error
+            }
+            return placing(prepared.map { failure.placed(at: $0.outgoing.url, method: context.method) } ?? failure)
+        }
+        // The deadline may pass before the work notices that its caller has cancelled it.
+        if Task.isCancelled, case .deadlineExceeded? = (error as? NetworkError)?.reason { return CancellationError() }
+        return placing(error)
+    }
+
+    // MARK: Notifications
+
+    /// Stages 1 and 12: notifies the accessories, in the background.
+    ///
+    /// A send that has to end does not wait for an accessory that blocks; the order of events stays.
     ///
     /// - Parameters:
     ///   - event: What happens.
     ///   - prepared: `nil` while there is none.
     func tell(_ event: @autoclosure () -> AccessoryEvent, _ prepared: PreparedRequest? = nil) async {
-        if !accessories.isEmpty { await accessories.tell(event(), of: prepared?.context ?? context) }
+        guard !accessories.isEmpty else { return }
+        let (event, context) = (event(), prepared?.context ?? context)
+        if state.withLock({ $0.isWhole }) { return await accessories.tell(event, of: context) }
+        let notification = state.withLock { [accessories] state in
+            let previous = state.notification
+            let notification = Task {
+                await previous?.value
+                await accessories.tell(event, of: context)
+            }
+            state.notification = notification
+            return notification
+        }
+        // Whether the send has ended without it is told by what comes next.
+        _ = try? await stop.runAnyway(grace: .notification) { await notification.value }
     }
 
     /// The error as the caller gets it: the library's own with the place where it happened, any other as it is.

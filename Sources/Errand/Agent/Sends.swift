@@ -26,7 +26,9 @@ struct Sends: Sendable {
     ) async throws -> Answer {
         running.withLock { $0[prepared.context.id] = Running(prepared: prepared) }
         defer { running.withLock { $0[prepared.context.id] = nil } }
-        return try await prepared.run(work)
+        let watch = prepared.deadline?.watch(prepared.stop)
+        defer { watch?.cancel() }
+        return try await work()
     }
 
     func cancelAll(where isMeant: (RequestContext) -> Bool) {

@@ -1,95 +1,240 @@
-/// What a ``StopSignal`` can end: a task, or an exchange of a transport.
+internal import Dispatch
+
+/// Something that a ``StopSignal`` can end: a task, or an exchange of a transport.
 protocol Stoppable: AnyObject, Sendable {
-    /// Ends it soon; returns at once, and may come when it is over already.
+    /// Ends it soon. Returns at once, and may be called after it has ended.
     func stop()
+
+    /// Ends it if it is still running once its grace period has passed.
+    func stopAfterGrace()
 }
 
-/// Ends a send from outside its task: for `cancelAll(where:)` and for deadlines, which must not cancel the caller's own.
+extension Stoppable {
+    func stopAfterGrace() { stop() }
+}
+
+/// Ends a send from outside its task: for `cancelAll(where:)`, handles, scopes and deadlines.
 ///
-/// A send has one thing at a time that can be stopped. A task of its own costs a tenth of a send, so there is one only
-/// where code outside of the library may wait.
+/// Whatever a send waits for registers here, the innermost last. Cancellation ends all of it; a deadline ends the innermost
+/// first, so that the cache can still supply a stale response in place of what the network did not return in time.
+///
+/// A send needs a task of its own only where code outside of the library may wait or block. Such code may ignore its
+/// cancellation; the send then ends without it after a ``Grace`` period.
 final class StopSignal: Sendable {
+    /// Why a send has to end.
+    enum Reason: Sendable {
+        case cancelled
+        case deadline
+        /// A newer equal send took its place, by ``DuplicatePolicy/cancelPrevious``.
+        case superseded
+    }
+
+    /// How long code that does not react to its cancellation may hold up the end of a send.
+    enum Grace: Int, Sendable {
+        /// An accessory that is notified while its caller waits.
+        case notification = 50
+        /// Adapters, interceptors, gates, a refresh, a transport.
+        case network = 80
+        /// Send interceptors, which enclose the cache.
+        case send = 130
+        /// The whole send, where accessories or a formatter may block.
+        case whole = 180
+
+        fileprivate static let queue = DispatchQueue(label: "errand.agent.grace")
+
+        /// On a busy machine it lasts longer: until what was ready to run before has run.
+        fileprivate func afterwards(
+            unless hasEnded: @escaping @Sendable () -> Bool,
+            _ work: @escaping @Sendable () -> Void
+        ) {
+            Self.queue.asyncAfter(deadline: .now() + .milliseconds(rawValue)) {
+                guard !hasEnded() else { return }
+                Task {
+                    for _ in 0..<10 { await Task.yield() }
+                    work()
+                }
+            }
+        }
+    }
+
     private struct State {
-        var isStopped = false
-        var stoppable: (any Stoppable)?
-        /// Whether all that is left of the send runs in one task.
-        var isInTask = false
+        var reason: Reason?
+        var lastID = 0
+        /// What the send waits for, the innermost last.
+        var entries: [(id: Int, stoppable: any Stoppable)] = []
     }
 
     private let state = Lock(State())
 
     init() {}
 
-    /// Whether the send is to end.
-    var isStopped: Bool { state.withLock { $0.isStopped } }
+    /// Why the send has to end, or `nil` if it does not. The end of the caller's own task is not noted here.
+    var reason: Reason? { state.withLock { $0.reason } }
 
     /// Ends what the send is doing, and what it would do next.
-    func stop() {
-        let stoppable = state.withLock { state in
-            state.isStopped = true
-            return state.stoppable
+    ///
+    /// Cancellation takes precedence over an expired deadline.
+    func stop(_ reason: Reason = .cancelled) {
+        let entries = state.withLock { state in
+            if state.reason == nil || reason == .cancelled { state.reason = reason }
+            return state.entries
         }
-        stoppable?.stop()
+        guard let innermost = entries.last else { return }
+        innermost.stoppable.stop()
+        for entry in entries.dropLast().reversed() {
+            if reason == .deadline { entry.stoppable.stopAfterGrace() } else { entry.stoppable.stop() }
+        }
     }
 
-    /// - Throws: `CancellationError` when the send is to end, or its task was cancelled.
+    /// Notes that a newer equal send took the place of this one, which ends by itself.
+    func supersede() { state.withLock { $0.reason = $0.reason ?? .superseded } }
+
+    /// - Throws: `CancellationError` if the send has to end, or its task was cancelled.
     func check() throws {
         try Task.checkCancellation()
-        if isStopped { throw CancellationError() }
+        if reason != nil { throw CancellationError() }
     }
 
-    /// From now on the signal ends this, at once when it was given before.
-    func begin(_ stoppable: any Stoppable) {
+    /// A place for something that the send will wait for.
+    func slot() -> StopSlot {
+        let id = state.withLock { state in
+            state.lastID &+= 1
+            return state.lastID
+        }
+        return StopSlot(signal: self, id: id)
+    }
+
+    fileprivate func add(_ stoppable: any Stoppable, _ id: Int) {
+        let reason = state.withLock { state in
+            state.entries.append((id, stoppable))
+            return state.reason
+        }
+        switch reason {
+        case nil: break
+        // What begins after the deadline, such as a look-up of a stale response, has its grace period.
+        case .deadline?: stoppable.stopAfterGrace()
+        case .cancelled?, .superseded?: stoppable.stop()
+        }
+    }
+
+    fileprivate func remove(_ id: Int) {
+        state.withLock { state in
+            if let place = state.entries.lastIndex(where: { $0.id == id }) { state.entries.remove(at: place) }
+        }
+    }
+
+    /// Runs work in a task that ends when the signal does, when the caller's task is cancelled, or by itself.
+    ///
+    /// - Parameters:
+    ///   - grace: How long the work may go on after its cancellation before this returns without it.
+    ///   - startsHere: Whether the work may run on this thread until it first waits, which costs less; not for work that
+    ///     may block.
+    ///   - work: What to run. What it returns or throws after the grace period is dropped.
+    /// - Returns: What the work returns.
+    /// - Throws: What the work throws, or `CancellationError`.
+    func run<Value: Sendable>(
+        grace: Grace = .network,
+        startsHere: Bool = true,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try check()
+        return try await runAnyway(grace: grace, startsHere: startsHere, work)
+    }
+
+    /// Runs work that has its time even if the send has to end already: the grace period.
+    func runAnyway<Value: Sendable>(
+        grace: Grace,
+        startsHere: Bool = true,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let run = StoppableRun<Value>(grace: grace)
+        let slot = slot()
+        slot.fill(with: run)
+        defer { slot.clear() }
+        return try await withTaskCancellationHandler {
+            run.start(startsHere: startsHere, work)
+            return try await run.outcome.value().get()
+        } onCancel: {
+            run.stop()
+        }
+    }
+}
+
+/// Where something registers that a send waits for.
+struct StopSlot: Sendable {
+    fileprivate let signal: StopSignal
+    fileprivate let id: Int
+
+    /// Registers what the send waits for from now on, and ends it at once if the send has to end.
+    func fill(with stoppable: any Stoppable) { signal.add(stoppable, id) }
+
+    /// Removes what the send does not wait for any more.
+    func clear() { signal.remove(id) }
+}
+
+/// Work in a task of its own, which one caller waits for, but not longer than its grace period once it was cancelled.
+private final class StoppableRun<Value: Sendable>: Stoppable {
+    private struct State {
+        var task: Task<Void, Never>?
+        var isStopped = false
+        var isEnding = false
+    }
+
+    let outcome = Delivery<Result<Value, any Error>>()
+    private let grace: StopSignal.Grace
+    private let state = Lock(State())
+
+    init(grace: StopSignal.Grace) { self.grace = grace }
+
+    func start(startsHere: Bool, _ work: @escaping @Sendable () async throws -> Value) {
+        let deliver: @Sendable () async -> Void = { [outcome] in
+            do {
+                outcome.deliver(.success(try await work()))
+            } catch {
+                outcome.deliver(.failure(error))
+            }
+        }
+        let task = startsHere ? Task.starting(deliver) : Task { await deliver() }
         let isStopped = state.withLock { state in
-            state.stoppable = stoppable
+            state.task = task
             return state.isStopped
         }
-        if isStopped { stoppable.stop() }
+        if isStopped { task.cancel() }
     }
 
-    /// There is nothing to stop any more.
-    func end() { state.withLock { $0.stoppable = nil } }
+    func stop() {
+        let task = state.withLock { state in
+            state.isStopped = true
+            return state.task
+        }
+        task?.cancel()
+        stopAfterGrace()
+    }
 
-    /// Runs work so that the signal ends it: in a task that ends with this call, and no later.
-    ///
-    /// - Throws: What the work throws.
-    func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        // A task that has begun on this thread may be far before the handler below can cancel it.
-        try check()
-        let isInTask = state.withLock { state in
-            defer { state.isInTask = true }
-            return state.isInTask
+    func stopAfterGrace() {
+        let isFirst = state.withLock { state in
+            defer { state.isEnding = true }
+            return !state.isEnding
         }
-        if isInTask { return try await work() }
-        let task = Task.starting(work)
-        begin(StoppableTask { task.cancel() })
-        defer {
-            state.withLock { state in (state.stoppable, state.isInTask) = (nil, false) }
-        }
-        return try await withTaskCancellationHandler {
-            try await task.value
-        } onCancel: {
-            task.cancel()
+        guard isFirst, !outcome.isDelivered else { return }
+        grace.afterwards(unless: { [outcome] in outcome.isDelivered }) { [self] in
+            outcome.deliver(.failure(CancellationError()))
+            let task = state.withLock { state in
+                state.isStopped = true
+                return state.task
+            }
+            task?.cancel()
         }
     }
 }
 
-/// A task of any type.
-private final class StoppableTask: Stoppable {
-    private let cancel: @Sendable () -> Void
-
-    init(_ cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
-
-    func stop() { cancel() }
-}
-
-extension Task where Failure == any Error {
+extension Task where Success == Void, Failure == Never {
     /// A task that runs on the caller's thread until it first waits, where the system can do that.
-    fileprivate static func starting(_ work: @escaping @Sendable () async throws -> Success) -> Task {
+    fileprivate static func starting(_ work: @escaping @Sendable () async -> Void) -> Task {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            Task.immediate { try await work() }
+            Task.immediate { await work() }
         } else {
-            Task { try await work() }
+            Task { await work() }
         }
     }
 }

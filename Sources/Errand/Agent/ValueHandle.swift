@@ -39,7 +39,7 @@ extension Agent {
     ) -> ValueHandle<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         let kept = Lock(Result<R.Model, any Error>.failure(CancellationError()))
         let handle = launch(request, in: scope) { handle, result in
-            if handle.mayDeliver(result) { kept.withLock { $0 = result.map { $0.model } } }
+            if let result = handle.settle(result) { kept.withLock { $0 = result.map { $0.model } } }
         }
         return ValueHandle(handle: handle, result: kept)
     }
@@ -57,7 +57,7 @@ extension Agent {
     ) -> ValueHandle<R.Model> where R.Model: Sendable {
         let kept = Lock(Result<R.Model, any Error>.failure(CancellationError()))
         let handle = launchOnMain(request, in: scope) { handle, result in
-            if handle.mayDeliver(result) { kept.withLock { $0 = result.map { $0.model } } }
+            if let result = handle.settle(result) { kept.withLock { $0 = result.map { $0.model } } }
         }
         return ValueHandle(handle: handle, result: kept)
     }

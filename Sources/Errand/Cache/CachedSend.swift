@@ -102,7 +102,7 @@ struct CacheLookup: Sendable {
             answer.metrics.cacheMiss = miss
             answer.metrics.cacheLookup = looked
             return answer
-        } catch let error as NetworkError {
+        } catch {
             guard var answer = await standIn(for: error, stored: stored) else { throw error }
             answer.metrics.cacheMiss = miss
             answer.metrics.cacheLookup = looked
@@ -252,8 +252,9 @@ struct CacheLookup: Sendable {
     }
 
     /// The stored answer that may take the place of a failure.
-    private func standIn(for error: NetworkError, stored: CacheEntry?) async -> Answer? {
-        guard error.isFailureOfNetwork else { return nil }
+    private func standIn(for error: any Error, stored: CacheEntry?) async -> Answer? {
+        guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
+        let error = (error as? GateRefusal)?.error ?? error
         if case .http = policy {
             guard let stored, CacheControl.mayStandIn(now: cache.now(), request: fields, entry: stored) else {
                 return nil

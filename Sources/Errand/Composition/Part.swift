@@ -18,30 +18,26 @@ struct Part {
     ) async {
         if let composition = request._composition { return await composition.begin(self, deliver) }
         if let error = refusal { return await deliver(.failure(error)) }
-        let send = Send(
-            request,
-            id: agent.makeID(),
-            config: agent.currentConfig,
-            timeline: agent.timeline,
-            within: deadline
-        )
+        let send = agent.makeSend(request, within: deadline, isPart: true)
         let stopID = stop.add { send.stop.stop() }
         agent.sends.note(send)
+        send.watchDeadline()
         await send.tell(.willStart)  // 1
         let ready: PreparedRequest
         do {
             ready = try send.prepare(request)  // 2
             agent.sends.note(send, ready)
         } catch {
-            return await end(send, nil, .failure(send.placing(error)), stopID, deliver)
+            return await end(send, nil, .failure(send.final(error, nil)), stopID, deliver)
         }
         loop.launch(endedBy: stop) { [agent] in
             do {
-                return Result.success(try await ready.run { try await agent.exchange(ready, veto: nil) })  // 3 to 9
+                return Result.success(try await agent.exchange(ready, veto: nil))  // 3 to 9
             } catch {
                 return .failure(error)
             }
         } abandoned: { [agent] in
+            send.finish()
             agent.sends.forget(send)
             await send.tell(.willStop(.cancelled), ready)
             await send.tell(.didStop(.cancelled), ready)
@@ -56,7 +52,7 @@ struct Part {
                 try request.didProduce(model, from: answer.response)  // 11
                 result = .success(answer.response(with: model, metrics: metrics))
             } catch {
-                result = .failure(send.placing(error))
+                result = .failure(send.final(error, ready))
             }
             await end(send, ready, result, stopID, deliver)
         }
@@ -71,6 +67,7 @@ struct Part {
     ) async {
         await send.tell(.willStop(Outcome(result)), prepared)  // 12
         await send.tell(.didStop(Outcome(result)), prepared)
+        send.finish()
         agent.sends.forget(send)
         stop.remove(stopID)
         await deliver(result.map(Made.init))
@@ -86,7 +83,7 @@ struct Part {
         if let error = refusal { return await deliver(.failure(error)) }
         loop.launch(endedBy: stop) { [agent, deadline] in
             do {
-                return Result.success(try await agent.runInBackground(request, within: deadline))
+                return Result.success(try await agent.runInBackground(request, within: deadline, isPart: true))
             } catch {
                 return .failure(error)
             }
@@ -106,8 +103,7 @@ struct Part {
     func inner(within limit: Duration?) -> (part: Part, stopID: Int) {
         var part = Part(agent: agent, loop: loop, stop: PartStop(), deadline: deadline, report: nil)
         if let limit {
-            let now = agent.timeline.now()
-            part.deadline = Deadline(limit: limit, time: now + limit, timeline: agent.timeline).earlier(deadline)
+            part.deadline = Deadline(limit, from: agent.timeline.now(), on: agent.timeline).earlier(deadline)
         }
         return (part, stop.add { [stop = part.stop] in stop.stop() })
     }

@@ -48,7 +48,7 @@ struct ResultPool<R: Request & Sendable> where R.Model: Sendable, R.Formatter: S
             // What was cancelled before it began is not sent; its result says so already.
             guard !Task.isCancelled else { return }
             do {
-                results.set(index, .success(try await agent.runInBackground(request).model))
+                results.set(index, .success(try await agent.runInBackground(request, isPart: true).model))
             } catch {
                 results.set(index, .failure(error))
             }

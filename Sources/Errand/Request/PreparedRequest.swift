@@ -73,7 +73,7 @@ final class PreparedRequest: Sendable {
         sendGates = config.value.sendGates.and(send.service.sendGates)
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
-        deadline = send.deadline(choices.deadline.value)
+        deadline = send.deadline
         stop = send.stop
     }
 
@@ -95,9 +95,7 @@ final class PreparedRequest: Sendable {
             attempt: 0,
             attributes: other.context.attributes
         )
-        let deadline = other.deadline.map {
-            Deadline(limit: $0.limit, time: timeline.now() + $0.limit, timeline: timeline)
-        }
+        let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
         self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline)
     }
 

@@ -29,9 +29,12 @@ extension ResponseFormatter {
     public var guardsItself: Bool { false }
 }
 
+/// A formatter of the library's own, which never blocks.
+protocol OwnFormatter {}
+
 /// What a request has that names no formatter: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
 /// other `Decodable`.
-public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
+public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
     /// Makes the formatter; it has no settings.
     public init() {}
 
@@ -62,7 +65,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
 /// JSON, at a path or as a whole, through a decoder.
 ///
 /// Spelling in a request: `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
-public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
+public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
     private let path: JSONPath
     private let decoder: (any DataDecoder)?
 
@@ -95,7 +98,7 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
 }
 
 /// Any JSON, as it stands.
-public struct JSONValueFormatter: ResponseFormatter, Sendable {
+public struct JSONValueFormatter: ResponseFormatter, Sendable, OwnFormatter {
     private let path: JSONPath
 
     /// Takes the way from the payload to the value; none takes the whole payload.
@@ -112,7 +115,7 @@ public struct JSONValueFormatter: ResponseFormatter, Sendable {
 }
 
 /// Text, by the charset of the answer.
-public struct StringFormatter: ResponseFormatter, Sendable {
+public struct StringFormatter: ResponseFormatter, Sendable, OwnFormatter {
     /// Makes the formatter; it has no settings.
     public init() {}
 
@@ -124,7 +127,7 @@ public struct StringFormatter: ResponseFormatter, Sendable {
 }
 
 /// The bytes.
-public struct DataFormatter: ResponseFormatter, Sendable {
+public struct DataFormatter: ResponseFormatter, Sendable, OwnFormatter {
     /// Makes the formatter; it has no settings.
     public init() {}
 
@@ -136,7 +139,7 @@ public struct DataFormatter: ResponseFormatter, Sendable {
 }
 
 /// Nothing: the answer only has to be accepted.
-public struct VoidFormatter: ResponseFormatter, Sendable {
+public struct VoidFormatter: ResponseFormatter, Sendable, OwnFormatter {
     /// Makes the formatter; it has no settings.
     public init() {}
 

@@ -18,11 +18,11 @@ public protocol Transport: Sendable {
 /// A transport whose exchanges end at a word from outside, so that a send needs no task of its own for that.
 protocol StoppableTransport: Transport {
     /// Does what ``Transport/send(_:options:)`` does, and ends the exchange, body included, as cancelled when it is
-    /// told to; without a signal only the end of its task does that.
+    /// told to; without a slot only the end of its task does that.
     func send(
         _ request: OutgoingRequest,
         options: TransportOptions,
-        stop: StopSignal?
+        stop: StopSlot?
     ) async throws -> TransportResponse
 }
 

@@ -52,7 +52,7 @@ public final class URLSessionTransport: StoppableTransport {
     func send(
         _ request: OutgoingRequest,
         options: TransportOptions,
-        stop: StopSignal?
+        stop: StopSlot?
     ) async throws -> TransportResponse {
         let exchange = SessionExchange(request: request, options: options, control: control)
         return try await withTaskCancellationHandler {
@@ -63,7 +63,7 @@ public final class URLSessionTransport: StoppableTransport {
                 } else {
                     control.async { [self] in start(exchange) }
                 }
-                stop?.begin(exchange)
+                stop?.fill(with: exchange)
             }
         } onCancel: {
             exchange.stop()

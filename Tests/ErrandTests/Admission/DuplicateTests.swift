@@ -289,4 +289,26 @@ struct DuplicateTests {
         }
         #expect(bench.agent.admission.flights.count == 0 && bench.agent.admission.flights.waiterCount == 0)
     }
+
+    @Test func aWaiterWhoseDeadlinePassesGetsTheStaleResponse() async throws {
+        let hangs = Lock(false)
+        let rig = CachedRig(.networkElseCache(maxStale: nil)) { _ in
+            if hangs.withLock({ $0 }) { try await Task.sleep(for: .seconds(3600)) }
+            return .json("7")
+        }
+        let request = AdmissionBench.get("/x", .share)
+        #expect(try await rig.agent.send(request) == 7)
+        hangs.withLock { $0 = true }
+        let patient = Task { try await rig.agent.send(request) }
+        await rig.transport.waitForRequests(2)
+        let waiter = request.limits(Limits(deadline: .milliseconds(50)))
+        let response = try await rig.agent.response(for: waiter)
+        guard case .stale(_, let error) = response.source else {
+            Issue.record("\(response.source)")
+            return
+        }
+        #expect(response.model == 7 && (error as? NetworkError)?.reason == .deadlineExceeded(.milliseconds(50)))
+        #expect(rig.count == 2)
+        patient.cancel()
+    }
 }

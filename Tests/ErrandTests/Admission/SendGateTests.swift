@@ -73,4 +73,62 @@ struct SendGateTests {
         #expect(plan["throttle"]?.value == "8 at once per host, 50 per 1.0 seconds and host")
         #expect(plan["throttle"]?.origin == .config)
     }
+
+    private struct Guarding: SendGate {
+        let isOpen: @Sendable () -> Bool
+        var guardsCache = true
+        func admit(_ context: RequestContext) async throws { if !isOpen() { throw Boom(id: 5) } }
+    }
+
+    @Test func aFreshCachedResponseNeedsNoGate() async throws {
+        let isOpen = Lock(true)
+        let rig = CachedRig {
+            $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } }, guardsCache: false)]
+        } answering: { _ in
+            .json("7")
+        }
+        #expect(try await rig.agent.send(AdmissionBench.get()) == 7)
+        isOpen.withLock { $0 = false }
+        #expect(try await rig.agent.send(AdmissionBench.get()) == 7)
+        #expect(try await rig.agent.send(AdmissionBench.get().cachePolicy(.cacheOnly)) == 7)
+        rig.clock.advance(by: 61)
+        await #expect(throws: Boom(id: 5)) { try await rig.agent.send(AdmissionBench.get()) }
+        #expect(rig.count == 1)
+    }
+
+    @Test func aGateThatGuardsTheCacheStandsBeforeIt() async throws {
+        let isOpen = Lock(true)
+        let rig = CachedRig(.networkElseCache(maxStale: nil)) {
+            $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } })]
+        } answering: { _ in
+            .json("7")
+        }
+        #expect(try await rig.agent.send(AdmissionBench.get()) == 7)
+        isOpen.withLock { $0 = false }
+        for policy in [
+            CachePolicy.networkElseCache(maxStale: nil), .cacheOnly, .cacheElseNetwork(maxAge: .seconds(60)),
+        ] {
+            await #expect(throws: Boom(id: 5)) {
+                try await rig.agent.send(AdmissionBench.get().cachePolicy(policy))
+            }
+        }
+    }
+
+    @Test func aRefusalFallsBackToAStaleResponse() async throws {
+        let isOpen = Lock(true)
+        let rig = CachedRig(.networkElseCache(maxStale: nil)) {
+            $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } }, guardsCache: false)]
+        } answering: { _ in
+            .json("7")
+        }
+        #expect(try await rig.agent.send(AdmissionBench.get()) == 7)
+        isOpen.withLock { $0 = false }
+        let response = try await rig.agent.response(for: AdmissionBench.get())
+        guard case .stale(_, let error) = response.source else {
+            Issue.record("\(response.source)")
+            return
+        }
+        #expect(response.model == 7 && error as? Boom == Boom(id: 5))
+        await #expect(throws: Boom(id: 5)) { try await rig.agent.send(AdmissionBench.get("/other")) }
+    }
 }

@@ -167,4 +167,77 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
+
+    private final class Owner: Sendable { let scope = RequestScope() }
+
+    @Test func aSuspendedSendDoesNotKeepItsScopeAlive() async throws {
+        let rig = Rig.silent()
+        var screen: Owner? = Owner()
+        weak let weakScreen = screen
+        let send = Task { [agent = rig.agent, weak screen] in
+            guard let scope = screen?.scope else { throw Boom() }
+            return try await agent.send(GeneralRequest("/x").expecting(Int.self), in: consume scope)
+        }
+        await rig.transport.waitForRequests()
+        screen = nil
+        #expect(weakScreen == nil)
+        await #expect(throws: CancellationError.self) { try await send.value }
+    }
+
+    private struct OnCaller: Request {
+        typealias Model = Bool
+        let key = DispatchSpecificKey<Bool>()
+        var path: String { "/x" }
+        var formattingContext: FormattingContext { .caller }
+        var headers: HTTPHeaders { ["X-Prepared-On-Queue": "\(DispatchQueue.getSpecific(key: key) ?? false)"] }
+        var formatter: ClosureFormatter<Bool> {
+            ClosureFormatter { [key] _ in DispatchQueue.getSpecific(key: key) ?? false }
+        }
+    }
+
+    @Test func aQueueIsTheCallerOfARequestThatAsksForIt() async throws {
+        let rig = Rig()
+        let queue = DispatchQueue(label: "caller")
+        let request = OnCaller()
+        queue.setSpecific(key: request.key, value: true)
+        let results = Record<Bool>()
+        let handle = rig.agent.start(request, on: queue) { result in
+            if case .success(let isThere) = result { results.add(isThere) }
+        }
+        await handle.waitUntilFinished()
+        #expect(results.all == [true])
+        #expect(rig.transport.requests.first?.headers["X-Prepared-On-Queue"] == "true")
+    }
+
+    private struct OnMain: Request {
+        typealias Model = Int
+        var path: String { "/x" }
+        var formattingContext: FormattingContext { .caller }
+        var formatter: ClosureFormatter<Int> {
+            ClosureFormatter { _ in
+                MainActor.assertIsolated()
+                return 1
+            }
+        }
+    }
+
+    @Test func theMainActorIsTheCallerOfARequestThatAsksForIt() async throws {
+        let results = Record<Int>()
+        let handle = Rig().agent.start(OnMain()) { result in if case .success(let one) = result { results.add(one) } }
+        await handle.waitUntilFinished()
+        #expect(results.all == [1])
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero])
+    func noDeadlineTraps(limit: Duration) async throws {
+        let rig = Rig(answer: .json("1"))
+        let request = GeneralRequest("/x").expecting(Int.self).limits(Limits(timeout: limit, deadline: limit))
+        if limit > .zero {
+            #expect(try await rig.agent.send(request) == 1)
+            #expect(try await rig.agent.send(BatchRequest(request, request).deadline(limit)) == (1, 1))
+        } else {
+            let error = await failure { try await rig.agent.send(request) } as? NetworkError
+            #expect(error?.reason == .deadlineExceeded(limit))
+        }
+    }
 }

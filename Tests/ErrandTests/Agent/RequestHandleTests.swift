@@ -173,4 +173,41 @@ import Testing
         #expect(calls.all.isEmpty)
         #expect(screen == nil)
     }
+
+    private struct Blocking: Accessory {
+        let began = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            guard case .willStop = event else { return }
+            began.signal()
+            goOn.wait()
+        }
+    }
+
+    @Test @MainActor func aSendCancelledBeforeItsCallbackIsDeliveredAsCancelled() async {
+        let blocking = Blocking()
+        let events = Record<String>()
+        let rig = Rig.numbers(
+            config: .test { $0.accessories = [blocking, AccessoryPathsTests.Recorder(events: events)] }
+        )
+        let results = Record<Result<Int, any Error>>()
+        let handle = rig.agent.start(GetNumber()) { results.add($0) }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                blocking.began.wait()
+                continuation.resume()
+            }
+        }
+        handle.cancel()
+        blocking.goOn.signal()
+        await handle.waitUntilFinished()
+        await wait { events.all.count == 3 }
+        #expect(results.all.count == 1)
+        #expect(throws: CancellationError.self) { try results.all.first?.get() }
+        guard case .cancelled = handle.state else {
+            Issue.record("\(handle.state)")
+            return
+        }
+        #expect(events.all.last == "didStop cancelled")
+    }
 }

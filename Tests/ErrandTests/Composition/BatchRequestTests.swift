@@ -222,4 +222,18 @@ import Testing
         await handle.waitUntilFinished()
         #expect(results.all.isEmpty)
     }
+
+    @Test func aMemberThatIsSupersededFailsItsBatchWithATypedError() async throws {
+        let rig = Rig.numbers()
+        let waiting = GeneralRequest("/wait/1").expecting(Int.self).duplicatePolicy(.cancelPrevious)
+        let error = await failure { try await rig.agent.send(BatchRequest(waiting, waiting)) } as? NetworkError
+        #expect(error?.reason == .superseded)
+        #expect(error?.path == "/wait/1")
+        let count = rig.transport.requestCount
+        let alone = Task { try await rig.agent.send(waiting) }
+        await rig.transport.waitForRequests(count + 1)
+        let newer = Task { try await rig.agent.send(waiting) }
+        await #expect(throws: CancellationError.self) { try await alone.value }
+        newer.cancel()
+    }
 }

@@ -43,7 +43,7 @@ public struct JSONRPCBatchFilter: ResponseFilter {
 }
 
 /// Makes ``JSONRPCAnswers`` of what ``JSONRPCBatchFilter`` found.
-public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable {
+public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
     /// Makes the formatter; it has no settings.
     public init() {}
 

@@ -1,5 +1,5 @@
 /// Makes a model of the result of a call: of its JSON, also for a `String`, and nothing for `Void`.
-public struct JSONRPCFormatter<Output>: ResponseFormatter, Sendable {
+public struct JSONRPCFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
     /// Makes the formatter; it has no settings.
     public init() {}
 

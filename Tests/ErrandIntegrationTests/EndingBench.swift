@@ -1,0 +1,240 @@
+import Dispatch
+import Errand
+import ErrandTesting
+import Foundation
+import Synchronization
+
+/// One row of the table of `EndingTimingTests`: a server, and an agent whose send waits in one place.
+struct EndingBench: Sendable {
+    struct Result: Sendable {
+        let late: Duration
+        let completions: Int
+        let outcome: Swift.Result<Int, any Error>
+        let isExpected: Bool
+    }
+
+    let server: MockServer
+    let log = EndingLog()
+    private let agent: Agent
+    private let row: EndingTimingTests.Row
+    private let request: GeneralRequest<BlockingFormatter>
+    private static let pause = Duration.milliseconds(300)
+
+    init(_ row: EndingTimingTests.Row) throws {
+        self.row = row
+        server = try MockServer()
+        Self.serve(row, on: server)
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.retryPolicy = RetryPolicy(maximumAttempts: 5, baseDelay: .zero)
+        config.accessories = [log]
+        var request = GeneralRequest("/x", formatter: BlockingFormatter(isBlocking: row.place == .formatter)).tag(
+            "main"
+        )
+        let isDeaf = row.place.rawValue.hasPrefix("deaf")
+        switch row.place {
+        case .gate, .deafGate: config.sendGates = [WaitingGate(isDeaf: isDeaf)]
+        case .queue: config.throttle = Throttle(maximumPerHost: 1)
+        case .adapter, .deafAdapter: config.adapters = [WaitingAdapter(attempt: row.attempt, isDeaf: isDeaf)]
+        case .interceptor, .deafInterceptor:
+            config.interceptors = [WaitingInterceptor(attempt: row.attempt, isDeaf: isDeaf)]
+        case .sendInterceptor: config.sendInterceptors = [WaitingSendInterceptor()]
+        case .refresh: config.authentication = .session(LoginSession(SlowTokens(), credential: 1))
+        case .cacheRead:
+            config.cache = ResponseCache(memory: nil, disk: SlowStore(isSlowToRead: true))
+            request = request.cachePolicy(.cacheElseNetwork(maxAge: .seconds(60)))
+        case .cacheWrite:
+            config.cache = ResponseCache(disk: SlowStore(isSlowToRead: false))
+            request = request.cachePolicy(.reload)
+        case .accessory: config.accessories.insert(BlockingAccessory(), at: 0)
+        case .backOff, .redirect, .headerSection, .body, .formatter: break
+        }
+        if row.way == .deadline { request = request.limits(Limits(deadline: Self.pause)) }
+        self.request = request
+        agent = Agent(config: config)
+    }
+
+    /// The first attempt fails where the second is to wait.
+    private static func serve(_ row: EndingTimingTests.Row, on server: MockServer) {
+        let count = Mutex(0)
+        let slow = MockAnswer.json("1").delayed(by: .seconds(10))
+        server.on(.get, "/slow", slow)
+        server.on(.get, "/token", slow)
+        server.on(.get, "/x") { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number < row.attempt {
+                let failure = MockAnswer.status(503, headers: ["Retry-After": "0"])
+                return row.place == .queue ? failure.delayed(by: .milliseconds(100)) : failure
+            }
+            return switch row.place {
+            case .headerSection: slow
+            case .body: .json(String(repeating: " ", count: 3000) + "1").dripping(10, every: .milliseconds(40))
+            case .redirect: .redirect(to: "/slow", status: 307)
+            case .backOff: .status(503, headers: ["Retry-After": "10"])
+            case .refresh: .status(401)
+            default: .json("1")
+            }
+        }
+    }
+
+    func run() async throws -> Result {
+        let occupier = Task { try await occupyTheOnlySlot() }
+        defer { occupier.cancel() }
+        if row.attempt == 1, row.place == .queue { await server.waitForRequests(1) }
+        let completions = Mutex(0)
+        let began = ContinuousClock.now
+        let outcome: Swift.Result<Int, any Error>
+        switch row.way {
+        case .deadline:
+            outcome = await Task { try await agent.send(request) }.result
+            completions.withLock { $0 += 1 }
+        case .task:
+            let task = Task { try await agent.send(request) }
+            try await Task.sleep(for: Self.pause)
+            task.cancel()
+            outcome = await task.result
+            completions.withLock { $0 += 1 }
+        case .handle, .scope, .cancelAll:
+            let scope = RequestScope()
+            let (results, ended) = AsyncStream.makeStream(of: Swift.Result<Int, any Error>.self)
+            let handle = agent.start(request, in: scope, on: DispatchQueue(label: "ending")) { ended.yield($0) }
+            try await Task.sleep(for: Self.pause)
+            switch row.way {
+            case .handle: handle.cancel()
+            case .scope: scope.cancelAll()
+            default: agent.cancelAll()
+            }
+            var iterator = results.makeAsyncIterator()
+            outcome = await iterator.next() ?? .failure(CancellationError())
+            completions.withLock { $0 += 1 }
+            if !row.place.blocks { await handle.waitUntilFinished() }
+            ended.finish()
+            while await iterator.next() != nil { completions.withLock { $0 += 1 } }
+        }
+        return Result(
+            late: ContinuousClock.now - began - Self.pause,
+            completions: completions.withLock { $0 },
+            outcome: outcome,
+            isExpected: isExpected(outcome)
+        )
+    }
+
+    /// A write to the cache holds up nobody.
+    private func isExpected(_ outcome: Swift.Result<Int, any Error>) -> Bool {
+        switch outcome {
+        case .success: return row.place == .cacheWrite
+        case .failure(is CancellationError): return row.way != .deadline
+        case .failure(let error as NetworkError):
+            if case .deadlineExceeded = error.reason { return row.way == .deadline }
+            // A pause that would not end before the deadline is not begun.
+            return row.place == .backOff && row.way == .deadline && error.statusCode == 503
+        case .failure: return false
+        }
+    }
+
+    /// In the second attempt, the permit is taken between the attempts.
+    private func occupyTheOnlySlot() async throws {
+        guard row.place == .queue else { return }
+        if row.attempt == 2 { await server.waitForRequests(1) }
+        try await agent.send(GeneralRequest("/slow").expecting(Void.self))
+    }
+}
+
+/// The first and the last events of the send that is measured.
+final class EndingLog: Accessory {
+    private let log = Mutex<[String]>([])
+    var endings: [String] { log.withLock { $0 } }
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        guard context.tag == "main" else { return }
+        switch event {
+        case .willStart: log.withLock { $0.append("willStart") }
+        case .willStop: log.withLock { $0.append("willStop") }
+        case .didStop: log.withLock { $0.append("didStop") }
+        default: break
+        }
+    }
+}
+
+/// Waits ten seconds, deaf to its cancellation or not.
+private func wait(isDeaf: Bool) async throws {
+    guard isDeaf else { return try await Task.sleep(for: .seconds(10)) }
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().asyncAfter(deadline: .now() + 10) { continuation.resume() }
+    }
+}
+
+private struct WaitingGate: SendGate {
+    let isDeaf: Bool
+    func admit(_ context: RequestContext) async throws { if context.tag == "main" { try await wait(isDeaf: isDeaf) } }
+}
+
+private struct WaitingAdapter: RequestAdapter {
+    let attempt: Int
+    let isDeaf: Bool
+    func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+        if context.attempt == attempt { try await wait(isDeaf: isDeaf) }
+    }
+}
+
+private struct WaitingInterceptor: Interceptor {
+    let attempt: Int
+    let isDeaf: Bool
+    func intercept(
+        _ request: OutgoingRequest,
+        for context: RequestContext,
+        next: AttemptChain
+    ) async throws -> RawResponse {
+        if context.attempt == attempt { try await wait(isDeaf: isDeaf) }
+        return try await next(request)
+    }
+}
+
+private struct WaitingSendInterceptor: SendInterceptor {
+    func intercept(_ context: RequestContext, next: SendChain) async throws {
+        try await wait(isDeaf: false)
+        try await next()
+    }
+}
+
+private struct SlowTokens: Authenticator {
+    func appliesTo(_ url: URL) -> Bool { true }
+    func apply(_ token: Int, to request: inout OutgoingRequest, for context: RequestContext) {}
+    func refresh(_ token: Int, with agent: Agent) async throws -> Int {
+        try await agent.send(GeneralRequest("/token").expecting(Int.self))
+    }
+}
+
+private struct BlockingAccessory: Accessory {
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        if case .willStart = event { Thread.sleep(forTimeInterval: 1) }
+    }
+}
+
+struct BlockingFormatter: ResponseFormatter, Sendable {
+    let isBlocking: Bool
+    func format(_ payload: Payload) throws -> Int {
+        if isBlocking { Thread.sleep(forTimeInterval: 1) }
+        return payload.data.count
+    }
+}
+
+private struct SlowStore: CacheStore {
+    let isSlowToRead: Bool
+
+    func entry(for key: CacheKey) throws -> CacheEntry? {
+        if isSlowToRead { Thread.sleep(forTimeInterval: 10) }
+        return nil
+    }
+
+    func store(_ entry: CacheEntry, for key: CacheKey) throws {
+        if !isSlowToRead { Thread.sleep(forTimeInterval: 10) }
+    }
+
+    func remove(for key: CacheKey) throws {}
+    func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) throws {}
+    func trim(toBytes limit: Int) throws {}
+    func totals() throws -> CacheTotals { CacheTotals() }
+}
