@@ -52,6 +52,8 @@ final class OpenExchanges: Sendable {
         }
     }
 
+    var count: Int { state.withLock { $0.exchanges.count } }
+
     func add(_ exchange: SessionExchange, for task: URLSessionTask) {
         let pause = exchange.idleTimeout
         let due = ContinuousClock.now + pause

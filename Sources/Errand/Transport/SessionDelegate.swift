@@ -37,6 +37,10 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+        // Cancelling may have ended the task already, and an answer after that ends the process (HTTPURLProtocol.swift,
+        // "Received callback for HTTP redirection, but we're not waiting for it"). The flag is set before the task is
+        // cancelled; where it is not set, the answer is queued before URLSession can act on a cancellation.
+        guard exchanges[task]?.isCancelled == false else { return }
         // URLSession would drop bodies and carry credentials to other origins; the 3xx goes up as it is.
         completionHandler(nil)
     }
@@ -65,6 +69,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
         // Asked for when a kept-alive connection dies under a request: nil would send an empty body.
-        completionHandler(exchanges[task]?.renewedBodyStream())
+        completionHandler(exchanges[task]?.renewedBodyStream() ?? OutgoingBody.brokenStream())
     }
 }

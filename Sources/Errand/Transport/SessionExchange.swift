@@ -45,6 +45,9 @@ final class SessionExchange: Stoppable {
 
     var isSettled: Bool { state.withLock { $0.isSettled } }
 
+    /// Whether the exchange was stopped; its task is cancelled, or is about to be.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
     func await(_ continuation: CheckedContinuation<TransportResponse, any Error>) {
         let isSettled = state.withLock { state in
             if !state.isSettled { state.waiter = continuation }
@@ -92,6 +95,7 @@ final class SessionExchange: Stoppable {
     /// Where that may do something twice the exchange fails at once. At most the head of a second request leaves then;
     /// without its body that is no request.
     func renewedBodyStream() -> InputStream? {
+        guard !isCancelled else { return OutgoingBody.brokenStream() }
         if request.mayBeSentTwice, request.body.isReplayable { return bodyStream() }
         state.withLock { $0.refusal = $0.refusal ?? NetworkError(.closedWithoutResponse) }
         stop()

@@ -38,6 +38,9 @@ public final class URLSessionTransport: StoppableTransport {
 
     deinit { session.finishTasksAndInvalidate() }
 
+    /// The number of exchanges whose last callback has not come yet.
+    var openExchangeCount: Int { delegate.exchanges.count }
+
     /// Sends a request over the session.
     ///
     /// - Parameters:
