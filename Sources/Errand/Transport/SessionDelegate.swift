@@ -68,7 +68,28 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        // Asked for when a kept-alive connection dies under a request: nil would send an empty body.
-        completionHandler(exchanges[task]?.renewedBodyStream() ?? OutgoingBody.brokenStream())
+        // Asked for when a kept-alive connection dies under a request: nil would send an empty body for a stream.
+        let exchange = exchanges[task]
+        guard task.originalRequest?.httpBodyStream == nil else {
+            return completionHandler(exchange?.renewedBodyStream() ?? OutgoingBody.brokenStream())
+        }
+        // A stream for a body that was given as data ends the process. Without one libcurl sends the header section, and
+        // no content, until the task is cancelled.
+        completionHandler(nil)
+        guard let exchange else { return }
+        let isRestarting = exchange.restart(insteadOf: task) { [self] in
+            URLSessionTransport.startAlone(exchange, delegate: self)
+        }
+        if isRestarting, exchanges.remove(task) != nil { SharedQueue.exchangeEnded() }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchanges[task]?.noteActivity()
     }
 }

@@ -6,20 +6,31 @@ internal import FoundationNetworking
 
 /// The URLRequest of an exchange, made so that URLSession sends what was meant.
 struct SessionRequest {
+    /// How a body is handed to URLSession.
+    enum Body {
+        case data(Data)
+        case stream(InputStream)
+    }
+
     let urlRequest: URLRequest
 
-    init(_ outgoing: OutgoingRequest, bodyStream: InputStream?) {
+    init(_ outgoing: OutgoingRequest, body: Body?) {
         var request = URLRequest(url: outgoing.url)
         if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
         // Only the setter counts.
         request.timeoutInterval = OpenExchanges.never
         for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
-        if let bodyStream {
-            request.httpBodyStream = bodyStream
+        if let body {
             if !outgoing.headers.contains("Content-Type") {
                 request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
             }
-            if let byteCount = outgoing.body.byteCount {
+            switch body {
+            case .data(let data):
+                // The system adds the length, and over HTTP/2 knows by it where the body ends.
+                request.httpBody = data
+            case .stream(let stream):
+                request.httpBodyStream = stream
+                guard let byteCount = outgoing.body.byteCount else { break }
                 request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")
                 #if canImport(FoundationNetworking)
                 // A single space removes a field: without it a stream is sent with both framings.
@@ -28,6 +39,29 @@ struct SessionRequest {
             }
         }
         urlRequest = request
+    }
+}
+
+extension OutgoingRequest {
+    /// The most bytes of a body that shares an HTTP/2 connection; it is copied once more while it is sent.
+    static let largestSharedBody = 1 << 20
+
+    /// Whether the body has to be sent on a connection of its own.
+    ///
+    /// libcurl is not told the length of a stream. Over HTTP/2 (never without TLS) it marks the end of such a body only
+    /// some time after its last byte. A server that knows the end by `Content-Length` may respond before that; if another
+    /// exchange on the connection reads that response, libcurl loses it and sends the request again.
+    var mustNotShareHTTP2: Bool {
+        guard url.scheme == "https", !body.isEmpty else { return false }
+        return body.byteCount.map { $0 > Self.largestSharedBody } ?? true
+    }
+
+    /// The body in memory if it has to be given as data, or `nil` if it is sent as a stream.
+    ///
+    /// Without TLS a stream is better: it can be read again when a kept-alive connection dies.
+    func dataForSession() -> Data? {
+        guard url.scheme == "https", !body.isEmpty, !mustNotShareHTTP2 else { return nil }
+        return body.data ?? body.read()
     }
 }
 
@@ -46,6 +80,26 @@ extension OutgoingBody {
     /// - Returns: A stream that nobody has opened, or `nil`.
     func stream(onRead: @escaping @Sendable () -> Void) -> InputStream? {
         isEmpty ? nil : BodyStream(self, onRead: onRead)
+    }
+
+    /// Reads a body of known length, or returns `nil` if it cannot be read or has another length.
+    fileprivate func read() -> Data? {
+        // An error here is met again, and reported, by the stream that is sent instead.
+        guard isReplayable, let byteCount = byteCount.flatMap(Int.init(exactly:)), let reader = try? makeReader() else {
+            return nil
+        }
+        // One byte more than it says shows a body that is too long.
+        var data = Data(count: byteCount + 1)
+        let filled = data.withUnsafeMutableBytes { buffer in
+            var filled = 0
+            while filled < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                guard let count = try? reader.read(into: rest), count > 0 else { break }
+                filled += count
+            }
+            return filled
+        }
+        return filled == byteCount ? data.prefix(byteCount) : nil
     }
 
     /// A stream whose first read fails, which ends the request at once.

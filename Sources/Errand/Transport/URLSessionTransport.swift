@@ -74,19 +74,24 @@ public final class URLSessionTransport: StoppableTransport {
     }
 
     private func start(_ exchange: SessionExchange) {
-        guard !exchange.isSettled else { return }
         #if canImport(FoundationNetworking)
-        if exchange.needsNewConnection {
-            // Sessions do not share connections, and on a new one nothing is ever sent again.
-            let session = Self.session(delegate, 1)
-            start(exchange, on: session)
-            return session.finishTasksAndInvalidate()
-        }
+        if exchange.needsNewConnection { return Self.startAlone(exchange, delegate: delegate) }
         #endif
-        start(exchange, on: session)
+        guard !exchange.isSettled else { return }
+        Self.start(exchange, on: session, delegate: delegate)
     }
 
-    private func start(_ exchange: SessionExchange, on session: URLSession) {
+    /// Starts an exchange on a connection of its own.
+    ///
+    /// Sessions do not share connections, and on a new one nothing is ever sent again.
+    static func startAlone(_ exchange: SessionExchange, delegate: SessionDelegate) {
+        guard !exchange.isSettled else { return }
+        let session = session(delegate, 1)
+        start(exchange, on: session, delegate: delegate)
+        session.finishTasksAndInvalidate()
+    }
+
+    private static func start(_ exchange: SessionExchange, on session: URLSession, delegate: SessionDelegate) {
         let task = session.dataTask(with: exchange.urlRequest())
         exchange.begin()
         delegate.exchanges.add(exchange, for: task)
