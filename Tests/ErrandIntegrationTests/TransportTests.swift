@@ -169,6 +169,17 @@ struct TransportTests {
         while server.openConnectionCount > 0 { await Task.yield() }
     }
 
+    @Test(arguments: [true, false])
+    func bodyThatIsDroppedEndsItsExchange(_ isReadBefore: Bool) async throws {
+        server.on(.get, "/x", .text("x").faulted(.endlessBody))
+        let options = TransportOptions(readAhead: 0, maximumBodySize: .max)
+        var response: TransportResponse? = try await send(.get, "/x", options: options)
+        if isReadBefore { #expect(try await response?.body.chunks.next() != nil) }
+        #expect(response?.statusCode == 200)
+        response = nil
+        while server.openConnectionCount > 0 { await Task.yield() }
+    }
+
     @Test
     func oneByteOverTheLimitIsTooMuchAndTheLimitItselfIsNot() async throws {
         server.on(.get, "/x", .data(Data(repeating: 1, count: 1000)))

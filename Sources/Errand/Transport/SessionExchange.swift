@@ -259,7 +259,7 @@ final class SessionExchange: Stoppable {
         state.stream = stream
         state.isSettled = true
         defer { state.waiter = nil }
-        return Ready(waiter: state.waiter, result: response(state, ResponseBody(chunks: stream)))
+        return Ready(waiter: state.waiter, result: response(state, ResponseBody(chunks: SpillingChunksReader(stream))))
     }
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
