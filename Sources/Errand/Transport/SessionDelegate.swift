@@ -37,10 +37,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // Cancelling may have ended the task already, and an answer after that ends the process (HTTPURLProtocol.swift,
-        // "Received callback for HTTP redirection, but we're not waiting for it"). The flag is set before the task is
-        // cancelled; where it is not set, the answer is queued before URLSession can act on a cancellation.
-        guard exchanges[task]?.isCancelled == false else { return }
+        guard SessionPlatform.mayAnswerRedirect(of: exchanges[task]) else { return }
         // URLSession would drop bodies and carry credentials to other origins; the 3xx goes up as it is.
         completionHandler(nil)
     }
@@ -51,13 +48,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        #if canImport(FoundationNetworking)
-        let disposition = URLSession.AuthChallengeDisposition.cancelAuthenticationChallenge
-        #else
-        let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
-        guard !isTrust else { return completionHandler(.performDefaultHandling, nil) }
-        let disposition = URLSession.AuthChallengeDisposition.rejectProtectionSpace
-        #endif
+        let disposition = SessionPlatform.disposition(for: challenge)
+        guard disposition != .performDefaultHandling else { return completionHandler(disposition, nil) }
         // Unanswered, a Basic challenge never completes; the 401 is here already, and the task ends as cancelled.
         exchanges[task]?.wasChallenged()
         answers.async { completionHandler(disposition, nil) }

@@ -86,14 +86,14 @@ final class SessionExchange: Stoppable {
 
     /// A new stream from the body's first byte, or `nil` when there is no body.
     func bodyStream() -> InputStream? {
-        request.body.stream { [weak self] in self?.noteActivity() }
+        request.body.stream(
+            onRead: { [weak self] in self?.noteActivity() },
+            onFailure: { [weak self] in self?.failReadingBody() }
+        )
     }
 
-    /// Whether the request must not share a connection with others, before it or beside it.
-    ///
-    /// libcurl sends a request a second time when a kept-alive connection dies without a byte of a response, and asks
-    /// only if there is a body; and see ``OutgoingRequest/mustNotShareHTTP2``.
-    var needsNewConnection: Bool { request.body.isEmpty ? !request.mayBeSentTwice : request.mustNotShareHTTP2 }
+    /// Whether the request must not share a connection with others.
+    var needsNewConnection: Bool { request.needsNewConnection }
 
     /// The stream to send the body with once more, on another connection: a kept-alive one died without a byte of an
     /// answer, and nobody knows whether the request was received.
@@ -157,6 +157,12 @@ final class SessionExchange: Stoppable {
             guard state.task != nil, let last = state.lastActivity else { return idleTimeout }
             return idleTimeout - (ContinuousClock.now - last)
         }
+    }
+
+    /// Fails the exchange, for a stream that cannot report that itself.
+    private func failReadingBody() {
+        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.bodyUnreadable) }
+        stop()
     }
 
     func timeOut() {

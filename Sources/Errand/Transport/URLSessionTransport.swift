@@ -33,7 +33,8 @@ public final class URLSessionTransport: StoppableTransport {
         configuration.httpCookieAcceptPolicy = .never
         configuration.urlCredentialStorage = nil
         configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
-        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: InlineQueue())
+        let queue = SessionPlatform.delegateQueue()
+        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
     }
 
     deinit { session.finishTasksAndInvalidate() }
@@ -74,9 +75,7 @@ public final class URLSessionTransport: StoppableTransport {
     }
 
     private func start(_ exchange: SessionExchange) {
-        #if canImport(FoundationNetworking)
         if exchange.needsNewConnection { return Self.startAlone(exchange, delegate: delegate) }
-        #endif
         guard !exchange.isSettled else { return }
         Self.start(exchange, on: session, delegate: delegate)
     }
@@ -97,17 +96,5 @@ public final class URLSessionTransport: StoppableTransport {
         delegate.exchanges.add(exchange, for: task)
         task.resume()
         exchange.began(task)
-    }
-}
-
-/// Runs URLSession's callbacks where they arise, in order, instead of queueing them.
-///
-/// That keeps a slow reader's body in the socket and not in memory. `addOperation` with a closure is all that
-/// URLSession calls.
-///
-/// Unchecked: it has no state.
-final class InlineQueue: OperationQueue, @unchecked Sendable {
-    override func addOperation(_ block: @escaping @Sendable () -> Void) {
-        SharedQueue.callback(block)
     }
 }
