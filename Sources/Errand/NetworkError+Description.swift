@@ -58,6 +58,10 @@ extension NetworkError.Reason {
         case .hostNotFound: "the host name is not known; check its spelling and the name server"
         case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
         case .noConnection: "there is no connection to the network"
+        case .proxyRefused(407):
+            "the proxy refused the connection with status 407; give it the credentials that it wants in the proxy variable"
+        case .proxyRefused(let status): "the proxy refused the connection with status \(status)"
+        case .proxyNotFound: "the host name of the proxy is not known; check the proxy variables of the environment"
         case .connectionReset: "the connection was reset by the other side"
         case .closedWithoutResponse: "the connection was closed without an answer"
         case .closedInBody: "the connection was closed before the body was whole"
@@ -66,6 +70,9 @@ extension NetworkError.Reason {
         case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
         case .deadlineExceeded(let duration): "the send took longer than its deadline of \(duration)"
         case .certificateRefused(let text): "the server's certificate is not trusted: \(text)"
+        case .tlsHandshakeFailed(let text): "the TLS handshake failed: \(text)"
+        case .insecureSchemeNotAllowed:
+            "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
         case .malformedStatusLine: "the answer does not begin with a status line of HTTP/1.x or 2"
         case .malformedHeader: "a header line of the answer is malformed"
         case .headTooLarge: "the head of the answer is too large"

@@ -61,6 +61,11 @@ extension NetworkError {
         case connectionRefused
         /// This machine has no network.
         case noConnection
+        /// The proxy of the environment refused to connect to the host, with this status; 407 means that it wants
+        /// credentials.
+        case proxyRefused(statusCode: Int)
+        /// The name server does not know the host of the proxy.
+        case proxyNotFound
 
         // The connection broke.
         /// The other side reset the connection.
@@ -81,8 +86,12 @@ extension NetworkError {
         case deadlineExceeded(Duration)
 
         // TLS.
-        /// The certificate is not trusted, or the TLS handshake failed; the text says which.
+        /// The server's certificate could not be validated; the text says why.
         case certificateRefused(String)
+        /// The TLS handshake failed for another reason than the server's certificate; the text says why.
+        case tlsHandshakeFailed(String)
+        /// App Transport Security on Apple platforms doesn't allow http for this host.
+        case insecureSchemeNotAllowed
 
         // Not HTTP.
         /// The answer does not begin with a status line.
@@ -143,10 +152,10 @@ extension NetworkError.Reason {
             .invalidRequest
         case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
-        case .hostNotFound, .connectionRefused, .noConnection: .unreachable
+        case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound: .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
-        case .certificateRefused: .insecureConnection
+        case .certificateRefused, .tlsHandshakeFailed, .insecureSchemeNotAllowed: .insecureConnection
         case .malformedStatusLine, .malformedHeader, .headTooLarge, .malformedChunk, .invalidContentLength,
             .invalidContentCoding:
             .invalidResponse

@@ -1,7 +1,8 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 /// 100 requests in flight, each cancelled at a random moment, round after round.
 ///
@@ -90,6 +91,127 @@ struct CancelStormTests {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         // What a slow reader's body is kept in; folders of other tests have longer names.
         return Set(names.filter { $0.hasPrefix("errand-") && $0.count == "errand-XXXXXX".count })
+    }
+}
+
+/// Redirected sends, uploads of all kinds, duplicates and batches, each ended by its deadline or its caller at a random
+/// moment.
+///
+/// URLSession ends the process if a redirect is answered after the task was cancelled.
+@Suite(.serialized, .timeLimit(.minutes(20)))
+struct RedirectStormTests {
+    /// So many that the session's queue is behind, and a task is cancelled while its redirect waits there.
+    private static let connectionsPerHost = 100
+
+    private struct Tally {
+        var values = 0
+        var cancellations = 0
+        var deadlines = 0
+        var others: [String] = []
+    }
+
+    /// Replaces the body of each request that names its length by one that is read from a source.
+    private struct SourceBodies: RequestAdapter {
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) {
+            guard let kind = request.headers["X-Source"] else { return }
+            request.body = .source(PatternSource(count: 40_000, statesCount: kind == "counted"))
+        }
+    }
+
+    @Test
+    func redirectedAndUploadingSendsEndOnceWhenCancelledOrOverdue() async throws {
+        let rounds = ProcessInfo.processInfo.environment["ERRAND_STORM_ROUNDS"].flatMap(Int.init) ?? 20
+        let seed = UInt64.random(in: 0 ... .max)
+        print("redirect storm: seed \(seed), \(rounds) rounds")
+        var generator = SplitMix(state: seed)
+        let server = try MockServer()
+        defer { server.stop() }
+        Self.answer(on: server)
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.retryPolicy = .never
+        config.adapters = [SourceBodies()]
+        let transport = URLSessionTransport(maximumConnectionsPerHost: Self.connectionsPerHost)
+        let agent = Agent(config: config, transport: transport)
+        var tally = Tally()
+        for _ in 0..<rounds { await storm(agent, &generator, &tally) }
+        print("redirect storm: \(tally.values) values, \(tally.cancellations) cancelled, \(tally.deadlines) overdue")
+        #expect(tally.values + tally.cancellations + tally.deadlines == rounds * 100)
+        #expect(tally.others.isEmpty, "\(tally.others.prefix(3))")
+        #expect(tally.values > 0)
+        #expect(tally.cancellations > 0)
+        #expect(tally.deadlines > 0)
+        // Each task ends, also where its redirect was never answered.
+        let giveUp = ContinuousClock.now + .seconds(10)
+        while transport.openExchangeCount > 0, ContinuousClock.now < giveUp { await Task.yield() }
+        #expect(transport.openExchangeCount == 0)
+        let last = GeneralRequest("/moved/302", formatter: DataFormatter())
+        #expect(try await agent.send(last).count == 20_000)
+    }
+
+    private static func answer(on server: MockServer) {
+        server.keepsLog = false
+        let body = String(repeating: "m", count: 3000)
+        for status in [301, 302, 303, 307, 308] {
+            for method in [HTTPMethod.get, .post, .put] {
+                server.on(method, "/moved/\(status)", .redirect(to: "/end", status: status, body: body))
+                let late = MockAnswer.redirect(to: "/moved/\(status)", status: status).delayed(by: .milliseconds(2))
+                server.on(method, "/late/\(status)", late)
+            }
+        }
+        server.on(.get, "/end", .data(Data(repeating: 0x20, count: 20_000)))
+        server.on(.post, "/end", .data(Data(repeating: 0x20, count: 100)))
+        server.on(.put, "/end", .data(Data(repeating: 0x20, count: 100)))
+    }
+
+    private static func request(_ index: Int) -> GeneralRequest<DataFormatter> {
+        let status = [301, 302, 303, 307, 308][index % 5]
+        let path = index % 2 == 0 ? "/moved/\(status)" : "/late/\(status)"
+        let request = GeneralRequest(path, formatter: DataFormatter())
+        return switch index % 10 {
+        case 0: request.method(.post).body(.data(Data(repeating: 1, count: 30_000)))
+        case 1: request.method(.post).body(.json(["a": index]))
+        case 2: request.method(.post).parameters(["a": index])
+        case 3: request.method(.put).header("X-Source", "counted")
+        case 4: request.method(.put).header("X-Source", "chunked")
+        case 5: request.duplicatePolicy(.share)
+        case 6: request.duplicatePolicy(.cancelPrevious)
+        case 7: request.redirectPolicy(.refuse).acceptance(Acceptance(statusCodes: 200..<400))
+        default: request
+        }
+    }
+
+    private func storm(_ agent: Agent, _ generator: inout SplitMix, _ tally: inout Tally) async {
+        let pauses = (0..<100).map { _ in Int.random(in: 0..<60_000, using: &generator) }
+        await withTaskGroup(of: Result<Void, any Error>.self) { group in
+            for (index, pause) in pauses.enumerated() {
+                group.addTask {
+                    let isOverdue = index % 3 == 0
+                    let limits = isOverdue ? Limits(deadline: .microseconds(pause + 1)) : Limits()
+                    let request = Self.request(index).limits(limits)
+                    let send = Task {
+                        if index % 11 == 0 {
+                            _ = try await agent.send(BatchRequest(request, Self.request(index + 1).limits(limits)))
+                        } else {
+                            _ = try await agent.send(request)
+                        }
+                    }
+                    if !isOverdue {
+                        // The random moment is the point of this test; no policy is proved by the pause.
+                        try? await Task.sleep(for: .microseconds(pause))
+                        send.cancel()
+                    }
+                    return await send.result
+                }
+            }
+            for await result in group {
+                switch result {
+                case .success: tally.values += 1
+                case .failure(is CancellationError): tally.cancellations += 1
+                case .failure(let error as NetworkError) where error.kind == .timedOut: tally.deadlines += 1
+                case .failure(let error): tally.others.append("\(error)")
+                }
+            }
+        }
     }
 }
 

@@ -169,6 +169,17 @@ struct TransportTests {
         while server.openConnectionCount > 0 { await Task.yield() }
     }
 
+    @Test(arguments: [true, false])
+    func bodyThatIsDroppedEndsItsExchange(_ isReadBefore: Bool) async throws {
+        server.on(.get, "/x", .text("x").faulted(.endlessBody))
+        let options = TransportOptions(readAhead: 0, maximumBodySize: .max)
+        var response: TransportResponse? = try await send(.get, "/x", options: options)
+        if isReadBefore { #expect(try await response?.body.chunks.next() != nil) }
+        #expect(response?.statusCode == 200)
+        response = nil
+        while server.openConnectionCount > 0 { await Task.yield() }
+    }
+
     @Test
     func oneByteOverTheLimitIsTooMuchAndTheLimitItselfIsNot() async throws {
         server.on(.get, "/x", .data(Data(repeating: 1, count: 1000)))
@@ -178,6 +189,33 @@ struct TransportTests {
             _ = try await send(.get, "/x", options: TransportOptions(maximumBodySize: 999))
         }
         #expect(error?.reason == .bodyTooLarge(limit: 999))
+    }
+
+    @Test
+    func contentLengthAboveTheLimitIsRejectedBeforeTheBodyIsRead() async throws {
+        server.on(.get, "/x", .data(Data(repeating: 1, count: 2000)).faulted(.hangInBody(after: 5)))
+        let options = TransportOptions(idleTimeout: .seconds(5), maximumBodySize: 1999)
+        let error = await #expect(throws: NetworkError.self) { try await send(.get, "/x", options: options) }
+        #expect(error?.reason == .bodyTooLarge(limit: 1999))
+    }
+
+    @Test
+    func contentLengthOfResponsesWithoutContentIsNotHeldAgainstTheLimit() async throws {
+        server.on(.head, "/x", .data(Data(repeating: 1, count: 2000)))
+        server.on(.get, "/x", .status(304, headers: ["Content-Length": "2000"]))
+        let options = TransportOptions(maximumBodySize: 10)
+        let head = try await send(.head, "/x", options: options)
+        #expect(head.headers["Content-Length"] == "2000")
+        #expect(try await send(.get, "/x", options: options).statusCode == 304)
+    }
+
+    @Test
+    func contentLengthOfACodedBodyIsNotHeldAgainstTheLimit() async throws {
+        let bytes = Data((0..<100).map { UInt8(truncatingIfNeeded: $0 &* 151 ^ $0 >> 3) })
+        server.on(.get, "/x", .data(bytes).gzipped())
+        let response = try await send(.get, "/x", options: TransportOptions(maximumBodySize: 100))
+        #expect(response.headers["Content-Length"].flatMap { Int($0) } ?? 0 > 100)
+        #expect(response.body.whole == bytes)
     }
 
     @Test

@@ -36,6 +36,20 @@ import Testing
         (.idleTimeout(.seconds(2)), .timedOut, "nothing was sent or received for 2.0 seconds"),
         (.deadlineExceeded(.seconds(3)), .timedOut, "the send took longer than its deadline of 3.0 seconds"),
         (.certificateRefused("expired"), .insecureConnection, "the server's certificate is not trusted: expired"),
+        (.tlsHandshakeFailed("why"), .insecureConnection, "the TLS handshake failed: why"),
+        (
+            .insecureSchemeNotAllowed, .insecureConnection,
+            "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
+        ),
+        (.proxyRefused(statusCode: 403), .unreachable, "the proxy refused the connection with status 403"),
+        (
+            .proxyRefused(statusCode: 407), .unreachable,
+            "the proxy refused the connection with status 407; give it the credentials that it wants in the proxy variable"
+        ),
+        (
+            .proxyNotFound, .unreachable,
+            "the host name of the proxy is not known; check the proxy variables of the environment"
+        ),
         (.malformedStatusLine, .invalidResponse, "the answer does not begin with a status line of HTTP/1.x or 2"),
         (.malformedChunk, .invalidResponse, "a chunk of the answer is malformed"),
         (.status(503), .unacceptableStatus, "the status 503 is not acceptable"),

@@ -7,16 +7,8 @@ internal import FoundationNetworking
 /// The exchanges of a transport that have not ended, and the watch over how long each of them is silent.
 ///
 /// URLSession could keep that watch, but would make a new timer for every line of a head and every chunk of a body, each
-/// of which wakes a thread. So its own timeout is ``never``, and here one timer for all looks when the first is due.
+/// of which wakes a thread. So its own timeout is ``SessionPlatform/never``, and here one timer for all looks when the first is due.
 final class OpenExchanges: Sendable {
-    #if canImport(FoundationNetworking)
-    /// The timeout for URLSession, in seconds: beyond what its clock can count, and such a timer is never started.
-    static let never: TimeInterval = 1e13
-    #else
-    /// The timeout for URLSession, in seconds: a year.
-    static let never: TimeInterval = 31_536_000
-    #endif
-
     /// The shortest time between two looks, however many exchanges are due soon.
     private static let shortestPause = Duration.milliseconds(5)
 
@@ -51,6 +43,8 @@ final class OpenExchanges: Sendable {
             return exchange
         }
     }
+
+    var count: Int { state.withLock { $0.exchanges.count } }
 
     func add(_ exchange: SessionExchange, for task: URLSessionTask) {
         let pause = exchange.idleTimeout

@@ -37,6 +37,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+        guard SessionPlatform.mayAnswerRedirect(of: exchanges[task]) else { return }
         // URLSession would drop bodies and carry credentials to other origins; the 3xx goes up as it is.
         completionHandler(nil)
     }
@@ -47,13 +48,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        #if canImport(FoundationNetworking)
-        let disposition = URLSession.AuthChallengeDisposition.cancelAuthenticationChallenge
-        #else
-        let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
-        guard !isTrust else { return completionHandler(.performDefaultHandling, nil) }
-        let disposition = URLSession.AuthChallengeDisposition.rejectProtectionSpace
-        #endif
+        let disposition = SessionPlatform.disposition(for: challenge)
+        guard disposition != .performDefaultHandling else { return completionHandler(disposition, nil) }
         // Unanswered, a Basic challenge never completes; the 401 is here already, and the task ends as cancelled.
         exchanges[task]?.wasChallenged()
         answers.async { completionHandler(disposition, nil) }
@@ -64,7 +60,28 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        // Asked for when a kept-alive connection dies under a request: nil would send an empty body.
-        completionHandler(exchanges[task]?.renewedBodyStream())
+        // Asked for when a kept-alive connection dies under a request: nil would send an empty body for a stream.
+        let exchange = exchanges[task]
+        guard task.originalRequest?.httpBodyStream == nil else {
+            return completionHandler(exchange?.renewedBodyStream() ?? OutgoingBody.brokenStream())
+        }
+        // A stream for a body that was given as data ends the process. Without one libcurl sends the header section, and
+        // no content, until the task is cancelled.
+        completionHandler(nil)
+        guard let exchange else { return }
+        let isRestarting = exchange.restart(insteadOf: task) { [self] in
+            URLSessionTransport.startAlone(exchange, delegate: self)
+        }
+        if isRestarting, exchanges.remove(task) != nil { SharedQueue.exchangeEnded() }
+    }
+
+    func urlSession(
+        _ session: URLSession,
+        task: URLSessionTask,
+        didSendBodyData bytesSent: Int64,
+        totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchanges[task]?.noteActivity()
     }
 }

@@ -15,6 +15,8 @@ final class SessionExchange: Stoppable {
         var waiter: CheckedContinuation<TransportResponse, any Error>?
         var task: URLSessionTask?
         var isChallenged = false
+        /// A second task sends the request, for the connection of the first one died.
+        var isRestarted = false
         /// Set with the first outcome that the caller is to see.
         var isSettled = false
         /// Nobody wants the rest.
@@ -45,6 +47,9 @@ final class SessionExchange: Stoppable {
 
     var isSettled: Bool { state.withLock { $0.isSettled } }
 
+    /// Whether the exchange was stopped; its task is cancelled, or is about to be.
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
     func await(_ continuation: CheckedContinuation<TransportResponse, any Error>) {
         let isSettled = state.withLock { state in
             if !state.isSettled { state.waiter = continuation }
@@ -56,7 +61,7 @@ final class SessionExchange: Stoppable {
     /// The task is about to start.
     func begin() {
         SharedQueue.exchangeBegan()
-        state.withLock { $0.times.started = .now }
+        state.withLock { $0.times.started = $0.times.started ?? .now }
     }
 
     /// Takes the task, which has started and may even have ended; one that nobody waits for any more is cancelled.
@@ -73,18 +78,22 @@ final class SessionExchange: Stoppable {
     }
 
     func urlRequest() -> URLRequest {
-        SessionRequest(request, bodyStream: bodyStream()).urlRequest
+        if !state.withLock({ $0.isRestarted }), let data = request.dataForSession() {
+            return SessionRequest(request, body: .data(data)).urlRequest
+        }
+        return SessionRequest(request, body: bodyStream().map(SessionRequest.Body.stream)).urlRequest
     }
 
     /// A new stream from the body's first byte, or `nil` when there is no body.
     func bodyStream() -> InputStream? {
-        request.body.stream { [weak self] in self?.noteActivity() }
+        request.body.stream(
+            onRead: { [weak self] in self?.noteActivity() },
+            onFailure: { [weak self] in self?.failReadingBody() }
+        )
     }
 
-    /// Whether the request could be sent a second time without anybody being asked, and must not be.
-    ///
-    /// libcurl does so when a kept-alive connection dies without a byte of an answer; only a body lets it ask.
-    var needsNewConnection: Bool { request.body.isEmpty && !request.mayBeSentTwice }
+    /// Whether the request must not share a connection with others.
+    var needsNewConnection: Bool { request.needsNewConnection }
 
     /// The stream to send the body with once more, on another connection: a kept-alive one died without a byte of an
     /// answer, and nobody knows whether the request was received.
@@ -92,10 +101,33 @@ final class SessionExchange: Stoppable {
     /// Where that may do something twice the exchange fails at once. At most the head of a second request leaves then;
     /// without its body that is no request.
     func renewedBodyStream() -> InputStream? {
+        guard !isCancelled else { return OutgoingBody.brokenStream() }
         if request.mayBeSentTwice, request.body.isReplayable { return bodyStream() }
         state.withLock { $0.refusal = $0.refusal ?? NetworkError(.closedWithoutResponse) }
         stop()
         return OutgoingBody.brokenStream()
+    }
+
+    /// Sends the request once more with another task, or fails: the connection died under a body that was given as data,
+    /// which URLSession cannot read again.
+    ///
+    /// - Parameters:
+    ///   - task: The task, which is cancelled.
+    ///   - start: Starts another one on a new connection.
+    /// - Returns: Whether there will be another task.
+    func restart(insteadOf task: URLSessionTask, _ start: @escaping @Sendable () -> Void) -> Bool {
+        guard !isCancelled else { return false }
+        guard request.mayBeSentTwice, request.body.isReplayable else {
+            state.withLock { $0.refusal = $0.refusal ?? NetworkError(.closedWithoutResponse) }
+            stop()
+            return false
+        }
+        state.withLock { state in (state.task, state.isRestarted) = (nil, true) }
+        control.async {
+            task.cancel()
+            start()
+        }
+        return true
     }
 
     /// Ends the exchange for its caller at once, and its task as soon as URLSession has time.
@@ -127,12 +159,18 @@ final class SessionExchange: Stoppable {
         }
     }
 
+    /// Fails the exchange, for a stream that cannot report that itself.
+    private func failReadingBody() {
+        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.bodyUnreadable) }
+        stop()
+    }
+
     func timeOut() {
         state.withLock { $0.refusal = $0.refusal ?? NetworkError(.idleTimeout(options.idleTimeout)) }
         stop()
     }
 
-    private func noteActivity() { state.withLock { $0.lastActivity = .now } }
+    func noteActivity() { state.withLock { $0.lastActivity = .now } }
 
     // MARK: Callbacks, on the queue of all sessions
 
@@ -152,7 +190,7 @@ final class SessionExchange: Stoppable {
             if state.byteCount > SharedQueue.largeBody { SharedQueue.isBusy() }
             guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, false) }
             state.lastActivity = .now
-            state.refusal = refusal(of: state)
+            state.refusal = refusal(of: state, isFirstChunk: state.byteCount == data.count)
             guard state.refusal == nil else {
                 state.body = Data()
                 return (nil, nil, true)
@@ -168,8 +206,11 @@ final class SessionExchange: Stoppable {
     }
 
     /// Why an answer that has come so far is not wanted any more.
-    private func refusal(of state: State) -> NetworkError? {
-        if state.byteCount > options.maximumBodySize {
+    private func refusal(of state: State, isFirstChunk: Bool) -> NetworkError? {
+        // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none.
+        if state.byteCount > options.maximumBodySize
+            || isFirstChunk && state.head?.exceeds(options.maximumBodySize) == true
+        {
             return NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
         }
         if state.byteCount > TransportOptions.expansionFloor, let wireCount = state.head?.codedByteCount,
@@ -224,7 +265,7 @@ final class SessionExchange: Stoppable {
         state.stream = stream
         state.isSettled = true
         defer { state.waiter = nil }
-        return Ready(waiter: state.waiter, result: response(state, ResponseBody(chunks: stream)))
+        return Ready(waiter: state.waiter, result: response(state, ResponseBody(chunks: SpillingChunksReader(stream))))
     }
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
@@ -262,6 +303,11 @@ extension HTTPURLResponse {
             guard let name = name.base as? String, let value = value as? String else { return nil }
             return HTTPHeaders.Field(name: name, value: value)
         }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// Whether the `Content-Length` of a body without a `Content-Encoding` is larger than a limit.
+    fileprivate func exceeds(_ limit: Int) -> Bool {
+        expectedContentLength > Int64(limit) && value(forHTTPHeaderField: "Content-Encoding") == nil
     }
 
     /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` when one of them is missing.

@@ -20,8 +20,28 @@ enum SessionFailure {
             return NetworkError(.other("the system failed: \(type(of: error))"), underlying: error)
         }
         if error.code == .cancelled { return CancellationError() }
-        let reason = reason(of: error.code, idleTimeout: idleTimeout, hasHead: hasHead) ?? reason(of: words(of: error))
+        let words = words(of: error)
+        let reason: NetworkError.Reason =
+            if isVague(error.code), let reason = Self.reason(of: words, hasHead: hasHead) {
+                reason
+            } else if let reason = Self.reason(of: error.code, idleTimeout: idleTimeout, hasHead: hasHead) {
+                reason
+            } else {
+                // Words of the system may hold the URL, and so a secret; a code cannot.
+                .other("the transfer failed for a reason the system does not name")
+            }
         return NetworkError(reason, underlying: error)
+    }
+
+    /// Whether libcurl's words say more than the code.
+    ///
+    /// On Linux an address of the host that refused makes a refused connection of whatever fails after that, and a
+    /// first line that is not one of HTTP is an unsupported URL.
+    private static func isVague(_ code: URLError.Code) -> Bool {
+        switch code {
+        case .unknown, .cannotConnectToHost, .unsupportedURL: true
+        default: false
+        }
     }
 
     private static func reason(
@@ -34,16 +54,19 @@ enum SessionFailure {
         case .cannotConnectToHost: .connectionRefused
         case .cannotFindHost, .dnsLookupFailed: .hostNotFound
         case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: .noConnection
-        case .networkConnectionLost: hasHead ? .closedInBody : .connectionReset
+        case .networkConnectionLost: reset(hasHead)
         // "Empty reply from server"
         case .badServerResponse: .closedWithoutResponse
         // A first line that is not one of HTTP is taken for another protocol.
         case .unsupportedURL: .malformedStatusLine
         case .badURL: .unsupportedHost("as given")
-        case .secureConnectionFailed: .certificateRefused("the TLS handshake failed")
-        case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot:
-            .certificateRefused("it has no trusted root")
-        case .serverCertificateHasBadDate, .serverCertificateNotYetValid: .certificateRefused("it is not valid today")
+        case .secureConnectionFailed: .tlsHandshakeFailed("the system does not say why")
+        case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: .certificateRefused("its issuer is not trusted")
+        case .serverCertificateHasBadDate: .certificateRefused("it has expired")
+        case .serverCertificateNotYetValid: .certificateRefused("it is not valid yet")
+        case .clientCertificateRequired: .tlsHandshakeFailed(wantsClientCertificate)
+        case .clientCertificateRejected: .tlsHandshakeFailed("the server rejected the client's certificate")
+        case .appTransportSecurityRequiresSecureConnection: .insecureSchemeNotAllowed
         case .cannotDecodeContentData, .cannotDecodeRawData: .invalidContentCoding
         case .cannotParseResponse: .malformedStatusLine
         case .zeroByteResource: .closedWithoutResponse
@@ -51,21 +74,76 @@ enum SessionFailure {
         }
     }
 
-    /// The words of libcurl, newest phrase first where one contains another.
-    private static func reason(of words: String) -> NetworkError.Reason {
+    /// What libcurl's words mean, or `nil` if they are not known.
+    private static func reason(of words: String, hasHead: Bool) -> NetworkError.Reason? {
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
-        // Words of the system may hold the URL, and so a secret; a code cannot.
-        return .other("the transfer failed for a reason the system does not name")
+        if lossPhrases.contains(where: words.contains) { return lost(hasHead) }
+        if resetPhrases.contains(where: words.contains) { return reset(hasHead) }
+        if words.contains("Out of memory") { return hasHead ? .invalidContentCoding : .headTooLarge }
+        if let status = number(after: "CONNECT tunnel failed, response ", in: words)
+            ?? number(after: "Received HTTP code ", in: words)
+        {
+            return .proxyRefused(statusCode: status)
+        }
+        // libcurl and the TLS library describe the certificate and the handshake, and name neither URL nor secrets.
+        if let detail = text(after: "SSL certificate problem: ", in: words) { return .certificateRefused(detail) }
+        if let detail = text(after: ":SSL routines:", in: words) {
+            return .tlsHandshakeFailed(String(detail.trimmingPrefix(":")))
+        }
+        return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library does not say why") : nil
     }
 
+    private static func lost(_ hasHead: Bool) -> NetworkError.Reason { hasHead ? .closedInBody : .closedWithoutResponse }
+
+    private static func reset(_ hasHead: Bool) -> NetworkError.Reason { hasHead ? .closedInBody : .connectionReset }
+
+    private static let wantsClientCertificate = "the server wants a client certificate, and there is none"
+
+    /// Phrases of libcurl 7.88 to 8 and OpenSSL 1.1 to 3, the longer one first if one contains another.
     private static let phrases: [(String, NetworkError.Reason)] = [
-        ("SSL certificate", .certificateRefused("it has no trusted root, another name, or is out of date")),
-        ("SSL", .certificateRefused("the TLS handshake failed")),
+        // The certificate.
+        ("certificate has expired", .certificateRefused("it has expired")),
+        ("certificate is not yet valid", .certificateRefused("it is not valid yet")),
+        ("certificate in certificate chain", .certificateRefused("its root is not trusted")),
+        ("self-signed certificate", .certificateRefused("it is self-signed")),
+        ("self signed certificate", .certificateRefused("it is self-signed")),
+        ("issuer certificate", .certificateRefused("its issuer is not known")),
+        ("unable to verify the first certificate", .certificateRefused("its issuer is not known")),
+        ("subject name", .certificateRefused("it is for another host")),
+        ("subjectAltName", .certificateRefused("it is for another host")),
+        ("too weak", .certificateRefused("its key or its signature is too weak")),
+        ("certificate revoked", .certificateRefused("it was revoked")),
+        ("SSL peer certificate", .certificateRefused("the TLS library does not say why")),
+        ("certificate verify locations", .certificateRefused("the system's certificates cannot be read")),
+        ("trust anchors", .certificateRefused("the system's certificates cannot be read")),
+        ("SSL CA cert", .certificateRefused("the system's certificates cannot be read")),
+        // The handshake.
+        ("wrong version number", .tlsHandshakeFailed("the server does not use TLS on this port; is it an http port?")),
+        ("packet length too long", .tlsHandshakeFailed("the server does not use TLS on this port")),
+        ("alert protocol version", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
+        ("unsupported protocol", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
+        ("alert handshake failure", .tlsHandshakeFailed("the server accepts none of the offered ciphers or versions")),
+        ("alert certificate required", .tlsHandshakeFailed(wantsClientCertificate)),
+        ("unrecognized name", .tlsHandshakeFailed("the server does not know the host name")),
+        // The proxy.
+        ("Could not resolve proxy", .proxyNotFound),
+        ("Couldn't resolve proxy", .proxyNotFound),
+        ("CONNECT tunnel failed, response 0", .malformedStatusLine),
+        // The connection.
         ("transfer closed with", .closedInBody),
+        ("end of response with", .closedInBody),
+        ("Empty reply", .closedWithoutResponse),
+        ("Connection died", .sendFailed),
+        ("Send failure", .sendFailed),
+        ("data rewind wasn't possible", .sendFailed),
+        ("seek callback", .sendFailed),
+        ("Failed to connect", .connectionRefused),
+        ("Couldn't connect to server", .connectionRefused),
+        ("operation aborted by callback", .bodyUnreadable),
+        // The response.
         ("Illegal or missing hexadecimal", .malformedChunk),
         ("chunk", .malformedChunk),
         ("Too large response header", .headTooLarge),
-        ("Out of memory", .headTooLarge),
         ("Invalid Content-Length", .invalidContentLength),
         ("Nul byte in header", .malformedHeader),
         ("Failed writing header", .malformedHeader),
@@ -74,12 +152,29 @@ enum SessionFailure {
         ("content encoding", .invalidContentCoding),
         ("content unencoding", .invalidContentCoding),
         ("Error while processing content", .invalidContentCoding),
-        ("Connection died", .sendFailed),
-        ("Send failure", .sendFailed),
-        ("operation aborted by callback", .bodyUnreadable),
-        ("Recv failure", .connectionReset),
-        ("Empty reply", .closedWithoutResponse),
+        ("bad HTTP Content", .invalidContentCoding),
+        ("Failed writing received data", .invalidContentCoding),
     ]
+
+    /// The other side closed the connection or the HTTP/2 stream, possibly within the TLS handshake.
+    private static let lossPhrases = [
+        "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "unexpected eof", "reason(1000)", "Proxy CONNECT aborted",
+        "was closed cleanly, but before getting",
+    ]
+
+    /// The other side reset the connection or the HTTP/2 stream.
+    private static let resetPhrases = [
+        "Recv failure", "was not closed cleanly", "HTTP2 framing layer", "HTTP/2 framing layer", "Connection reset by peer",
+    ]
+
+    private static func text(after phrase: String, in words: String) -> String? {
+        words.range(of: phrase).map { String(words[$0.upperBound...]) }
+    }
+
+    /// A number of at most 3 digits, such as a status.
+    private static func number(after phrase: String, in words: String) -> Int? {
+        text(after: phrase, in: words).flatMap { Int($0.prefix { $0.isASCII && $0.isNumber }.prefix(3)) }
+    }
 
     private static func words(of error: URLError) -> String {
         (error.userInfo[NSLocalizedDescriptionKey] as? String) ?? error.localizedDescription

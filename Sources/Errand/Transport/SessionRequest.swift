@@ -6,25 +6,32 @@ internal import FoundationNetworking
 
 /// The URLRequest of an exchange, made so that URLSession sends what was meant.
 struct SessionRequest {
+    /// How a body is handed to URLSession.
+    enum Body {
+        case data(Data)
+        case stream(InputStream)
+    }
+
     let urlRequest: URLRequest
 
-    init(_ outgoing: OutgoingRequest, bodyStream: InputStream?) {
+    init(_ outgoing: OutgoingRequest, body: Body?) {
         var request = URLRequest(url: outgoing.url)
         if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
         // Only the setter counts.
-        request.timeoutInterval = OpenExchanges.never
+        request.timeoutInterval = SessionPlatform.never
         for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
-        if let bodyStream {
-            request.httpBodyStream = bodyStream
+        if let body {
             if !outgoing.headers.contains("Content-Type") {
                 request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
             }
-            if let byteCount = outgoing.body.byteCount {
-                request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")
-                #if canImport(FoundationNetworking)
-                // A single space removes a field: without it a stream is sent with both framings.
-                request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
-                #endif
+            switch body {
+            case .data(let data):
+                // The system adds the length, and over HTTP/2 knows by it where the body ends.
+                request.httpBody = data
+            case .stream(let stream):
+                request.httpBodyStream = stream
+                guard let byteCount = outgoing.body.byteCount else { break }
+                SessionPlatform.state(byteCount, in: &request)
             }
         }
         urlRequest = request
@@ -36,73 +43,5 @@ extension Duration {
     var timeInterval: Double {
         let parts = components
         return Double(parts.seconds) + Double(parts.attoseconds) * 1e-18
-    }
-}
-
-extension OutgoingBody {
-    /// A new stream from the first byte, or `nil` when there is no body.
-    ///
-    /// - Parameter onRead: Told of every read.
-    /// - Returns: A stream that nobody has opened, or `nil`.
-    func stream(onRead: @escaping @Sendable () -> Void) -> InputStream? {
-        isEmpty ? nil : BodyStream(self, onRead: onRead)
-    }
-
-    /// A stream whose first read fails, which ends the request at once.
-    static func brokenStream() -> InputStream { BodyStream(failing: NetworkError(.bodyUnreadable)) }
-}
-
-/// The stream that URLSession reads a body from, on the queue that all sessions share.
-private final class BodyStream: InputStream {
-    private var reader: (any BodyReader)?
-    private var status = Stream.Status.notOpen
-    private var failure: (any Error)?
-    private let onRead: (@Sendable () -> Void)?
-
-    convenience init(_ body: OutgoingBody, onRead: @escaping @Sendable () -> Void) {
-        do {
-            self.init(try body.makeReader(), onRead: onRead)
-        } catch {
-            self.init(nil, onRead: nil)
-            failure = error
-        }
-    }
-
-    convenience init(failing error: any Error) {
-        self.init(nil, onRead: nil)
-        failure = error
-    }
-
-    init(_ reader: (any BodyReader)?, onRead: (@Sendable () -> Void)?) {
-        self.reader = reader
-        self.onRead = onRead
-        super.init(data: Data())
-    }
-
-    override func open() { if status == .notOpen { status = .open } }
-    override func close() { (status, reader) = (.closed, nil) }
-    override var hasBytesAvailable: Bool { status != .atEnd && status != .closed }
-    override var streamStatus: Stream.Status { failure == nil ? status : .error }
-    override var streamError: (any Error)? { failure }
-    override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
-    override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
-
-    override func getBuffer(
-        _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>,
-        length: UnsafeMutablePointer<Int>
-    ) -> Bool { false }
-
-    /// A negative result aborts the request at once.
-    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
-        guard failure == nil, let reader else { return failure == nil ? 0 : -1 }
-        onRead?()
-        do {
-            let count = try reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
-            if count == 0 { status = .atEnd }
-            return count
-        } catch {
-            failure = error
-            return -1
-        }
     }
 }

@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// The writer must never wait, for it runs on the queue that all transfers share; so what the reader leaves is kept in
 /// memory up to a bound, and beyond that in a temporary file without a name, which vanishes with it.
-final class SpillingChunks: ResponseChunks {
+final class SpillingChunks: Sendable {
     private struct State {
         var memory: [Data] = []
         var memoryByteCount = 0
@@ -15,6 +15,9 @@ final class SpillingChunks: ResponseChunks {
 
     /// The most bytes held in memory for a slow reader.
     static let memoryLimit = 1 << 20
+
+    /// The size up to which small chunks are joined: a server may send them byte by byte, and each costs memory of its own.
+    private static let joinedChunkSize = 16 << 10
 
     private let state = Lock(State())
     private let onCancel: @Sendable () -> Void
@@ -31,8 +34,12 @@ final class SpillingChunks: ResponseChunks {
                 return reader
             }
             if state.file == nil, state.memoryByteCount + data.count <= Self.memoryLimit {
-                state.memory.append(data)
                 state.memoryByteCount += data.count
+                if let last = state.memory.last, last.count + data.count <= Self.joinedChunkSize {
+                    state.memory[state.memory.count - 1].append(data)
+                } else {
+                    state.memory.append(data)
+                }
                 return nil
             }
             do {
@@ -95,9 +102,19 @@ final class SpillingChunks: ResponseChunks {
         state.withLock { state in (state.memory, state.memoryByteCount, state.file) = ([], 0, nil) }
         onCancel()
     }
+}
 
-    deinit {
-        // Nobody can read on; an exchange that is over takes no notice.
-        onCancel()
-    }
+/// What a reader holds of chunks that the exchange goes on writing: once it is deallocated nobody can read on, so the
+/// exchange ends.
+final class SpillingChunksReader: ResponseChunks {
+    private let chunks: SpillingChunks
+
+    init(_ chunks: SpillingChunks) { self.chunks = chunks }
+
+    func next() async throws -> Data? { try await chunks.next() }
+
+    func cancel() { chunks.cancel() }
+
+    // An exchange that has ended is not affected.
+    deinit { chunks.cancel() }
 }

@@ -33,10 +33,14 @@ public final class URLSessionTransport: StoppableTransport {
         configuration.httpCookieAcceptPolicy = .never
         configuration.urlCredentialStorage = nil
         configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
-        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: InlineQueue())
+        let queue = SessionPlatform.delegateQueue()
+        return URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
     }
 
     deinit { session.finishTasksAndInvalidate() }
+
+    /// The number of exchanges whose last callback has not come yet.
+    var openExchangeCount: Int { delegate.exchanges.count }
 
     /// Sends a request over the session.
     ///
@@ -71,35 +75,26 @@ public final class URLSessionTransport: StoppableTransport {
     }
 
     private func start(_ exchange: SessionExchange) {
+        if exchange.needsNewConnection { return Self.startAlone(exchange, delegate: delegate) }
         guard !exchange.isSettled else { return }
-        #if canImport(FoundationNetworking)
-        if exchange.needsNewConnection {
-            // Sessions do not share connections, and on a new one nothing is ever sent again.
-            let session = Self.session(delegate, 1)
-            start(exchange, on: session)
-            return session.finishTasksAndInvalidate()
-        }
-        #endif
-        start(exchange, on: session)
+        Self.start(exchange, on: session, delegate: delegate)
     }
 
-    private func start(_ exchange: SessionExchange, on session: URLSession) {
+    /// Starts an exchange on a connection of its own.
+    ///
+    /// Sessions do not share connections, and on a new one nothing is ever sent again.
+    static func startAlone(_ exchange: SessionExchange, delegate: SessionDelegate) {
+        guard !exchange.isSettled else { return }
+        let session = session(delegate, 1)
+        start(exchange, on: session, delegate: delegate)
+        session.finishTasksAndInvalidate()
+    }
+
+    private static func start(_ exchange: SessionExchange, on session: URLSession, delegate: SessionDelegate) {
         let task = session.dataTask(with: exchange.urlRequest())
         exchange.begin()
         delegate.exchanges.add(exchange, for: task)
         task.resume()
         exchange.began(task)
-    }
-}
-
-/// Runs URLSession's callbacks where they arise, in order, instead of queueing them.
-///
-/// That keeps a slow reader's body in the socket and not in memory. `addOperation` with a closure is all that
-/// URLSession calls.
-///
-/// Unchecked: it has no state.
-final class InlineQueue: OperationQueue, @unchecked Sendable {
-    override func addOperation(_ block: @escaping @Sendable () -> Void) {
-        SharedQueue.callback(block)
     }
 }

@@ -21,7 +21,7 @@ import Testing
         let chunks = SpillingChunks { cancels.add(()) }
         for text in ["ab", "cd", "ef"] { chunks.append(Data(text.utf8)) }
         chunks.finish(throwing: nil)
-        let body = ResponseBody(chunks: chunks)
+        let body = ResponseBody(chunks: SpillingChunksReader(chunks))
         #expect(body.whole == nil)
         if fits {
             #expect(try await body.collect(upTo: limit) == Data("abcdef".utf8))

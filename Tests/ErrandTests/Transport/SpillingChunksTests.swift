@@ -12,9 +12,7 @@ import Testing
         let chunks = makeChunks()
         for text in ["a", "", "b", "c"] { chunks.append(Data(text.utf8)) }
         chunks.finish(throwing: nil)
-        #expect(try await chunks.next() == Data("a".utf8))
-        #expect(try await chunks.next() == Data("b".utf8))
-        #expect(try await chunks.next() == Data("c".utf8))
+        #expect(try await chunks.next() == Data("abc".utf8))
         #expect(try await chunks.next() == nil)
         #expect(try await chunks.next() == nil)
         #expect(cancels.all.isEmpty)
@@ -75,11 +73,31 @@ import Testing
         #expect(cancels.all.count == 1)
     }
 
-    @Test func chunksThatNobodyHoldsTellTheExchange() {
+    @Test func readerThatIsDeallocatedEndsTheExchangeThatStillWrites() async throws {
+        let chunks = makeChunks()
         do {
-            let chunks = makeChunks()
+            let body = ResponseBody(chunks: SpillingChunksReader(chunks))
             chunks.append(Data("a".utf8))
+            #expect(try await body.chunks.next() == Data("a".utf8))
+            #expect(cancels.all.isEmpty)
         }
         #expect(cancels.all.count == 1)
+        // What comes after that is not kept.
+        chunks.append(Data(count: 10))
+        await #expect(throws: CancellationError.self) { try await chunks.next() }
+    }
+
+    @Test func chunksOfOneByteAreJoined() async throws {
+        let chunks = makeChunks()
+        let count = 200_000
+        for index in 0..<count { chunks.append(Data([UInt8(truncatingIfNeeded: index)])) }
+        chunks.finish(throwing: nil)
+        var (read, pieces) = (Data(), 0)
+        while let piece = try await chunks.next() {
+            read.append(piece)
+            pieces += 1
+        }
+        #expect(read == Data((0..<count).map { UInt8(truncatingIfNeeded: $0) }))
+        #expect(pieces <= count / 1000)
     }
 }

@@ -1,16 +1,12 @@
-internal import Foundation
-internal import Synchronization
-
 #if canImport(FoundationNetworking)
+internal import Foundation
 internal import FoundationNetworking
-#endif
+internal import Synchronization
 
 #if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
 #else
-internal import Darwin
+internal import Musl
 #endif
 
 /// What is known of the one serial queue that all URLSessions of a process share.
@@ -85,3 +81,16 @@ enum SharedQueue {
         #endif
     }
 }
+
+/// Runs URLSession's callbacks where they arise, in order, instead of queueing them.
+///
+/// That keeps a slow reader's body in the socket and not in memory. `addOperation` with a closure is all that
+/// URLSession calls.
+///
+/// Unchecked: it has no state.
+final class InlineQueue: OperationQueue, @unchecked Sendable {
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+        SharedQueue.callback(block)
+    }
+}
+#endif

@@ -1,0 +1,104 @@
+#if !canImport(FoundationNetworking)
+internal import CoreFoundation
+internal import Foundation
+internal import ObjectiveC
+
+extension OutgoingBody {
+    /// A new stream from the first byte, or `nil` when there is no body.
+    ///
+    /// - Parameters:
+    ///   - onRead: Called with every read.
+    ///   - onFailure: Called if the body cannot be read, which the stream cannot say.
+    /// - Returns: A stream that nobody has opened, or `nil`.
+    func stream(
+        onRead: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable () -> Void
+    ) -> InputStream? {
+        isEmpty ? nil : BodyPump.stream(of: self, onRead: onRead, onFailure: onFailure)
+    }
+
+    /// A stream without a byte, for an exchange that is over.
+    static func brokenStream() -> InputStream { InputStream(data: Data()) }
+}
+
+/// Writes a body into one end of a pair of streams, whose other end URLSession reads; a subclass of InputStream is not
+/// safe there.
+///
+/// Unchecked: after `open()` its state is used on its queue only.
+private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
+    private static let bufferSize = 64 << 10
+    /// Its address, by which a pump is kept alive as long as the stream that URLSession reads; it is never read or written.
+    nonisolated(unsafe) private static var key: UInt8 = 0
+
+    private let body: OutgoingBody
+    private let output: OutputStream
+    private let onRead: @Sendable () -> Void
+    private let onFailure: @Sendable () -> Void
+    private let queue = DispatchQueue(label: "errand.transport.body")
+    private var reader: (any BodyReader)?
+    private var buffer = [UInt8](repeating: 0, count: bufferSize)
+    /// What was read and not yet written.
+    private var pending = 0..<0
+
+    static func stream(
+        of body: OutgoingBody,
+        onRead: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable () -> Void
+    ) -> InputStream? {
+        var input: InputStream?
+        var output: OutputStream?
+        Stream.getBoundStreams(withBufferSize: bufferSize, inputStream: &input, outputStream: &output)
+        guard let input, let output else { return nil }
+        let pump = BodyPump(body, output, onRead, onFailure)
+        objc_setAssociatedObject(input, &key, pump, .OBJC_ASSOCIATION_RETAIN)
+        pump.open()
+        return input
+    }
+
+    private init(
+        _ body: OutgoingBody,
+        _ output: OutputStream,
+        _ onRead: @escaping @Sendable () -> Void,
+        _ onFailure: @escaping @Sendable () -> Void
+    ) {
+        (self.body, self.output, self.onRead, self.onFailure) = (body, output, onRead, onFailure)
+    }
+
+    deinit { output.close() }
+
+    private func open() {
+        output.delegate = self
+        CFWriteStreamSetDispatchQueue(output as CFWriteStream, queue)
+        output.open()
+    }
+
+    func stream(_ stream: Stream, handle event: Stream.Event) {
+        switch event {
+        case .hasSpaceAvailable: write()
+        case .errorOccurred, .endEncountered: output.close()
+        default: break
+        }
+    }
+
+    private func write() {
+        do {
+            if pending.isEmpty {
+                let reader = try reader ?? body.makeReader()
+                self.reader = reader
+                let count = try buffer.withUnsafeMutableBytes { try reader.read(into: $0) }
+                onRead()
+                guard count > 0 else { return output.close() }
+                pending = 0..<count
+            }
+        } catch {
+            output.close()
+            return onFailure()
+        }
+        let written = buffer.withUnsafeBufferPointer { bytes in
+            bytes.baseAddress.map { output.write($0 + pending.lowerBound, maxLength: pending.count) } ?? -1
+        }
+        guard written >= 0 else { return output.close() }
+        pending = (pending.lowerBound + written)..<pending.upperBound
+    }
+}
+#endif

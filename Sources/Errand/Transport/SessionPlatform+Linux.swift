@@ -1,0 +1,84 @@
+#if canImport(FoundationNetworking)
+internal import Foundation
+internal import FoundationNetworking
+
+/// How URLSession of swift-corelibs-foundation has to be used.
+enum SessionPlatform {
+    /// A timeout that never comes, in seconds: beyond what URLSession's clock can count, and such a timer is not started.
+    static let never: TimeInterval = 1e13
+
+    /// Where callbacks are called; `nil` lets the session make a queue.
+    static func delegateQueue() -> OperationQueue? { InlineQueue() }
+
+    /// What a challenge is answered with.
+    static func disposition(for challenge: URLAuthenticationChallenge) -> URLSession.AuthChallengeDisposition {
+        .cancelAuthenticationChallenge
+    }
+
+    /// Whether a redirect may be answered, as it must not be if the task was cancelled: an answer that comes after the
+    /// task has ended ends the process (HTTPURLProtocol.swift, "Received callback for HTTP redirection, but we're not
+    /// waiting for it").
+    ///
+    /// The exchange's flag is set before its task is cancelled. If it isn't set yet, the answer is queued before
+    /// URLSession can act on a cancellation.
+    static func mayAnswerRedirect(of exchange: SessionExchange?) -> Bool { exchange?.isCancelled == false }
+
+    /// States the length of a body that is sent as a stream.
+    static func state(_ byteCount: Int64, in request: inout URLRequest) {
+        request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")
+        // A single space removes a field: without it a stream is sent with both framings.
+        request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+    }
+}
+
+extension OutgoingRequest {
+    /// The most bytes of a body that shares an HTTP/2 connection; it is copied once more while it is sent.
+    private static let largestSharedBody = 1 << 20
+
+    /// Whether the request must not share a connection with others, before it or beside it.
+    ///
+    /// libcurl sends a request a second time when a kept-alive connection dies without a byte of a response, and asks
+    /// only if there is a body.
+    var needsNewConnection: Bool { body.isEmpty ? !mayBeSentTwice : mustNotShareHTTP2 }
+
+    /// Whether the body has to be sent on a connection of its own.
+    ///
+    /// libcurl is not told the length of a stream. Over HTTP/2 (never without TLS) it marks the end of such a body only
+    /// some time after its last byte. A server that knows the end by `Content-Length` may respond before that; if another
+    /// exchange on the connection reads that response, libcurl loses it and sends the request again.
+    private var mustNotShareHTTP2: Bool {
+        guard url.scheme == "https", !body.isEmpty else { return false }
+        return body.byteCount.map { $0 > Self.largestSharedBody } ?? true
+    }
+
+    /// The body in memory if it has to be given as data, or `nil` if it is sent as a stream.
+    ///
+    /// Without TLS a stream is better: it can be read again when a kept-alive connection dies.
+    func dataForSession() -> Data? {
+        guard url.scheme == "https", !body.isEmpty, !mustNotShareHTTP2 else { return nil }
+        return body.data ?? body.read()
+    }
+}
+
+extension OutgoingBody {
+    /// Reads a body of known length, or returns `nil` if it cannot be read or has another length.
+    fileprivate func read() -> Data? {
+        // An error here is met again, and reported, by the stream that is sent instead.
+        guard isReplayable, let byteCount = byteCount.flatMap(Int.init(exactly:)), let reader = try? makeReader() else {
+            return nil
+        }
+        // One byte more than it says shows a body that is too long.
+        var data = Data(count: byteCount + 1)
+        let filled = data.withUnsafeMutableBytes { buffer in
+            var filled = 0
+            while filled < buffer.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                guard let count = try? reader.read(into: rest), count > 0 else { break }
+                filled += count
+            }
+            return filled
+        }
+        return filled == byteCount ? data.prefix(byteCount) : nil
+    }
+}
+#endif

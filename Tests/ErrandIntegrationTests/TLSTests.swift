@@ -1,0 +1,275 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Runs ``TLSFailureTests`` and ``HTTP2UploadTests`` in a process that trusts their certificates.
+@Suite(.enabled(if: TLSRig.obstacle == nil && TLSRig.folder == nil, "\(TLSRig.obstacle ?? "")"), .timeLimit(.minutes(5)))
+struct TLSTests {
+    @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests"])
+    func suitePassesInAProcessThatTrustsItsCertificates(_ suite: String) async throws {
+        // The process is waited for on a thread of its own.
+        let result = try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try TLSRig.runTrusting(suite: suite) }) }
+        }
+        let output = result.output.split(separator: "\n").filter { $0.contains("✘") || $0.contains("HTTP/2 uploads") }
+        print(output.joined(separator: "\n"))
+        #expect(result.status == 0, "\(result.output.suffix(3000))")
+        #expect(result.output.contains("Suite \(suite) passed"))
+    }
+}
+
+private let needsTrust: Comment = "run by TLSTests in a process of its own"
+
+/// What a failure in TLS, in HTTP/2 or of a proxy is told as.
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(2)))
+struct TLSFailureTests {
+    private let servers: TLSServers
+
+    init() throws { servers = try TLSServers(in: #require(TLSRig.folder)) }
+
+    static let reasons: [(String, NetworkError.Reason)] = [
+        ("expired", .certificateRefused("it has expired")),
+        ("future", .certificateRefused("it is not valid yet")),
+        ("self", .certificateRefused("it is self-signed")),
+        ("unknown", .certificateRefused("its issuer is not known")),
+        ("wrongname", .certificateRefused("it is for another host")),
+        ("weak", .certificateRefused("its key or its signature is too weak")),
+        ("plain", .tlsHandshakeFailed("the server does not use TLS on this port; is it an http port?")),
+        ("client certificate", .tlsHandshakeFailed("the server wants a client certificate, and there is none")),
+        ("handshake closed", .closedWithoutResponse),
+        ("handshake reset", .connectionReset),
+        ("closed", .closedWithoutResponse),
+        ("stream reset", .connectionReset),
+        ("stream cancelled", .connectionReset),
+        ("stream reset in body", .closedInBody),
+        ("goaway", .connectionReset),
+    ]
+
+    @Test
+    func eachFailureReadsAsWhatItIs() async throws {
+        let transport = URLSessionTransport()
+        for (name, reason) in Self.reasons {
+            let request = OutgoingRequest(url: try servers.url(name))
+            let error = await #expect(throws: NetworkError.self, "\(name)") {
+                _ = try await transport.send(request, options: TransportOptions(idleTimeout: .seconds(10)))
+            }
+            #expect(error?.reason == reason, "\(name): \(String(describing: error?.underlying))")
+        }
+        let good = try await transport.send(OutgoingRequest(url: servers.url("good")), options: TransportOptions())
+        #expect(good.statusCode == 200)
+    }
+
+    @Test
+    func handshakeThatIsCutIsRetried() async throws {
+        var config = NetworkConfig()
+        config.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
+        let request = GeneralRequest(try servers.url("first handshake closed").absoluteString).expecting(String.self)
+        let response = try await Agent(config: config).response(for: request)
+        #expect(response.model == "ok")
+        #expect(response.metrics.attempts.count == 2)
+    }
+
+    @Test(arguments: [
+        ("proxy 407", NetworkError.Reason.proxyRefused(statusCode: 407)),
+        ("proxy 502", .proxyRefused(statusCode: 502)),
+        ("proxy closed", .closedWithoutResponse),
+    ])
+    func refusalOfAProxyReadsAsOne(_ name: String, _ reason: NetworkError.Reason) async throws {
+        let port = try #require(servers.ports[name])
+        // Nothing else runs in this process.
+        setenv("https_proxy", "http://127.0.0.1:\(port)", 1)
+        defer { unsetenv("https_proxy") }
+        let request = OutgoingRequest(url: try servers.url("good"))
+        let error = await #expect(throws: NetworkError.self) {
+            _ = try await URLSessionTransport().send(request, options: TransportOptions(idleTimeout: .seconds(10)))
+        }
+        #expect(error?.reason == reason, "\(String(describing: error?.underlying))")
+    }
+
+    /// A body that is given as data cannot be read again by URLSession: the transport sends the request anew.
+    @Test(arguments: ["stale", "stale after body"], [HTTPMethod.put, .post])
+    func bodyIsSentWholeOrNotAgainWhenAKeptConnectionDies(_ server: String, _ method: HTTPMethod) async throws {
+        let transport = URLSessionTransport(maximumConnectionsPerHost: 1)
+        var failures = 0
+        for round in 0..<10 {
+            for part in ["first", "second"] {
+                let url = try servers.url(server, path: "/\(round)/\(part)")
+                let body = Data("round \(round) \(part)".utf8) + Data(count: round * 20_000)
+                let request = OutgoingRequest(method: method, url: url, body: .data(body))
+                do {
+                    let options = TransportOptions(idleTimeout: .seconds(10))
+                    #expect(try await transport.send(request, options: options).statusCode == 200)
+                } catch let error as NetworkError where method == .post {
+                    #expect(error.kind == .connectionLost, "\(error)")
+                    failures += 1
+                }
+            }
+        }
+        let url = try servers.url(server, path: "/bodies")
+        let log = try await URLSessionTransport().send(OutgoingRequest(url: url), options: TransportOptions())
+        let bodies = try JSONDecoder().decode([String: Int].self, from: await log.body.collect(upTo: 1 << 20))
+        // One content for each path: no body is cut or mixed with another.
+        #expect(Set(bodies.keys.map { $0.prefix { $0 != " " } }).count == bodies.count)
+        if method == .post {
+            #expect(failures > 0)
+            #expect(bodies.values.allSatisfy { $0 == 1 })
+        } else {
+            #expect(bodies.count == 20)
+            #expect(bodies.values.allSatisfy { $0 <= 2 })
+        }
+    }
+}
+
+/// Uploads over HTTP/2 to nginx, which passes them on as they come: the server may respond before it has seen their end.
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(4)))
+struct HTTP2UploadTests {
+    /// How a body is given, and how many bytes it has.
+    enum Kind: String, CaseIterable {
+        case data, largeData, small, source, largeSource, sourceOfUnknownLength
+
+        var byteCount: Int {
+            switch self {
+            case .data, .source: 1 << 20
+            case .largeData, .largeSource, .sourceOfUnknownLength: 3 << 20
+            case .small: 100
+            }
+        }
+
+        func body(_ number: Int) -> OutgoingBody {
+            let bytes = PatternSource(count: byteCount, statesCount: self != .sourceOfUnknownLength)
+            return switch self {
+            case .data, .largeData, .small: .data(Self.bytes[self] ?? Data())
+            case .source, .largeSource, .sourceOfUnknownLength: .source(bytes)
+            }
+        }
+
+        static let bytes = Dictionary(
+            uniqueKeysWithValues: allCases.map { ($0, PatternSource(count: $0.byteCount, statesCount: true).bytes) }
+        )
+    }
+
+    private final class Received: Sendable {
+        let counts = Lock<[String: Int]>([:])
+        let damaged = Lock(0)
+    }
+
+    @Test(arguments: [8, 32], [false, true])
+    func dataArrivesOnceAndWhole(_ concurrency: Int, _ hasKey: Bool) async throws {
+        try await upload(.data, count: 400, concurrency, hasKey: hasKey)
+    }
+
+    @Test(arguments: [(Kind.small, 400), (.largeData, 40), (.source, 24), (.largeSource, 12), (.sourceOfUnknownLength, 12)])
+    func bodiesOfEachKindArriveOnceAndWhole(_ kind: Kind, _ count: Int) async throws {
+        try await upload(kind, count: count, 8, hasKey: false)
+    }
+
+    private func upload(_ kind: Kind, count: Int, _ concurrency: Int, hasKey: Bool) async throws {
+        let received = Received()
+        let expected = Kind.bytes[kind]
+        let upstream = try MockServer { request in
+            received.counts.withLock { $0[request.headers["X-Number"] ?? "", default: 0] += 1 }
+            if request.body != expected, request.path == "/upload" { received.damaged.withLock { $0 += 1 } }
+            return .text("ok")
+        }
+        upstream.keepsLog = false
+        defer { upstream.stop() }
+        let nginx = try Nginx(in: #require(TLSRig.folder), upstream: upstream.port)
+        defer { nginx.stop() }
+        try await nginx.waitUntilReady()
+        let transport = URLSessionTransport()
+        let url = nginx.url
+        let began = ContinuousClock.now
+        let failures = await withTaskGroup(of: String?.self) { group in
+            @Sendable
+            func send(_ number: Int) async -> String? {
+                var headers: HTTPHeaders = ["X-Number": "\(number)"]
+                if hasKey { headers["Idempotency-Key"] = "key \(number)" }
+                let body = kind.body(number)
+                let request = OutgoingRequest(method: .post, url: url, headers: headers, body: body)
+                do {
+                    let response = try await transport.send(request, options: TransportOptions())
+                    return response.statusCode == 200 ? nil : "status \(response.statusCode)"
+                } catch {
+                    return "\(error)"
+                }
+            }
+            for number in 0..<concurrency { group.addTask { await send(number) } }
+            var next = concurrency
+            var failures: [String] = []
+            for await failure in group {
+                if let failure { failures.append(failure) }
+                if next < count {
+                    let number = next
+                    group.addTask { await send(number) }
+                    next += 1
+                }
+            }
+            return failures
+        }
+        var counts = received.counts.withLock { $0 }
+        counts[""] = nil
+        print(
+            "HTTP/2 uploads: \(kind), \(concurrency) at once, key: \(hasKey): \(counts.count) of \(count) arrived,",
+            "\(counts.values.count { $0 > 1 }) twice, \(failures.count) failed, \(ContinuousClock.now - began)"
+        )
+        #expect(failures.isEmpty, "\(failures.prefix(3))")
+        #expect(counts.count == count)
+        #expect(counts.values.allSatisfy { $0 == 1 })
+        #expect(received.damaged.withLock { $0 } == 0)
+    }
+}
+
+/// An nginx that speaks HTTP/2 over TLS and passes bodies on before they are whole.
+private final class Nginx {
+    private let process = Process()
+    let url: URL
+    private let port: UInt16
+
+    init(in folder: URL, upstream: UInt16) throws {
+        // Free a moment ago.
+        let free = try MockServer()
+        port = free.port
+        free.stop()
+        url = try #require(URL(string: "https://localhost:\(port)/upload"))
+        let directory = folder.appending(path: "nginx-\(port)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(directory.path);" }.joined(separator: " ")
+        let configuration = """
+            user root; worker_processes 1; daemon off; pid \(directory.path)/pid; error_log \(directory.path)/error.log;
+            events { worker_connections 1024; }
+            http {
+                access_log off; client_max_body_size 0; keepalive_requests 100000; \(temporary)
+                server {
+                    listen 127.0.0.1:\(port) ssl http2;
+                    ssl_certificate \(folder.path)/good.pem; ssl_certificate_key \(folder.path)/good.key;
+                    location / {
+                        proxy_pass http://127.0.0.1:\(upstream); proxy_http_version 1.1; proxy_request_buffering off;
+                    }
+                }
+            }
+            """
+        let file = directory.appending(path: "nginx.conf")
+        try configuration.write(to: file, atomically: true, encoding: .utf8)
+        process.executableURL = URL(filePath: try #require(TLSRig.path(of: "nginx")))
+        process.arguments = ["-c", file.path, "-e", "\(directory.path)/error.log"]
+        try process.run()
+    }
+
+    func waitUntilReady() async throws {
+        for _ in 0..<200 {
+            let probe = OutgoingRequest(url: try #require(URL(string: "https://localhost:\(port)/ready")))
+            let response = try? await URLSessionTransport().send(probe, options: TransportOptions())
+            if response != nil { return }
+            // nginx has no other sign that it listens.
+            try await Task.sleep(for: .milliseconds(25))
+        }
+    }
+
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@testable import Errand
+
+/// A failure as URLSession reports it, and what it means before and after the header section.
+struct SystemFailure: Sendable, CustomTestStringConvertible {
+    let code: URLError.Code
+    let words: String
+    let early: NetworkError.Reason
+    let late: NetworkError.Reason
+
+    init(_ code: URLError.Code, _ words: String, _ early: NetworkError.Reason, late: NetworkError.Reason? = nil) {
+        self.code = code
+        self.words = words
+        self.early = early
+        self.late = late ?? early
+    }
+
+    var testDescription: String { "\(code.rawValue): \(words)" }
+
+    /// Measured against local servers with libcurl 7.88.1 and OpenSSL 3.0.
+    static let table: [SystemFailure] = certificates + handshakes + connections + responses
+
+    static let certificates = [
+        SystemFailure(.unknown, "SSL certificate problem: certificate has expired", .certificateRefused("it has expired")),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: certificate is not yet valid",
+            .certificateRefused("it is not valid yet")
+        ),
+        SystemFailure(.unknown, "SSL certificate problem: self-signed certificate", .certificateRefused("it is self-signed")),
+        SystemFailure(.unknown, "SSL certificate problem: self signed certificate", .certificateRefused("it is self-signed")),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: self-signed certificate in certificate chain",
+            .certificateRefused("its root is not trusted")
+        ),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: unable to get local issuer certificate",
+            .certificateRefused("its issuer is not known")
+        ),
+        SystemFailure(
+            .unknown,
+            "SSL: no alternative certificate subject name matches target host name 'a.example'",
+            .certificateRefused("it is for another host")
+        ),
+        SystemFailure(
+            .unknown,
+            "SSL: certificate subject name 'b.example' does not match target host name 'a.example'",
+            .certificateRefused("it is for another host")
+        ),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: EE certificate key too weak",
+            .certificateRefused("its key or its signature is too weak")
+        ),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: CA md too weak",
+            .certificateRefused("its key or its signature is too weak")
+        ),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: unsuitable certificate purpose",
+            .certificateRefused("unsuitable certificate purpose")
+        ),
+        SystemFailure(
+            .unknown,
+            "Problem with the SSL CA cert (path? access rights?)",
+            .certificateRefused("the system's certificates cannot be read")
+        ),
+    ]
+
+    static let handshakes = [
+        SystemFailure(
+            .unknown,
+            "OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number",
+            .tlsHandshakeFailed("the server does not use TLS on this port; is it an http port?")
+        ),
+        SystemFailure(
+            .unknown,
+            "OpenSSL/3.0.19: error:0A000410:SSL routines::sslv3 alert handshake failure",
+            .tlsHandshakeFailed("the server accepts none of the offered ciphers or versions")
+        ),
+        SystemFailure(
+            .unknown,
+            "OpenSSL/3.0.19: error:0A00042E:SSL routines::tlsv1 alert protocol version",
+            .tlsHandshakeFailed("the server supports no TLS version that this system allows")
+        ),
+        SystemFailure(
+            .unknown,
+            "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0",
+            .tlsHandshakeFailed("the server wants a client certificate, and there is none")
+        ),
+        SystemFailure(
+            .unknown,
+            "OpenSSL/3.0.19: error:0A000419:SSL routines::tlsv1 alert access denied",
+            .tlsHandshakeFailed("tlsv1 alert access denied")
+        ),
+        SystemFailure(
+            .unknown,
+            "error:1409442E:SSL routines:ssl3_read_bytes:tlsv1 alert internal error",
+            .tlsHandshakeFailed("ssl3_read_bytes:tlsv1 alert internal error")
+        ),
+        SystemFailure(.unknown, "SSL connect error", .tlsHandshakeFailed("the TLS library does not say why")),
+        SystemFailure(.secureConnectionFailed, "", .tlsHandshakeFailed("the system does not say why")),
+        SystemFailure(.serverCertificateHasBadDate, "", .certificateRefused("it has expired")),
+        SystemFailure(
+            .clientCertificateRequired,
+            "",
+            .tlsHandshakeFailed("the server wants a client certificate, and there is none")
+        ),
+        SystemFailure(
+            .clientCertificateRejected,
+            "",
+            .tlsHandshakeFailed("the server rejected the client's certificate")
+        ),
+        SystemFailure(.appTransportSecurityRequiresSecureConnection, "", .insecureSchemeNotAllowed),
+    ]
+
+    static let connections = [
+        SystemFailure(
+            .unknown,
+            "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1 ",
+            .closedWithoutResponse,
+            late: .closedInBody
+        ),
+        SystemFailure(
+            .unknown,
+            "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A000126:SSL routines::unexpected eof while reading, errno 0",
+            .closedWithoutResponse,
+            late: .closedInBody
+        ),
+        SystemFailure(
+            .unknown,
+            "OpenSSL/3.0.19: error:0A0003E8:SSL routines::reason(1000)",
+            .closedWithoutResponse,
+            late: .closedInBody
+        ),
+        SystemFailure(.unknown, "Recv failure: Connection reset by peer", .connectionReset, late: .closedInBody),
+        SystemFailure(.networkConnectionLost, "Recv failure: Connection reset by peer", .connectionReset, late: .closedInBody),
+        SystemFailure(
+            .unknown,
+            "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
+            .connectionReset,
+            late: .closedInBody
+        ),
+        SystemFailure(
+            .unknown,
+            "HTTP/2 stream 1 was closed cleanly, but before getting  all response header fields, treated as error",
+            .closedWithoutResponse,
+            late: .closedInBody
+        ),
+        SystemFailure(.unknown, "Error in the HTTP2 framing layer", .connectionReset, late: .closedInBody),
+        // An HTTP/2 server that wants HTTP/1.1.
+        SystemFailure(.unsupportedURL, "Empty reply from server", .closedWithoutResponse),
+        // The first of the host's addresses refused, the second accepted.
+        SystemFailure(.cannotConnectToHost, "Empty reply from server", .closedWithoutResponse),
+        SystemFailure(
+            .cannotConnectToHost,
+            "Failed to connect to 127.0.0.1 port 1 after 0 ms: Couldn't connect to server",
+            .connectionRefused
+        ),
+        SystemFailure(
+            .unknown,
+            "Failed to connect to 10.0.0.1 port 80 after 3 ms: Couldn't connect to server",
+            .connectionRefused
+        ),
+        SystemFailure(.unknown, "Connection died, tried 5 times before giving up", .sendFailed),
+        SystemFailure(.unknown, "CONNECT tunnel failed, response 407", .proxyRefused(statusCode: 407)),
+        SystemFailure(.unknown, "CONNECT tunnel failed, response 502", .proxyRefused(statusCode: 502)),
+        SystemFailure(.unknown, "Received HTTP code 403 from proxy after CONNECT", .proxyRefused(statusCode: 403)),
+        SystemFailure(.unknown, "Proxy CONNECT aborted", .closedWithoutResponse, late: .closedInBody),
+        SystemFailure(.unknown, "Could not resolve proxy: proxy.example", .proxyNotFound),
+    ]
+
+    static let responses = [
+        SystemFailure(
+            .unknown,
+            "Error while processing content unencoding: invalid block type",
+            .invalidContentCoding
+        ),
+        SystemFailure(.unknown, "Unrecognized or bad HTTP Content or Transfer-Encoding", .invalidContentCoding),
+        SystemFailure(.unknown, "Out of memory", .headTooLarge, late: .invalidContentCoding),
+        SystemFailure(.unknown, "Failed writing header", .malformedHeader),
+        SystemFailure(.unsupportedURL, "Received HTTP/0.9 when not allowed", .malformedStatusLine),
+        SystemFailure(
+            .unknown,
+            "words that nobody knows",
+            .other("the transfer failed for a reason the system does not name")
+        ),
+    ]
+}
+
+@Suite struct SessionFailureTests {
+    @Test(arguments: SystemFailure.table)
+    func failureHasItsReasonBeforeAndAfterTheHeaderSection(_ failure: SystemFailure) throws {
+        let error = URLError(failure.code, userInfo: [NSLocalizedDescriptionKey: failure.words])
+        for (hasHead, reason) in [(false, failure.early), (true, failure.late)] {
+            let error = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHead: hasHead)
+            #expect((error as? NetworkError)?.reason == reason)
+        }
+    }
+
+    @Test func lostHandshakeAndStreamResetAreLostConnections() {
+        for words in [
+            "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1 ",
+            "HTTP/2 stream 1 was not closed cleanly: REFUSED_STREAM (err 7)",
+        ] {
+            let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: words])
+            let failure = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHead: false)
+            #expect((failure as? NetworkError)?.kind == .connectionLost)
+        }
+    }
+
+    @Test func descriptionNamesNeitherHostNorWordsThatAreNotKnown() {
+        for words in [
+            "SSL: no alternative certificate subject name matches target host name 'secret.example'",
+            "strange words about https://secret.example/?token=1", "Could not resolve proxy: secret.example",
+        ] {
+            let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: words])
+            let failure = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHead: false)
+            #expect(!"\(failure)".contains("secret"))
+        }
+    }
+}
