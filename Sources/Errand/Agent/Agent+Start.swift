@@ -108,7 +108,8 @@ extension Agent {
         for handle: RequestHandle,
         deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
-        await run(request, formatting: .background, for: handle, deliver: deliver)
+        let veto: CacheVeto = { request.shouldCache($0, of: $1) }
+        await run(request, formatting: .background, veto: veto, for: handle, deliver: deliver)
     }
 
     @MainActor
@@ -133,6 +134,7 @@ extension Agent {
     private func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
+        veto: CacheVeto? = nil,
         for handle: RequestHandle,
         deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
@@ -141,7 +143,7 @@ extension Agent {
             _ = try? await run(composition, reporting: handle.note, delivering: deliver)
         } else {
             let observer = HandleObserver(handle: handle)
-            _ = try? await run(request, formatting: formatting, observedBy: observer) {
+            _ = try? await run(request, formatting: formatting, veto: { veto }, observedBy: observer) {
                 await deliver($0.map(Made.init))
             }
         }
