@@ -4,6 +4,8 @@ final class FlightSeat: Sendable {
     enum News: Sendable {
         case event(AccessoryEvent, attempt: Int)
         case ended(Result<Answer, any Error>)
+        /// The flight is over, and what it brought is for nobody else: the send fetches on its own.
+        case notShared
     }
 
     private struct State {
@@ -35,6 +37,9 @@ final class FlightSeat: Sendable {
     func end(with result: Result<Answer, any Error>) {
         change { state in if state.end == nil { state.end = .ended(result) } }
     }
+
+    /// The flight is over without anything for this send.
+    func endWithoutResult() { change { state in if state.end == nil { state.end = .notShared } } }
 
     /// The send hears nothing more, only that it was cancelled.
     func cancel() {
