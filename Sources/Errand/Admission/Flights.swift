@@ -58,7 +58,7 @@ final class Flights: Sendable {
                 result = .failure(error)
             }
             // It may be another user's than the one that was identified: that of who started it.
-            let isShared = prepared.identifies(result)
+            let isShared = prepared.mayShare(result)
             for seat in table.withLock({ $0.end(key, id) }) {
                 if isShared || seat === starter { seat.end(with: result) } else { seat.endWithoutResult() }
             }

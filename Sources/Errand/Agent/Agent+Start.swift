@@ -143,7 +143,8 @@ extension Agent {
             _ = try? await run(composition, reporting: handle.note, delivering: deliver)
         } else {
             let observer = HandleObserver(handle: handle)
-            _ = try? await run(request, formatting: formatting, veto: { veto }, observedBy: observer) {
+            let asking = { veto }
+            _ = try? await run(request, formatting: formatting, veto: asking, observedBy: observer) {
                 await deliver($0.map(Made.init))
             }
         }

@@ -43,6 +43,8 @@ extension Agent {
             )
         }
         response.credentialVersion = outgoing.credentialVersion
+        // An interceptor made it, of whatever it was given.
+        if response.cacheNote == nil, prepared.identityCheck?.isChanged == true { response.cacheNote = .unidentified }
         return response
     }
 
@@ -90,7 +92,7 @@ extension Agent {
                         isUnidentified: isUnidentified
                     )
                 }
-                if !outgoing.method.isSafe {
+                if prepared.cache != nil, !outgoing.method.isSafe {
                     prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
                 }
                 let hop = try prepared.choices.redirectPolicy.value.next(

@@ -172,6 +172,11 @@ final class CacheNote: Sendable {
         confirmed = nil
     }
 
+    /// An exchange of which nothing else is known.
+    static let unidentified = CacheNote()
+
+    private init() { (isUnidentified, changesVary, confirmed) = (true, true, nil) }
+
     init(_ note: CacheNote, confirmed: CacheEntry) {
         isUnidentified = note.isUnidentified
         changesVary = note.changesVary

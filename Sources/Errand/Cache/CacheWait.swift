@@ -28,6 +28,7 @@ final class CacheWait<Value: Sendable>: Sendable {
     /// Waits for the result; called once.
     ///
     /// - Parameter abandon: Called when the task is cancelled; the result reaches nobody then.
+    /// - Returns: What the work returned.
     /// - Throws: What the work threw, or `CancellationError`.
     func value(abandon: @escaping @Sendable () -> Void = {}) async throws -> Value {
         try await withTaskCancellationHandler {

@@ -210,7 +210,7 @@ struct CacheLookup: Sendable {
         let (ticket, requested) = (cache.ticket, cache.now())
         var answer = try await send.agent.fetch(prepared, validating: validation)
         var caching = AnswerCaching(cache: cache, key: identification.key, ticket: ticket)
-        guard prepared.identifies(answer.response) else {
+        if answer.response.cacheNote?.isUnidentified == true {
             // What is stored may be another user's, and so may this.
             if answer.response.cacheNote?.confirmed != nil { answer.source = .revalidated }
             cache.remove(for: identification.key)

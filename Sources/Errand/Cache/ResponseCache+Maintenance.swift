@@ -3,7 +3,7 @@ internal import Foundation
 extension ResponseCache {
     /// How many bytes the entries on disk take, or those in memory where there is no disk.
     ///
-    /// Counted once, in the background, and kept up to date.
+    /// Counted once, in the background, and kept up to date; 0 if the task is cancelled while it is counted.
     public var size: Int { get async { await totals.size } }
 
     /// How many entries there are on disk, or in memory where there is no disk.

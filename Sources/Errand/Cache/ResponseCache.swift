@@ -265,7 +265,9 @@ public final class ResponseCache: Sendable {
 
     /// Runs maintenance after all writes so far; what it throws is kept in ``lastFailure``.
     ///
-    /// - Parameter isReading: Whether it is not begun once nobody waits for it; a removal is done all the same.
+    /// - Parameters:
+    ///   - isReading: Whether it is not begun once nobody waits for it; a removal is done all the same.
+    ///   - work: Called on a queue of the cache.
     /// - Returns: What the work returned; `nil` if it failed or the task was cancelled.
     func maintain<Value: Sendable>(
         isReading: Bool = false,

@@ -76,10 +76,10 @@ final class PreparedRequest: Sendable {
         cache = config.value.cache
         duplicatePolicy = request.duplicatePolicy
         duplicateKey = request.duplicateKey
-        let isIdentified = cacheUse != nil || duplicatePolicy != .allow
+        let isGivenToOthers = cacheUse != nil || duplicatePolicy == .share
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
-        identityCheck = isIdentified && mayChange ? IdentityCheck() : nil
-        pinnedScopes = isIdentified ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
+        identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
+        pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
         typeID = send.typeID
         sendGates = config.value.sendGates.and(send.service.sendGates)
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil

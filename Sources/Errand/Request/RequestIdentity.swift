@@ -69,17 +69,10 @@ final class IdentityCheck: Sendable {
 }
 
 extension PreparedRequest {
-    /// Whether a response is that of the identified user, as far as anyone knows.
-    func identifies(_ response: RawResponse) -> Bool {
-        if let note = response.cacheNote { return !note.isUnidentified }
-        // An interceptor made it, of whatever it was given.
-        return identityCheck?.isChanged != true
-    }
-
     /// Whether a result may be given to others with the same identity.
-    func identifies(_ result: Result<Answer, any Error>) -> Bool {
+    func mayShare(_ result: Result<Answer, any Error>) -> Bool {
         switch result {
-        case .success(let answer): identifies(answer.response)
+        case .success(let answer): answer.response.cacheNote?.isUnidentified != true
         case .failure: identityCheck?.isChanged != true
         }
     }

@@ -65,6 +65,34 @@ import Testing
         store.release()
     }
 
+    @Test func cancelledSendDoesNotWaitForTheStore() async throws {
+        let store = Hanging()
+        let rig = CachedRig(disk: store, memory: nil) { _ in .json("1") }
+        let task = Task { try await rig.agent.send(GeneralRequest("/x").expecting(Int.self)) }
+        await wait { store.entered.all == ["read"] }
+        let (time, result) = await timeToEnd(task)
+        #expect(result.error is CancellationError)
+        #expect(time < .seconds(1) && rig.count == 0)
+        store.release()
+    }
+
+    @Test func lookUpAfterTheDeadlineHasAMoment() async throws {
+        let store = Hanging()
+        store.inner.store(.sample("x"), for: key)
+        let cache = ResponseCache(memory: nil, disk: store)
+        func look() async throws -> CacheEntry {
+            try await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await cache.entryAfterDeadline(for: key)
+            }.value
+        }
+        let began = ContinuousClock.now
+        await #expect(throws: CancellationError.self) { _ = try await look() }
+        #expect(ContinuousClock.now - began < .seconds(1))
+        store.release()
+        #expect(try await look().text == "x")
+    }
+
     @Test func readThatNobodyWaitsForStillFillsTheMemory() async throws {
         let (store, memory) = (Hanging(), MemoryStore())
         store.inner.store(.sample("x"), for: key)
