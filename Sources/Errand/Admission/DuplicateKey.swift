@@ -26,7 +26,8 @@ struct DuplicateKey: Sendable, Hashable {
         }
         add(prepared.context.serviceID)
         add(prepared.login?.scope ?? "")
-        for adapter in prepared.adapters { add(adapter.credentialScope(for: prepared.context) ?? "") }
+        add(prepared.cacheIdentity.variant)
+        for scope in prepared.scopes { add(scope) }
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {

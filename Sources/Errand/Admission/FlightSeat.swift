@@ -6,6 +6,8 @@ final class FlightSeat: Sendable {
         case ended(Result<Answer, any Error>)
         /// A newer send took the place of this one.
         case superseded
+        /// The flight is over, and what it brought is for nobody else: the send fetches on its own.
+        case notShared
     }
 
     private struct State {
@@ -37,6 +39,9 @@ final class FlightSeat: Sendable {
     func end(with result: Result<Answer, any Error>) {
         change { state in if state.end == nil { state.end = .ended(result) } }
     }
+
+    /// The flight is over without anything for this send.
+    func endWithoutResult() { change { state in if state.end == nil { state.end = .notShared } } }
 
     /// The send gets no more events, only that it was cancelled.
     func cancel() { end(at: .ended(.failure(CancellationError()))) }

@@ -33,18 +33,19 @@ final class Flights: Sendable {
         case .alone: return try await fetch(prepared)
         case .reject(let reason):
             throw NetworkError(reason).placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
-        case .join(let id): return try await wait(in: seat, for: key, id, as: prepared)
+        case .join(let id): return try await wait(in: seat, for: key, id, as: prepared, fetch)
         case .start(let id, let previous):
             previous?.task?.cancel()
             for seat in previous?.seats.values ?? [:].values { seat.supersede() }
-            start(key, id, prepared, fetch)
-            return try await wait(in: seat, for: key, id, as: prepared)
+            start(key, id, seat, prepared, fetch)
+            return try await wait(in: seat, for: key, id, as: prepared, fetch)
         }
     }
 
     private func start(
         _ key: DuplicateKey,
         _ id: Int,
+        _ starter: FlightSeat,
         _ prepared: PreparedRequest,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
     ) {
@@ -56,7 +57,11 @@ final class Flights: Sendable {
             } catch {
                 result = .failure(error)
             }
-            for seat in table.withLock({ $0.end(key, id) }) { seat.end(with: result) }
+            // It may be another user's than the one that was identified: that of who started it.
+            let isShared = prepared.mayShare(result)
+            for seat in table.withLock({ $0.end(key, id) }) {
+                if isShared || seat === starter { seat.end(with: result) } else { seat.endWithoutResult() }
+            }
         }
         // Nobody may wait any more, or the flight is over already and this does nothing.
         if !table.withLock({ $0.own(task, key, id) }) { task.cancel() }
@@ -66,7 +71,8 @@ final class Flights: Sendable {
         in seat: FlightSeat,
         for key: DuplicateKey,
         _ id: Int,
-        as prepared: PreparedRequest
+        as prepared: PreparedRequest,
+        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
     ) async throws -> Answer {
         try await withTaskCancellationHandler {
             while true {
@@ -75,6 +81,7 @@ final class Flights: Sendable {
                     prepared.stop.supersede()
                     throw CancellationError()
                 case .ended(let result): return try result.get()
+                case .notShared: return try await fetch(prepared)
                 case .event(let event, let attempt):
                     var context = prepared.context
                     context.attempt = attempt

@@ -70,7 +70,12 @@ extension Agent {
         cachePolicy policy: CachePolicy
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         if request.formattingContext == .caller {
-            return try await run(request, formatting: .callerByChoice, step: .policy(policy))
+            return try await run(
+                request,
+                formatting: .callerByChoice,
+                step: .policy(policy),
+                veto: { { request.shouldCache($0, of: $1) } }
+            )
         }
         return try await runInBackground(request, step: .policy(policy))
     }

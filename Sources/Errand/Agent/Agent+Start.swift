@@ -171,12 +171,18 @@ extension Agent {
     fileprivate func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
+        veto: CacheVeto? = nil,
         for handle: RequestHandle,
         deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
         if let composition = request._composition { return await run(composition, for: handle, deliver: deliver) }
         // What is thrown was delivered.
-        _ = try? await run(request, formatting: formatting, observedBy: HandleObserver(handle: handle)) { result in
+        _ = try? await run(
+            request,
+            formatting: formatting,
+            veto: { veto },
+            observedBy: HandleObserver(handle: handle)
+        ) { result in
             await deliver(result.map(Made.init))
             return !handle.isCancelled
         }

@@ -161,7 +161,7 @@ extension Agent {
             final: final,
             config: send.config.value,
             formatting: formatting,
-            cache: await cache.forecast(prepared, by: self)
+            cache: try await cache.forecast(prepared, by: self)
         )
     }
 

@@ -15,7 +15,11 @@ extension Agent {
         guard !prepared.adapters.isEmpty || prepared.login != nil else { return outgoing }
         var context = prepared.context
         context.attempt = attempt
-        for adapter in prepared.adapters { try await adapter.adapt(&outgoing, for: context) }
+        for (index, adapter) in prepared.adapters.enumerated() {
+            let before = prepared.identityCheck == nil ? nil : outgoing
+            try await adapter.adapt(&outgoing, for: context)
+            if let before { prepared.identityCheck?.compare(outgoing, with: before, adapter: index, of: prepared) }
+        }
         try await prepared.login?.place(on: &outgoing, for: context)
         if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
         try outgoing.validate()
@@ -26,19 +30,28 @@ extension Agent {
     func transmit(_ outgoing: OutgoingRequest, of prepared: PreparedRequest, attempt: Int) async throws -> RawResponse {
         var response: RawResponse
         if prepared.interceptors.isEmpty {
-            response = try await follow(outgoing, of: prepared)
+            response = try await follow(outgoing, adapted: outgoing, of: prepared)
         } else {
             var context = prepared.context
             context.attempt = attempt
-            response = try await intercept(outgoing, prepared.interceptors[...], of: prepared, context)
+            response = try await intercept(
+                outgoing,
+                prepared.interceptors[...],
+                adapted: outgoing,
+                of: prepared,
+                context
+            )
         }
         response.credentialVersion = outgoing.credentialVersion
+        // An interceptor made it, of whatever it was given.
+        if response.cacheNote == nil, prepared.identityCheck?.isChanged == true { response.cacheNote = .unidentified }
         return response
     }
 
     private func intercept(
         _ outgoing: OutgoingRequest,
         _ interceptors: ArraySlice<any Interceptor>,
+        adapted: OutgoingRequest,
         of prepared: PreparedRequest,
         _ context: RequestContext
     ) async throws -> RawResponse {
@@ -46,17 +59,22 @@ extension Agent {
             var outgoing = outgoing
             if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()
-            return try await follow(outgoing, of: prepared)
+            return try await follow(outgoing, adapted: adapted, of: prepared)
         }
         let next = AttemptChain { [self] request in
-            try await intercept(request, interceptors.dropFirst(), of: prepared, context)
+            try await intercept(request, interceptors.dropFirst(), adapted: adapted, of: prepared, context)
         }
         return try await first.intercept(outgoing, for: context, next: next)
     }
 
     /// Sends a request and follows redirects as the policy says.
-    private func follow(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
+    private func follow(
+        _ outgoing: OutgoingRequest,
+        adapted: OutgoingRequest,
+        of prepared: PreparedRequest
+    ) async throws -> RawResponse {
         let sent = outgoing.headers
+        let isUnidentified = prepared.identityCheck?.compare(outgoing, with: adapted, of: prepared) ?? false
         var outgoing = outgoing
         var redirects: [Redirect] = []
         let began = ContinuousClock.now
@@ -67,8 +85,16 @@ extension Agent {
                 }
                 response.redirects = redirects
                 if !redirects.isEmpty { response.timing?.begin(at: began) }
-                if prepared.cacheUse != nil {
-                    response.cacheNote = CacheNote(prepared, sent: sent, response: response.headers)
+                if prepared.cacheUse != nil || prepared.identityCheck != nil {
+                    response.cacheNote = CacheNote(
+                        prepared,
+                        sent: sent,
+                        response: response.headers,
+                        isUnidentified: isUnidentified
+                    )
+                }
+                if prepared.cache != nil, !outgoing.method.isSafe {
+                    prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
                 }
                 let hop = try prepared.choices.redirectPolicy.value.next(
                     after: response,

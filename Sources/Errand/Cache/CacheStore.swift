@@ -89,6 +89,9 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     /// The method is neither GET nor HEAD, and ``CacheIdentity/allowsAnyMethod`` is not set.
     case methodNotCached
     /// The request shows credentials, and nothing tells whose: no login, no adapter's scope and no variant.
+    ///
+    /// Also where an adapter without a scope, or an interceptor, has changed the method, the URL, the content or a
+    /// secret field, so that the response may be another user's. Such a response is not stored.
     case unknownScope
     /// There is none for this method, URL, user, variant and version.
     case absent

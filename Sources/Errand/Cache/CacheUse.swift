@@ -22,7 +22,10 @@ final class CacheUse: Sendable {
 
     /// Whether a newer answer may be fetched after the send has ended.
     var refreshesBehind: Bool {
-        guard case .whole = step else { return false }
+        switch step {
+        case .whole, .policy: break
+        case .first, .second: return false
+        }
         switch policy {
         case .staleWhileRevalidate, .http: return true
         default: return false
@@ -78,7 +81,7 @@ struct CacheIdentification: Sendable {
         }
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
         let login = prepared.login?.scope ?? ""
-        let scopes = prepared.adapters.map { $0.credentialScope(for: prepared.context) ?? "" }
+        let scopes = prepared.scopes
         let hasScope = !login.isEmpty || scopes.contains { !$0.isEmpty }
         knowsUser = hasScope || !identity.variant.isEmpty
         // A token alone does not say whose it is, and it changes with every login.
@@ -124,7 +127,7 @@ struct CacheIdentification: Sendable {
         return hash.hexadecimal()
     }
 
-    private static func text(of url: URL, without ignored: Set<String>) -> String {
+    static func text(of url: URL, without ignored: Set<String>) -> String {
         let text = url.absoluteString
         guard !ignored.isEmpty, let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return text }
         let kept = pairs(text[text.utf8.index(after: mark)...], without: ignored)
@@ -139,7 +142,7 @@ struct CacheIdentification: Sendable {
     }
 
     /// What of a body counts: all of it, or without ignored parameters where it is a form or a JSON object.
-    private static func counted(_ body: Data, _ contentType: String?, without ignored: Set<String>) -> Data {
+    static func counted(_ body: Data, _ contentType: String?, without ignored: Set<String>) -> Data {
         guard !ignored.isEmpty, let type = contentType.flatMap(MediaType.init) else { return body }
         if type.essence == "application/x-www-form-urlencoded" {
             return Data(pairs(Substring(decoding: body, as: UTF8.self), without: ignored).utf8)
@@ -151,28 +154,31 @@ struct CacheIdentification: Sendable {
     }
 }
 
-/// What the cache wants to know of an exchange, left with the answer by stage 6.
+/// What cache and duplicates want to know of an exchange, left with the answer by stage 6.
 final class CacheNote: Sendable {
-    /// Whether the request that was sent shows credentials that were not there before adapters, login and interceptors.
-    let addsCredentials: Bool
+    /// Whether the request that was sent may show another user than the one that was identified; see ``IdentityCheck``.
+    let isUnidentified: Bool
     /// The fields that the answer depends on (`Vary`) and that were changed on the way, credentials left out.
     let changesVary: Bool
     /// The entry that the server confirmed, up to date; `nil` when it sent an answer of its own.
     let confirmed: CacheEntry?
 
-    init(_ prepared: PreparedRequest, sent: HTTPHeaders, response: HTTPHeaders) {
+    init(_ prepared: PreparedRequest, sent: HTTPHeaders, response: HTTPHeaders, isUnidentified: Bool) {
         let before = prepared.outgoing.headers
-        func isSecret(_ name: String) -> Bool {
-            name.isSameFieldName(as: "Authorization")
-                || prepared.secrets.headers.contains { $0.isSameFieldName(as: name) }
+        self.isUnidentified = isUnidentified
+        changesVary = CacheControl.varyNames(response).contains {
+            !prepared.secrets.showUser(header: $0) && before[$0] != sent[$0]
         }
-        addsCredentials = sent.contains { isSecret($0.name) && before[$0.name] != sent[$0.name] }
-        changesVary = CacheControl.varyNames(response).contains { !isSecret($0) && before[$0] != sent[$0] }
         confirmed = nil
     }
 
+    /// An exchange of which nothing else is known.
+    static let unidentified = CacheNote()
+
+    private init() { (isUnidentified, changesVary, confirmed) = (true, true, nil) }
+
     init(_ note: CacheNote, confirmed: CacheEntry) {
-        addsCredentials = note.addsCredentials
+        isUnidentified = note.isUnidentified
         changesVary = note.changesVary
         self.confirmed = confirmed
     }

@@ -19,24 +19,29 @@ struct CachedSend: Sendable {
             .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
     }
 
-    /// Removes what an unsafe request has changed (RFC 9111, section 4.4).
-    func removeChanged(by response: RawResponse, from cache: ResponseCache) async {
-        guard (200..<400).contains(response.statusCode) else { return }
-        let target = prepared.outgoing.url
-        await cache.removeAll(ofURL: target.absoluteString)
-        for name in ["Location", "Content-Location"] {
-            guard let text = response.headers[name],
-                let url = URL(string: text, relativeTo: target)?.absoluteURL, url.origin == target.origin
-            else { continue }
-            await cache.removeAll(ofURL: url.absoluteString)
-        }
-    }
-
     /// A stored answer through the stages 7 and 8, as if it had just arrived.
     func judge(_ entry: CacheEntry, age: Duration) throws -> Answer? {
         guard var response = entry.response(for: prepared.outgoing.url) else { return nil }
         if case .http = use.policy { response.headers["Age"] = String(age.components.seconds) }
         return try agent.unwrap(agent.accept(response, of: prepared), of: prepared, attempt: 0)
+    }
+}
+
+extension PreparedRequest {
+    /// Removes from the cache what an unsafe method may have changed, whatever the policy (RFC 9111, section 4.4).
+    ///
+    /// - Parameters:
+    ///   - response: What it was answered, a redirect too.
+    ///   - sent: What was sent.
+    ///   - isFirst: Whether it was sent for the request itself and not for a redirect.
+    func invalidate(by response: RawResponse, to sent: OutgoingRequest, isFirst: Bool) {
+        // Such a request changes nothing, by its own account.
+        guard let cache, !cacheIdentity.allowsAnyMethod else { return }
+        var targets = [sent.url]
+        // Entries have the name of the URL before adapters; what an interceptor sends elsewhere is not about it.
+        let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
+        if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
+        cache.invalidate(targets, by: response)
     }
 }
 
@@ -85,7 +90,7 @@ struct CacheLookup: Sendable {
     func answer(insteadOf skipped: CacheMiss?) async throws -> Answer {
         let began = send.agent.timeline.now()
         var before = Before.miss(skipped ?? .bypassed, nil, conditions: [:])
-        if skipped == nil, policy.readsFirst { before = await read() }
+        if skipped == nil, policy.readsFirst { before = try await read() }
         if case .hit(let entry, let age, let isRefreshed) = before {
             if var answer = hit(entry, age: age, .cache(age: age), isRefreshed: isRefreshed) {
                 answer.metrics.cacheLookup = send.agent.timeline.now() - began
@@ -99,27 +104,30 @@ struct CacheLookup: Sendable {
         if case .http = policy, CacheDirectives(fields).onlyIfCached { throw send.notCached(miss) }
         do {
             var answer = try await fetch(stored, conditions)
-            answer.metrics.cacheMiss = miss
+            // Why nothing is stored says more than that nothing was.
+            answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
             answer.metrics.cacheLookup = looked
             return answer
         } catch {
-            guard var answer = await standIn(for: error, stored: stored) else { throw error }
+            guard var answer = try await standIn(for: error, stored: stored) else { throw error }
             answer.metrics.cacheMiss = miss
             answer.metrics.cacheLookup = looked
             return answer
         }
     }
 
-    func forecast() async -> CacheForecast {
+    func forecast() async throws -> CacheForecast {
         guard policy.readsFirst else { return .miss(.bypassed) }
-        switch await read() {
+        switch try await read() {
         case .hit(_, let age, _): return .hit(age: age)
-        case .miss(let reason, _, _): return .miss(reason)
+        case .miss(let reason, _, _):
+            // Its adapters have run for the plan.
+            return .miss(send.prepared.identityCheck?.isChanged == true ? .unknownScope : reason)
         }
     }
 
-    private func read() async -> Before {
-        do throws(CacheMiss) {
+    private func read() async throws -> Before {
+        do {
             let entry = try await find()
             let now = cache.now()
             guard case .http = policy else {
@@ -138,14 +146,15 @@ struct CacheLookup: Sendable {
             case .validate(let conditions, let reason): return .miss(reason, entry, conditions: conditions)
             case .fetch(let reason): return .miss(reason, entry, conditions: [:])
             }
-        } catch {
-            return .miss(error, nil, conditions: [:])
+        } catch let miss as CacheMiss {
+            return .miss(miss, nil, conditions: [:])
         }
     }
 
-    private func find() async throws(CacheMiss) -> CacheEntry {
-        let entry = try await cache.entry(for: identification.key)
-        guard CacheControl.fits(entry, request: fields) else { throw .varies }
+    /// - Throws: ``CacheMiss``, or `CancellationError`.
+    private func find() async throws -> CacheEntry {
+        let entry = try await cache.entry(for: identification.key, endedBy: send.prepared.stop)
+        guard CacheControl.fits(entry, request: fields) else { throw CacheMiss.varies }
         return entry
     }
 
@@ -200,6 +209,14 @@ struct CacheLookup: Sendable {
         let (ticket, requested) = (cache.ticket, cache.now())
         var answer = try await send.agent.fetch(prepared, validating: validation)
         var caching = AnswerCaching(cache: cache, key: identification.key, ticket: ticket)
+        if answer.response.cacheNote?.isUnidentified == true {
+            // What is stored may be another user's, and so may this.
+            if answer.response.cacheNote?.confirmed != nil { answer.source = .revalidated }
+            cache.remove(for: identification.key)
+            answer.metrics.cacheMiss = .unknownScope
+            answer.caching = caching
+            return answer
+        }
         if let confirmed = answer.response.cacheNote?.confirmed {
             answer.source = .revalidated
             caching.entry = confirmed
@@ -219,10 +236,9 @@ struct CacheLookup: Sendable {
         if case .http = policy, !CacheControl.mayStore(response, request: fields) { return nil }
         if let note = response.cacheNote {
             // The name of the entry says nothing of these.
-            if note.addsCredentials, !identification.knowsUser { return nil }
             if note.changesVary { return nil }
-        } else if !identification.knowsUser, !send.prepared.adapters.isEmpty {
-            // An interceptor answered, and nobody knows what it was shown.
+        } else if !CacheControl.varyNames(response.headers).isEmpty {
+            // An interceptor made it, and nobody knows what was sent.
             return nil
         }
         var entry = CacheEntry(
@@ -252,9 +268,13 @@ struct CacheLookup: Sendable {
     }
 
     /// The stored answer that may take the place of a failure.
-    private func standIn(for error: any Error, stored: CacheEntry?) async -> Answer? {
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    private func standIn(for error: any Error, stored: CacheEntry?) async throws -> Answer? {
         guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
         let error = (error as? GateRefusal)?.error ?? error
+        // What is stored may be another user's than the one that the failed request showed.
+        if send.prepared.identityCheck?.isChanged == true { return nil }
         if case .http = policy {
             guard let stored, CacheControl.mayStandIn(now: cache.now(), request: fields, entry: stored) else {
                 return nil
@@ -263,8 +283,15 @@ struct CacheLookup: Sendable {
             return hit(stored, age: age, .stale(age: age, error: error))
         }
         guard policy.readingAfterFailure(age: .zero) == .use else { return nil }
-        // Where nothing is found the failure itself is told.
-        guard let entry = try? await find() else { return nil }
+        let entry: CacheEntry
+        do {
+            entry = try await find()
+        } catch let error as CancellationError where send.prepared.stop.reason != .deadline {
+            throw error
+        } catch {
+            // Where nothing is found the failure itself is told.
+            return nil
+        }
         let age = entry.age(at: cache.now())
         guard policy.readingAfterFailure(age: age) == .use else { return nil }
         return hit(entry, age: age ?? .zero, .stale(age: age ?? .zero, error: error))

@@ -44,6 +44,14 @@ public final class MemoryStore: CacheStore {
         }
     }
 
+    /// Removes all entries of a URL.
+    public func removeAll(ofGroup group: CacheGroup) {
+        let gone = state.withLock { state in
+            state.keys.filter { group.contains($0) }.compactMap { state.remove($0) }
+        }
+        withExtendedLifetime(gone) {}
+    }
+
     /// Removes the least recently used entries until at most so many bytes are left.
     public func trim(toBytes limit: Int) {
         state.withLock { state in
@@ -74,6 +82,8 @@ extension MemoryStore {
         private var newest = -1
 
         var all: [(CacheKey, CacheEntry)] { slots.compactMap { slot in slot.entry.map { (slot.key, $0) } } }
+
+        var keys: Dictionary<CacheKey, Int>.Keys { places.keys }
 
         mutating func use(_ key: CacheKey) -> CacheEntry? {
             guard let place = places[key] else { return nil }

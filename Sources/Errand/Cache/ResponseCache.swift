@@ -22,12 +22,17 @@ public final class ResponseCache: Sendable {
     // Writes and maintenance, one after the other; look-ups beside them, a few at a time. None of the queues is a
     // concurrent one: on Linux these share their threads with all tasks, and a disk that hangs would stop those too.
     private let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
-    private let reads = (0..<4).map { DispatchQueue(label: "errand.cache.reads.\($0)", qos: .userInitiated) }
+    private let reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)") }
+    private let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
 
     private struct State {
         /// What is on its way to the disk; `nil` is a removal.
         var pending: [CacheKey: (entry: CacheEntry?, number: Int)] = [:]
         var pendingSize = 0
+        /// The URLs whose entries are on their way off the disk; what is stored later is pending itself.
+        var pendingGroups: Set<UInt64> = []
+        /// How many removals of all entries are on their way.
+        var pendingClearings = 0
         var lastNumber = 0
         /// Grows with each change, so that a look-up from before does not bring back what is gone.
         var changes = 0
@@ -37,6 +42,21 @@ public final class ResponseCache: Sendable {
         var clearedAll = 0
         var isPrepared = false
         var lastFailure: (any Error)?
+
+        /// What is known of a key before the disk is read; `nil` when only the disk tells.
+        func pendingChange(of key: CacheKey) -> CacheEntry?? {
+            if let pending = pending[key] { return .some(pending.entry) }
+            return pendingClearings > 0 || pendingGroups.contains(key.group) ? .some(nil) : nil
+        }
+
+        /// Forgets what was on its way to the disk and is void now.
+        mutating func dropPending(where isMeant: (CacheKey) -> Bool) {
+            let dropped = pending.filter { isMeant($0.key) }
+            for (key, change) in dropped {
+                pending[key] = nil
+                pendingSize -= change.entry?.body.count ?? 0
+            }
+        }
     }
 
     /// The most bytes that wait for the disk; what comes beyond them is not written.
@@ -85,22 +105,63 @@ public final class ResponseCache: Sendable {
     /// The entry of a key.
     ///
     /// - Returns: The entry, whatever its age.
-    /// - Throws: ``CacheMiss/absent`` or ``CacheMiss/damaged``.
-    public func entry(for key: CacheKey) async throws(CacheMiss) -> CacheEntry {
+    /// - Throws: ``CacheMiss/absent`` or ``CacheMiss/damaged``; `CancellationError` if the task is cancelled while a store
+    ///   is read.
+    public func entry(for key: CacheKey) async throws -> CacheEntry {
+        try await entry(for: key, endedBy: nil)
+    }
+
+    /// The entry of a key for a send, whose end ends the look-up; one that begins after the send's deadline has 100 ms.
+    func entry(for key: CacheKey, endedBy stop: StopSignal?) async throws -> CacheEntry {
         if let found = memory?.entry(for: key) { return found }
-        let (pending, changes) = state.withLock { ($0.pending[key], $0.changes) }
+        let (pending, changes) = state.withLock { ($0.pendingChange(of: key), $0.changes) }
         if let pending {
-            guard let entry = pending.entry else { throw .absent }
-            return entry
+            guard let pending else { throw CacheMiss.absent }
+            return pending
         }
-        guard let disk else { throw .absent }
-        let result = await withCheckedContinuation { continuation in
-            reads[Int(key.words.1 & 3)].async { continuation.resume(returning: Result { try disk.entry(for: key) }) }
+        guard let disk else { throw CacheMiss.absent }
+        let wait = CacheWait<CacheEntry>()
+        let queue = reads[Int(key.words.1 & 3)]
+        let id = queue.add { [self] in wait.finish(with: Result { try read(key, from: disk, since: changes) }) }
+        guard let stop else { return try await wait.value { queue.drop(id) } }
+        let slot = stop.slot()
+        slot.fill(with: StoppableLookup(wait: wait, timers: timers) { queue.drop(id) })
+        defer { slot.clear() }
+        return try await wait.value { queue.drop(id) }
+    }
+
+    private final class StoppableLookup: Stoppable {
+        private static let grace = DispatchTimeInterval.milliseconds(100)
+        private let wait: CacheWait<CacheEntry>
+        private let timers: DispatchQueue
+        private let abandon: @Sendable () -> Void
+
+        init(wait: CacheWait<CacheEntry>, timers: DispatchQueue, abandon: @escaping @Sendable () -> Void) {
+            (self.wait, self.timers, self.abandon) = (wait, timers, abandon)
         }
-        guard case .success(let found) = result else { throw .damaged }
-        guard let found else { throw .absent }
-        if let memory { state.withLock { if $0.changes == changes { memory.store(found, for: key) } } }
-        return found
+
+        func stop() {
+            wait.finish(with: .failure(CancellationError()))
+            abandon()
+        }
+
+        func stopAfterGrace() { timers.asyncAfter(deadline: .now() + Self.grace) { self.stop() } }
+    }
+
+    /// Reads an entry, which is in memory then, whether or not somebody still waits for it.
+    private func read(_ key: CacheKey, from disk: any CacheStore, since changes: Int) throws -> CacheEntry {
+        let result = Result { try disk.entry(for: key) }
+        return try state.withLock { state in
+            let isCurrent = state.changes == changes
+            if !isCurrent, let pending = state.pendingChange(of: key) {
+                guard let pending else { throw CacheMiss.absent }
+                return pending
+            }
+            guard case .success(let found) = result else { throw CacheMiss.damaged }
+            guard let found else { throw CacheMiss.absent }
+            if isCurrent { memory?.store(found, for: key) }
+            return found
+        }
     }
 
     // MARK: Storing
@@ -179,35 +240,85 @@ public final class ResponseCache: Sendable {
         if number > 0 { write(key, number) }
     }
 
-    // MARK: Maintenance
-
-    /// Waits until all that was stored and removed so far is on disk, such as before a program ends.
-    public func flush() async {
-        await withCheckedContinuation { continuation in writes.async { continuation.resume() } }
-    }
-
-    /// Runs maintenance after all writes so far; what it throws is kept in ``lastFailure``.
-    func maintain<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async -> Value? {
-        await withCheckedContinuation { continuation in
-            writes.async { [self] in
-                do {
-                    continuation.resume(returning: try work())
-                } catch {
-                    state.withLock { $0.lastFailure = error }
-                    continuation.resume(returning: nil)
-                }
+    /// Removes all entries of a URL: at once for every look-up, on disk soon after.
+    func removeAll(ofURL url: String) {
+        let group = CacheGroup(url: url)
+        let isNew = state.withLock { state in
+            state.changes &+= 1
+            memory?.removeAll(ofGroup: group)
+            guard disk != nil else { return false }
+            state.dropPending { group.contains($0) }
+            return state.pendingGroups.insert(group.digest).inserted
+        }
+        // A removal that is on its way already comes before all that is stored from now on.
+        guard isNew, let disk else { return }
+        writes.async { [self] in
+            let result = Result { try disk.removeAll(ofGroup: group) }
+            state.withLock { state in
+                state.pendingGroups.remove(group.digest)
+                if case .failure(let error) = result { state.lastFailure = error }
             }
         }
     }
 
-    /// Removes entries on disk, then in memory, after all writes so far.
+    // MARK: Maintenance
+
+    /// Waits until all that was stored and removed so far is on disk, such as before a program ends.
+    ///
+    /// Returns at once if the task is cancelled.
+    public func flush() async { _ = await maintain {} }
+
+    /// Runs maintenance after all writes so far; what it throws is kept in ``lastFailure``.
+    ///
+    /// - Parameters:
+    ///   - isReading: Whether it is not begun once nobody waits for it; a removal is done all the same.
+    ///   - work: Called on a queue of the cache.
+    /// - Returns: What the work returned; `nil` if it failed or the task was cancelled.
+    func maintain<Value: Sendable>(
+        isReading: Bool = false,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async -> Value? {
+        let wait = CacheWait<Value?>()
+        writes.async { [self] in
+            if isReading, !wait.isWanted { return }
+            do {
+                wait.finish(with: .success(try work()))
+            } catch {
+                state.withLock { $0.lastFailure = error }
+                wait.finish(with: .success(nil))
+            }
+        }
+        // The only error is that of a task that waits no longer.
+        return (try? await wait.value()) ?? nil
+    }
+
+    /// Removes entries on disk, then in memory, after all writes so far; in memory also when the disk fails.
     func remove(_ work: @escaping @Sendable (any CacheStore) throws -> Void) async {
         _ = await maintain { [self] in
-            if let disk { try work(disk) }
-            // A look-up that read the disk before brings nothing back.
-            guard let memory else { return }
-            state.withLock { $0.changes &+= 1 }
-            try work(memory)
+            let result = Result { if let disk { try work(disk) } }
+            if let memory {
+                // A look-up that read the disk before brings nothing back.
+                state.withLock { $0.changes &+= 1 }
+                try work(memory)
+            }
+            try result.get()
+        }
+    }
+
+    /// Removes everything: at once for every look-up, then on disk.
+    func clear() async {
+        willClear(scope: nil)
+        state.withLock { state in
+            state.changes &+= 1
+            memory?.trim(toBytes: 0)
+            guard disk != nil else { return }
+            state.dropPending { _ in true }
+            state.pendingClearings += 1
+        }
+        guard let disk else { return }
+        _ = await maintain { [self] in
+            defer { state.withLock { $0.pendingClearings -= 1 } }
+            try disk.trim(toBytes: 0)
         }
     }
 

@@ -9,6 +9,9 @@ typealias CacheVeto = @Sendable (Payload, RawResponse) -> Bool
 struct ResponseCacheStage: Sendable {
     private let refreshes = CacheRefreshes()
 
+    /// How many refreshes go on in the background.
+    var refreshCount: Int { refreshes.count }
+
     /// - Parameters:
     ///   - prepared: The request.
     ///   - agent: Fetches and judges.
@@ -29,9 +32,7 @@ struct ResponseCacheStage: Sendable {
         do {
             identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
         } catch {
-            let answer = try await send.uncached(error)
-            if !prepared.outgoing.method.isSafe { await send.removeChanged(by: answer.response, from: cache) }
-            return answer
+            return try await send.uncached(error)
         }
         let lookup = CacheLookup(send: send, cache: cache, identification: identification)
         let answer = try await lookup.answer(insteadOf: miss)
@@ -42,15 +43,17 @@ struct ResponseCacheStage: Sendable {
     }
 
     /// What a send would find, without sending.
-    func forecast(_ prepared: PreparedRequest, by agent: Agent) async -> CacheForecast {
+    ///
+    /// - Throws: `CancellationError`.
+    func forecast(_ prepared: PreparedRequest, by agent: Agent) async throws -> CacheForecast {
         guard let use = prepared.cacheUse else { return .unused }
         guard let cache = use.cache else { return .miss(.noCache) }
-        do throws(CacheMiss) {
+        do {
             let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
             let send = CachedSend(prepared: prepared, use: use, agent: agent)
-            return await CacheLookup(send: send, cache: cache, identification: identification).forecast()
-        } catch {
-            return .miss(error)
+            return try await CacheLookup(send: send, cache: cache, identification: identification).forecast()
+        } catch let miss as CacheMiss {
+            return .miss(miss)
         }
     }
 }
@@ -88,6 +91,8 @@ private struct CacheRefreshes: Sendable {
             }
         }
     }
+
+    var count: Int { running.withLock { $0.count } }
 
     private func finish(_ key: CacheKey) { running.withLock { $0[key] = nil } }
 }

@@ -50,6 +50,8 @@ struct NextPage<Base: Request>: _RequestWrapper {
     func didProduce(_ model: Base.Model, from response: RawResponse) throws {
         try base.didProduce(model, from: response)
     }
+    /// One page is not another, although they have the key of one request.
+    var duplicateKey: String { base.duplicateKey.isEmpty ? "" : "\(base.duplicateKey)\n\(step)" }
     var usesBaseParameters: Bool { link == nil ? base.usesBaseParameters : false }
     func customURLRequest() throws -> URLRequest? { link == nil ? try base.customURLRequest() : nil }
 }

@@ -14,6 +14,7 @@ struct Part {
     func begin<R: Request>(
         _ request: R,
         _ formatting: Metrics.Formatting = .callerByNeed,
+        veto: CacheVeto? = nil,
         then deliver: @escaping Deliver<R.Model>
     ) async {
         if let composition = request._composition { return await composition.begin(self, deliver) }
@@ -32,7 +33,7 @@ struct Part {
         }
         loop.launch(endedBy: stop) { [agent] in
             do {
-                return Result.success(try await agent.exchange(ready, veto: nil))  // 3 to 9
+                return Result.success(try await agent.exchange(ready, veto: veto))  // 3 to 9
             } catch {
                 return .failure(error)
             }
@@ -79,7 +80,10 @@ struct Part {
         then deliver: @escaping Deliver<R.Model>
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if let composition = request._composition { return await composition.begin(self, deliver) }
-        if request.formattingContext == .caller { return await begin(request, .callerByChoice, then: deliver) }
+        if request.formattingContext == .caller {
+            let veto: CacheVeto = { request.shouldCache($0, of: $1) }
+            return await begin(request, .callerByChoice, veto: veto, then: deliver)
+        }
         if let error = refusal { return await deliver(.failure(error)) }
         loop.launch(endedBy: stop) { [agent, deadline] in
             do {

@@ -58,6 +58,8 @@ extension _RequestWrapper {
     /// As in the request inside.
     public var duplicatePolicy: DuplicatePolicy { base.duplicatePolicy }
     /// As in the request inside.
+    public var duplicateKey: String { base.duplicateKey }
+    /// As in the request inside.
     public var acceptance: Acceptance { base.acceptance }
     /// As in the request inside.
     public var formattingContext: FormattingContext { base.formattingContext }

@@ -10,10 +10,13 @@ public protocol RequestAdapter: Sendable {
     /// - Throws: What reaches the caller unchanged; nothing is sent.
     func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws
 
-    /// Whose credentials this adapter adds, such as a user id; `nil` when it adds none.
+    /// Whose credentials this adapter adds, such as a user id; `nil` or empty when it adds none.
     ///
     /// Only its digest is kept. It becomes part of the identity of a request, so that no answer is ever shared between
-    /// two users.
+    /// two users. If an adapter without a scope changes the method, the URL, the content or a field of
+    /// ``Secrets/headers``, nothing tells whose response it is: it is neither stored nor shared, unless a login or a
+    /// ``CacheIdentity/variant`` tells users apart. An adapter whose changes are the same for every user, such as a
+    /// signature in the query, returns a constant to keep its responses cacheable.
     func credentialScope(for context: RequestContext) -> String?
 }
 

@@ -23,6 +23,12 @@ final class PreparedRequest: Sendable {
     let cacheIdentity: CacheIdentity
     /// How the cache is used; `nil` when it is not.
     let cacheUse: CacheUse?
+    /// The cache whose entries an unsafe method makes void, whatever the policy; `nil` where the config has none.
+    let cache: ResponseCache?
+    /// Whose credentials adapters add, where that was asked when the request was prepared.
+    let pinnedScopes: [String]?
+    /// Compares what is sent with what was identified; `nil` where nothing is shared or stored, or nothing can change.
+    let identityCheck: IdentityCheck?
     let duplicatePolicy: DuplicatePolicy
     /// The key of its own by which it equals others; empty when it has none.
     let duplicateKey: String
@@ -67,8 +73,13 @@ final class PreparedRequest: Sendable {
         allowsCellularAccess = request.allowsCellularAccess
         cacheIdentity = request.cacheIdentity
         cacheUse = CacheUse(choices.cachePolicy.value, step: step, cache: config.value.cache)
+        cache = config.value.cache
         duplicatePolicy = request.duplicatePolicy
         duplicateKey = request.duplicateKey
+        let isGivenToOthers = cacheUse != nil || duplicatePolicy == .share
+        let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
+        identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
+        pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
         typeID = send.typeID
         sendGates = config.value.sendGates.and(send.service.sendGates)
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
@@ -121,6 +132,9 @@ final class PreparedRequest: Sendable {
         allowsCellularAccess = other.allowsCellularAccess
         cacheIdentity = other.cacheIdentity
         cacheUse = other.cacheUse
+        cache = other.cache
+        pinnedScopes = other.pinnedScopes
+        identityCheck = other.identityCheck.map { _ in IdentityCheck() }
         duplicatePolicy = other.duplicatePolicy
         duplicateKey = other.duplicateKey
         typeID = other.typeID

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// What makes two sends the same: computed before adapters sign, so that a nonce cannot defeat caching and
 /// de-duplication, and with the scope of the credentials in it, so that no answer crosses users.
@@ -20,5 +21,103 @@ struct RequestIdentity: Sendable, Hashable {
         for adapter in prepared.adapters { add(adapter.credentialScope(for: prepared.context) ?? "") }
         hash.update(prepared.outgoing.body.data ?? Data())
         digest = hash.hexadecimal()
+    }
+}
+
+/// Compares what is sent for a request with what was identified, so that no response is shared or stored under an
+/// identity that is not its own.
+///
+/// What was identified is the request before adapters, with the credential scope of each. An adapter without a scope,
+/// and an interceptor, may change fields that tell no user apart, such as a nonce; once one changes the method, the URL,
+/// the content or a secret field, only the send itself is given the response. The scope of a login, and a
+/// ``CacheIdentity/variant``, tell users apart whatever is changed.
+final class IdentityCheck: Sendable {
+    private let changedByAdapter = Atomic(false)
+    private let changedByInterceptor = Atomic(false)
+
+    init() {}
+
+    /// Whether any request that was sent so far may show another user.
+    var isChanged: Bool { isChangedByAdapter || changedByInterceptor.load(ordering: .relaxed) }
+
+    private var isChangedByAdapter: Bool { changedByAdapter.load(ordering: .relaxed) }
+
+    /// An adapter has changed a request.
+    func compare(
+        _ after: OutgoingRequest,
+        with before: OutgoingRequest,
+        adapter index: Int,
+        of prepared: PreparedRequest
+    ) {
+        let scope = prepared.scopes[index]
+        let isStillScope = scope == prepared.scope(ofAdapter: index)
+        if isStillScope, !scope.isEmpty || prepared.knowsUser || after.showsSameUser(as: before, prepared) { return }
+        changedByAdapter.store(true, ordering: .relaxed)
+    }
+
+    /// A request has passed the interceptors.
+    ///
+    /// - Returns: Whether its response is of use to nobody else.
+    func compare(_ sent: OutgoingRequest, with adapted: OutgoingRequest, of prepared: PreparedRequest) -> Bool {
+        guard !isChangedByAdapter else { return true }
+        if prepared.interceptors.isEmpty || prepared.knowsUser || sent.showsSameUser(as: adapted, prepared) {
+            return false
+        }
+        changedByInterceptor.store(true, ordering: .relaxed)
+        return true
+    }
+}
+
+extension PreparedRequest {
+    /// Whether a result may be given to others with the same identity.
+    func mayShare(_ result: Result<Answer, any Error>) -> Bool {
+        switch result {
+        case .success(let answer): answer.response.cacheNote?.isUnidentified != true
+        case .failure: identityCheck?.isChanged != true
+        }
+    }
+
+    /// Whether something tells one user from another that adapters and interceptors cannot change.
+    fileprivate var knowsUser: Bool { !cacheIdentity.variant.isEmpty || !(login?.scope ?? "").isEmpty }
+
+    /// Whose credentials each adapter adds, as identified; empty for one that does not say.
+    var scopes: [String] { pinnedScopes ?? adapters.indices.map(scope) }
+
+    func scope(ofAdapter index: Int) -> String { adapters[index].credentialScope(for: context) ?? "" }
+}
+
+extension OutgoingRequest {
+    /// Whether this request cannot show another user than that one: by method, URL, content and secret fields.
+    fileprivate func showsSameUser(as other: OutgoingRequest, _ prepared: PreparedRequest) -> Bool {
+        guard method == other.method else { return false }
+        let ignored = prepared.cacheIdentity.ignoredParameters
+        if url != other.url {
+            let (one, two) = (url, other.url)
+            guard
+                CacheIdentification.text(of: one, without: ignored)
+                    == CacheIdentification.text(of: two, without: ignored)
+            else { return false }
+        }
+        if headers != other.headers {
+            guard prepared.secrets.fieldsOfUser(headers) == prepared.secrets.fieldsOfUser(other.headers) else {
+                return false
+            }
+        }
+        // What is read while it is sent cannot be compared.
+        guard let content = body.data, let otherContent = other.body.data else { return false }
+        guard content != otherContent else { return true }
+        return CacheIdentification.counted(content, headers["Content-Type"], without: ignored)
+            == CacheIdentification.counted(otherContent, other.headers["Content-Type"], without: ignored)
+    }
+}
+
+extension Secrets {
+    /// Whether a field may show whose request it is.
+    func showUser(header name: String) -> Bool {
+        name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
+    }
+
+    fileprivate func fieldsOfUser(_ headers: HTTPHeaders) -> [String] {
+        headers.filter { showUser(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
     }
 }

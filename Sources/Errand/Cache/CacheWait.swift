@@ -1,0 +1,118 @@
+internal import Dispatch
+
+/// One wait for work on a queue of the cache: it ends once, with the work or when the waiting task is cancelled.
+final class CacheWait<Value: Sendable>: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Value, any Error>?
+        var result: Result<Value, any Error>?
+    }
+
+    private let state = Lock(State())
+
+    init() {}
+
+    /// Whether the result may still reach somebody.
+    var isWanted: Bool { state.withLock { $0.result == nil } }
+
+    /// Ends the wait, unless it has ended.
+    func finish(with result: Result<Value, any Error>) {
+        let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+            guard state.result == nil else { return nil }
+            state.result = result
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(with: result)
+    }
+
+    /// Waits for the result; called once.
+    ///
+    /// - Parameter abandon: Called when the task is cancelled; the result reaches nobody then.
+    /// - Returns: What the work returned.
+    /// - Throws: What the work threw, or `CancellationError`.
+    func value(abandon: @escaping @Sendable () -> Void = {}) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await valueIgnoringCancellation()
+        } onCancel: {
+            finish(with: .failure(CancellationError()))
+            abandon()
+        }
+    }
+
+    /// Waits for the result, in a task that may be cancelled already.
+    func valueIgnoringCancellation() async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let result = state.withLock { state in
+                if state.result == nil { state.continuation = continuation }
+                return state.result
+            }
+            if let result { continuation.resume(with: result) }
+        }
+    }
+}
+
+/// Work that may block, in its order, one after the other; what is dropped before it begins is never run.
+///
+/// A list of its own and not that of the dispatch queue, which keeps what is dropped for as long as a disk hangs.
+final class CacheReadQueue: Sendable {
+    typealias Work = @Sendable () -> Void
+
+    private struct State {
+        var waiting: [Int: Work] = [:]
+        /// The numbers of what waits, and of some that were dropped, from ``first`` on.
+        var order: [Int] = []
+        var first = 0
+        var lastID = 0
+        var isRunning = false
+
+        mutating func next() -> Work? {
+            while first < order.count {
+                let id = order[first]
+                first += 1
+                if let work = waiting.removeValue(forKey: id) { return work }
+            }
+            (order, first, isRunning) = ([], 0, false)
+            return nil
+        }
+
+        mutating func drop(_ id: Int) -> Work? {
+            let dropped = waiting.removeValue(forKey: id)
+            if order.count > 2 * waiting.count + 64 {
+                order = order[first...].filter { waiting[$0] != nil }
+                first = 0
+            }
+            return dropped
+        }
+    }
+
+    private let queue: DispatchQueue
+    private let state = Lock(State())
+
+    init(label: String) { queue = DispatchQueue(label: label, qos: .userInitiated) }
+
+    /// Adds work.
+    ///
+    /// - Returns: The number by which it is dropped.
+    func add(_ work: @escaping Work) -> Int {
+        let (id, isFirst) = state.withLock { state in
+            state.lastID += 1
+            state.waiting[state.lastID] = work
+            state.order.append(state.lastID)
+            defer { state.isRunning = true }
+            return (state.lastID, !state.isRunning)
+        }
+        if isFirst {
+            queue.async { [self] in
+                while let work = state.withLock({ $0.next() }) { work() }
+            }
+        }
+        return id
+    }
+
+    /// Drops work, unless it has begun.
+    func drop(_ id: Int) {
+        // Freed outside the lock.
+        let dropped = state.withLock { $0.drop(id) }
+        withExtendedLifetime(dropped) {}
+    }
+}

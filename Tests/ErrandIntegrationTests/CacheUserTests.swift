@@ -1,0 +1,240 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Two users of one agent, told apart only by what an adapter or interceptor adds on the way: neither cache nor `.share`
+/// gives one the response of the other.
+@Suite(.serialized) struct CacheUserTests {
+    /// What is added to show the user, who is the tag of the request.
+    enum Change: String, CaseIterable, Sendable {
+        case query, body, authorization, method
+
+        func apply(_ user: String, to request: inout OutgoingRequest) {
+            switch self {
+            case .query: request.url.append(queryItems: [URLQueryItem(name: "token", value: user)])
+            case .body: request.body = .data(Data(#"{"user":"\#(user)"}"#.utf8))
+            case .authorization: request.headers["Authorization"] = "Bearer \(user)"
+            case .method: request.method = HTTPMethod(rawValue: "X\(user.uppercased())")
+            }
+        }
+    }
+
+    /// Who changes the request.
+    enum Hook: String, CaseIterable, Sendable {
+        case adapter, interceptor, rewrappingInterceptor, handshake
+    }
+
+    struct Adding: RequestAdapter {
+        let change: Change
+        var scope: @Sendable (RequestContext) -> String? = { _ in nil }
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            change.apply(context.tag, to: &request)
+        }
+        func credentialScope(for context: RequestContext) -> String? { scope(context) }
+    }
+
+    struct Inserting: Interceptor {
+        let change: Change
+        let hook: Hook
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+        ) async throws -> RawResponse {
+            var changed = request
+            change.apply(context.tag, to: &changed)
+            if hook == .handshake { _ = try await next(request) }
+            let response = try await next(changed)
+            guard hook == .rewrappingInterceptor else { return response }
+            return RawResponse(
+                statusCode: response.statusCode,
+                headers: response.headers,
+                body: response.body,
+                url: response.url
+            )
+        }
+    }
+
+    private struct Nonce: RequestAdapter {
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers["X-Nonce"] = UUID().uuidString
+        }
+    }
+
+    private static func config(_ server: MockServer, _ policy: CachePolicy) -> NetworkConfig {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.retryPolicy = .never
+        config.cache = ResponseCache(disk: nil)
+        config.cachePolicy = policy
+        return config
+    }
+
+    private static func config(
+        _ server: MockServer,
+        _ policy: CachePolicy,
+        _ change: Change,
+        _ hook: Hook
+    ) -> NetworkConfig {
+        var config = config(server, policy)
+        switch hook {
+        case .adapter: config.adapters = [Adding(change: change)]
+        default: config.interceptors = [Inserting(change: change, hook: hook)]
+        }
+        return config
+    }
+
+    /// Responds with the user that a request shows, with some delay, so that sends overlap.
+    private static func server(status: Int = 200, delay: Duration = .milliseconds(30)) throws -> MockServer {
+        try MockServer { request in
+            let fields = request.headers.map(\.value).joined(separator: " ")
+            let shown = "\(request.method) \(request.target) \(request.text) \(fields)".lowercased()
+            let user = ["alice", "bob"].first { shown.contains($0) } ?? "nobody"
+            let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=60", "ETag": "\"1\""]
+            var answer = MockAnswer.text(user, status: status, headers: headers)
+            answer.delay = delay
+            return answer
+        }
+    }
+
+    private static func request(
+        _ change: Change,
+        _ duplicates: DuplicatePolicy
+    ) -> GeneralRequest<DefaultFormatter<String>> {
+        let request = GeneralRequest("/me").expecting(String.self).duplicatePolicy(duplicates)
+        return change == .body
+            ? request.method(.post).parameters(["a": 1]).cacheIdentity(CacheIdentity(allowsAnyMethod: true)) : request
+    }
+
+    private static let policies: [CachePolicy] = [
+        .networkOnly, .cacheElseNetwork(maxAge: .seconds(60)), .http,
+        .staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(60)), .networkElseCache(maxStale: nil),
+    ]
+
+    @Test(arguments: Change.allCases, Hook.allCases)
+    func responsesDoNotCrossUsers(change: Change, hook: Hook) async throws {
+        let server = try Self.server()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for policy in Self.policies {
+                for duplicates in [DuplicatePolicy.allow, .share] {
+                    group.addTask {
+                        let agent = Agent(config: Self.config(server, policy, change, hook))
+                        let request = Self.request(change, duplicates)
+                        for step in 0..<2 {
+                            async let alice = agent.send(request.tag("alice"))
+                            async let bob = agent.send(request.tag("bob"))
+                            let seen = try await [alice, bob]
+                            #expect(seen == ["alice", "bob"], "\(policy) \(duplicates) \(step)")
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(arguments: Change.allCases, Hook.allCases)
+    func failuresDoNotCrossUsers(change: Change, hook: Hook) async throws {
+        let server = try Self.server(status: 403)
+        let agent = Agent(config: Self.config(server, .networkOnly, change, hook))
+        let request = Self.request(change, .share)
+        @Sendable func body(_ user: String) async -> String? {
+            do {
+                return try await agent.send(request.tag(user))
+            } catch {
+                return (error as? NetworkError)?.response.map { String(decoding: $0.body, as: UTF8.self) }
+            }
+        }
+        for _ in 0..<2 {
+            async let alice = body("alice")
+            async let bob = body("bob")
+            let seen = await [alice, bob]
+            // The handshake goes out without a user, and is refused as well.
+            #expect(seen == ["alice", "bob"] || hook == .handshake && seen == ["nobody", "nobody"])
+        }
+    }
+
+    @Test func changeOfOtherFieldsIsStoredAndShared() async throws {
+        let server = try Self.server(delay: .milliseconds(500))
+        for policy in [CachePolicy.networkOnly, .cacheElseNetwork(maxAge: .seconds(60))] {
+            server.reset()
+            var config = Self.config(server, policy)
+            config.adapters = [Nonce()]
+            let agent = Agent(config: config)
+            let request = Self.request(.query, .share)
+            async let one = agent.send(request)
+            async let other = agent.send(request)
+            #expect(try await [one, other] == ["nobody", "nobody"])
+            #expect(server.requestCount == 1)
+            _ = try await agent.send(request)
+            #expect(server.requestCount == (policy == .networkOnly ? 2 : 1))
+        }
+    }
+
+    // An unknown method is unsafe, and removes what others have stored.
+    @Test(arguments: Change.allCases.filter { $0 != .method })
+    func adapterWithAScopeIsStoredAndSharedPerUser(change: Change) async throws {
+        let server = try Self.server()
+        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
+        config.adapters = [Adding(change: change) { $0.tag }]
+        let agent = Agent(config: config)
+        let request = Self.request(change, .share)
+        for _ in 0..<2 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<10 {
+                    let user = index % 2 == 0 ? "alice" : "bob"
+                    group.addTask {
+                        let seen = try await agent.send(request.tag(user))
+                        #expect(seen == user)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(server.requestCount == 2)
+    }
+
+    @Test func parameterThatIsIgnoredMayBeAddedByAnAdapter() async throws {
+        let server = try Self.server()
+        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
+        config.adapters = [Adding(change: .query)]
+        let agent = Agent(config: config)
+        let request = Self.request(.query, .share).tag("x").cacheIdentity(CacheIdentity(ignoredParameters: ["token"]))
+        for _ in 0..<2 { _ = try await agent.send(request) }
+        #expect(server.requestCount == 1)
+    }
+
+    @Test func planAndMetricsSayWhyNothingIsStored() async throws {
+        let server = try Self.server()
+        let policy = CachePolicy.cacheElseNetwork(maxAge: .seconds(60))
+        let agent = Agent(config: Self.config(server, policy, .query, .adapter))
+        let request = Self.request(.query, .allow).tag("alice")
+        #expect(try await agent.plan(for: request).cache == .miss(.unknownScope))
+        #expect(try await agent.response(for: request).metrics.cacheMiss == .unknownScope)
+        let other = Agent(config: Self.config(server, policy, .query, .interceptor))
+        #expect(try await other.response(for: request).metrics.cacheMiss == .unknownScope)
+    }
+
+    /// The user changes after a send was identified and before its adapters run.
+    @Test func responseOfAnotherUserThanTheIdentifiedIsNotStored() async throws {
+        let server = try Self.server()
+        let user = Lock("alice")
+        struct Current: RequestAdapter {
+            let user: Lock<String>
+            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+                user.withLock { $0 = "bob" }
+                request.headers["Authorization"] = "Bearer bob"
+            }
+            func credentialScope(for context: RequestContext) -> String? { user.withLock { $0 } }
+        }
+        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
+        config.adapters = [Current(user: user)]
+        let agent = Agent(config: config)
+        #expect(try await agent.send(Self.request(.query, .allow)) == "bob")
+        user.withLock { $0 = "alice" }
+        let key = try agent.cacheKey(for: Self.request(.query, .allow))
+        await #expect(throws: CacheMiss.absent) { _ = try await agent.config.cache?.entry(for: key) }
+    }
+}

@@ -1,0 +1,213 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// A store that hangs holds nobody who may leave, and one that throws keeps nothing in memory.
+@Suite(.timeLimit(.minutes(1))) struct CacheWaitTests {
+    /// A store that blocks until it is released, or for 20 seconds, which no test waits for.
+    private final class Hanging: CacheStore {
+        let inner = MemoryStore()
+        let reads = Record<CacheKey>()
+        private let gate = DispatchSemaphore(value: 0)
+        private let isOpen = Lock(false)
+        private let isOver = Lock(false)
+        let entered = Record<String>()
+
+        func release() {
+            isOpen.withLock { $0 = true }
+            for _ in 0..<1_000 { gate.signal() }
+        }
+        private func hang(_ name: String) {
+            entered.add(name)
+            guard !isOpen.withLock({ $0 }) else { return }
+            if gate.wait(timeout: .now() + .seconds(20)) == .timedOut { isOver.withLock { $0 = true } }
+        }
+        /// Whether nobody has waited for what blocks.
+        var stillBlocks: Bool { !isOpen.withLock { $0 } && !isOver.withLock { $0 } }
+        func entry(for key: CacheKey) -> CacheEntry? {
+            reads.add(key)
+            hang("read")
+            return inner.entry(for: key)
+        }
+        func store(_ entry: CacheEntry, for key: CacheKey) { inner.store(entry, for: key) }
+        func remove(for key: CacheKey) { inner.remove(for: key) }
+        func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) {
+            hang("remove")
+            inner.removeAll(among: keys, where: isMeant)
+        }
+        func trim(toBytes limit: Int) {
+            hang("trim")
+            inner.trim(toBytes: limit)
+        }
+        func totals() -> CacheTotals {
+            hang("totals")
+            return inner.totals()
+        }
+    }
+
+    private let key = CacheKey("k")
+
+    private func resultOnceCancelled<Value>(_ task: Task<Value, any Error>) async -> Result<Value, any Error> {
+        task.cancel()
+        return await task.result
+    }
+
+    @Test func cancelledLookUpDoesNotWaitForTheStore() async throws {
+        let store = Hanging()
+        let cache = ResponseCache(memory: nil, disk: store)
+        let task = Task { try await cache.entry(for: key) }
+        await wait { store.entered.all == ["read"] }
+        #expect(await resultOnceCancelled(task).error is CancellationError)
+        #expect(store.stillBlocks)
+        store.release()
+    }
+
+    @Test func cancelledSendDoesNotWaitForTheStore() async throws {
+        let store = Hanging()
+        let rig = CachedRig(disk: store, memory: nil) { _ in .json("1") }
+        let task = Task { try await rig.agent.send(GeneralRequest("/x").expecting(Int.self)) }
+        await wait { store.entered.all == ["read"] }
+        #expect(await resultOnceCancelled(task).error is CancellationError)
+        #expect(store.stillBlocks && rig.count == 0)
+        store.release()
+    }
+
+    @Test func lookUpAfterTheDeadlineHasAMoment() async throws {
+        let store = Hanging()
+        store.inner.store(.sample("x"), for: key)
+        let cache = ResponseCache(memory: nil, disk: store)
+        func look() async throws -> CacheEntry {
+            let stop = StopSignal()
+            stop.stop(.deadline)
+            return try await cache.entry(for: key, endedBy: stop)
+        }
+        await #expect(throws: CancellationError.self) { _ = try await look() }
+        #expect(store.stillBlocks)
+        store.release()
+        #expect(try await look().text == "x")
+    }
+
+    @Test func readThatNobodyWaitsForStillFillsTheMemory() async throws {
+        let (store, memory) = (Hanging(), MemoryStore())
+        store.inner.store(.sample("x"), for: key)
+        let cache = ResponseCache(memory: memory, disk: store)
+        let task = Task { try await cache.entry(for: key) }
+        await wait { store.entered.all == ["read"] }
+        #expect(await resultOnceCancelled(task).error is CancellationError)
+        #expect(memory.entry(for: key) == nil)
+        store.release()
+        await wait { memory.entry(for: key) != nil }
+        #expect(try await cache.entry(for: key).text == "x")
+        #expect(store.reads.all.count == 1)
+    }
+
+    @Test func lookUpsAbandonedInTheQueueNeverReachTheStore() async throws {
+        let store = Hanging()
+        store.inner.store(.sample("x"), for: key)
+        let cache = ResponseCache(memory: nil, disk: store)
+        let first = Task { try await cache.entry(for: key) }
+        await wait { store.entered.all == ["read"] }
+        let waiting = (0..<100).map { _ in Task { try await cache.entry(for: key) } }
+        let last = Task { try await cache.entry(for: key) }
+        for task in waiting { task.cancel() }
+        for task in waiting { #expect(await task.result.error is CancellationError) }
+        #expect(store.stillBlocks)
+        store.release()
+        #expect(try await first.value.text == "x")
+        #expect(try await last.value.text == "x")
+        #expect(store.reads.all.count == 2)
+    }
+
+    @Test func maintenanceAndFlushEndWithTheirTask() async throws {
+        let works: [@Sendable (ResponseCache) async -> Void] = [
+            { await $0.flush() }, { _ = await $0.size }, { _ = await $0.entries }, { await $0.removeAll() },
+            { await $0.removeAll { _ in true } }, { await $0.trim(toBytes: 0) }, { await $0.removeAll(ofScope: "a") },
+        ]
+        for work in works {
+            let store = Hanging()
+            let cache = ResponseCache(memory: nil, disk: store)
+            let first = Task { await cache.trim(toBytes: 0) }
+            await wait { !store.entered.all.isEmpty }
+            let task = Task<Void, any Error> { await work(cache) }
+            for _ in 0..<100 { await Task.yield() }
+            _ = await resultOnceCancelled(task)
+            #expect(store.stillBlocks)
+            store.release()
+            await first.value
+        }
+    }
+
+    @Test func unsafeRequestDoesNotWaitForAStoreThatHangs() async throws {
+        let (store, counter) = (Hanging(), CacheStageTests.Counter())
+        let rig = CachedRig(disk: store) { _ in .json("\(try counter.next())") }
+        let request = GeneralRequest("/x").expecting(Int.self)
+        let key = try rig.agent.cacheKey(for: request)
+        store.inner.store(.sample("7"), for: key)
+        #expect(try await rig.agent.send(request.method(.put)) == 1)
+        // The stored response is invalid at once, although the store has not removed it yet.
+        await #expect(throws: CacheMiss.absent) { _ = try await rig.cache.entry(for: key) }
+        #expect(try await rig.agent.send(request) == 2)
+        #expect(try await rig.agent.send(request) == 2)
+        #expect(store.stillBlocks)
+        store.release()
+        await rig.cache.flush()
+        // What was stored after the removal is kept.
+        #expect(store.inner.entry(for: key)?.text == "2")
+    }
+
+    @Test func removingEverythingTakesEffectBeforeTheStoreIsDone() async throws {
+        let store = Hanging()
+        let cache = ResponseCache(disk: store)
+        store.inner.store(.sample("old"), for: key)
+        cache.store(.sample("other"), for: CacheKey("other"))
+        let removal = Task { await cache.removeAll() }
+        await wait { store.entered.all.contains("trim") }
+        for key in [key, CacheKey("other")] {
+            await #expect(throws: CacheMiss.absent) { _ = try await cache.entry(for: key) }
+        }
+        #expect(store.stillBlocks)
+        cache.store(.sample("new"), for: key)
+        #expect(try await cache.entry(for: key).text == "new")
+        store.release()
+        await removal.value
+        await cache.flush()
+        #expect(store.inner.entry(for: key)?.text == "new")
+    }
+
+    /// A store whose maintenance fails.
+    private struct Failing: CacheStore {
+        func entry(for key: CacheKey) throws -> CacheEntry? { nil }
+        func store(_ entry: CacheEntry, for key: CacheKey) throws {}
+        func remove(for key: CacheKey) throws {}
+        func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) throws
+        {
+            throw Boom()
+        }
+        func trim(toBytes limit: Int) throws { throw Boom() }
+        func totals() throws -> CacheTotals { throw Boom() }
+    }
+
+    @Test(
+        arguments: [
+            { await $0.removeAll() }, { await $0.removeAll { _ in true } }, { await $0.trim(toBytes: 0) },
+            { await $0.removeAll(ofVariant: "v") }, { await $0.removeAll(ofScope: "s") },
+        ] as [@Sendable (ResponseCache) async -> Void]
+    )
+    func memoryIsClearedAlthoughTheStoreThrows(remove: @Sendable (ResponseCache) async -> Void) async throws {
+        let cache = ResponseCache(disk: Failing())
+        var entry = CacheEntry.sample("x")
+        entry.variant = "v"
+        entry.scope = "s"
+        cache.store(entry, for: key)
+        await remove(cache)
+        #expect(cache.memory?.totals() == CacheTotals())
+        #expect(cache.lastFailure as? Boom == Boom())
+        await #expect(throws: CacheMiss.absent) { _ = try await cache.entry(for: key) }
+    }
+}
+
+extension Result {
+    fileprivate var error: (any Error)? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,119 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// A request in another one loses nothing that it declares.
+@Suite struct RequestWrapperTests {
+    private static func source(_ path: String) throws -> String {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        return try String(contentsOf: folder.appending(path: "../../../Sources/Errand/\(path)"), encoding: .utf8)
+    }
+
+    /// The requirements of `Request` that have a documented spelling, read from the source.
+    private static func members() throws -> [String] {
+        try source("Request/Request.swift").split(separator: "\n").compactMap { line in
+            let words = line.trimmingCharacters(in: .whitespaces).split(separator: " ")
+            guard words.count > 1, words[0] == "var" || words[0] == "func", !words[1].hasPrefix("_") else { return nil }
+            return String(words[1].prefix { $0.isLetter })
+        }
+    }
+
+    @Test func everyMemberIsForwarded() throws {
+        let members = try Self.members()
+        #expect(members.count > 30)
+        let wrapper = try Self.source("Composition/RequestWrapper.swift")
+        // What each wrapper declares itself, because its types depend on it.
+        let own = ["filter", "formatter", "didProduce"]
+        for member in members where !own.contains(member) {
+            #expect(
+                wrapper.contains("base.\(member) ") || wrapper.contains("base.\(member)("),
+                "_RequestWrapper does not forward \(member)"
+            )
+        }
+    }
+
+    /// Declares what a plan shows, each with another value than the default.
+    struct Special: Request, Sendable {
+        typealias Model = [Int]
+        var path: String { "/list" }
+        var service: Service { Service(id: "special", baseURL: "https://special.example") }
+        var query: Parameters { ["page": 1] }
+        var parameterEncoding: ParameterEncoding { .query }
+        var headers: HTTPHeaders { ["X-A": "1"] }
+        var limits: Limits { Limits(timeout: .seconds(7), minimumInterval: .seconds(0)) }
+        var priority: Priority { .high }
+        var retryPolicy: RetryPolicy { .never }
+        var cachePolicy: CachePolicy { .reload }
+        var cacheIdentity: CacheIdentity { CacheIdentity(variant: "v") }
+        var duplicatePolicy: DuplicatePolicy { .share }
+        var duplicateKey: String { "list" }
+        var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes: ["application/json"]) }
+        var tag: String { "tagged" }
+    }
+
+    @Test func planOfAWrapperIsThatOfItsRequest() async throws {
+        let agent = Rig().agent
+        let own = try await agent.plan(for: Special())
+        let raw = try await agent.plan(for: Special().raw)
+        let left = ["filter", "formatter"]
+        #expect(own.entries.filter { !left.contains($0.name) } == raw.entries.filter { !left.contains($0.name) })
+        #expect(own["duplicateKey"]?.value == "list" && raw.context.tag == "tagged")
+    }
+
+    @Test func wrappedRequestsAreSharedByTheirOwnKey() async throws {
+        struct Search: Request, Sendable {
+            typealias Model = [Int]
+            var text: String
+            var path: String { "/list" }
+            var query: Parameters { ["q": text] }
+            var duplicatePolicy: DuplicatePolicy { .share }
+            var duplicateKey: String { "search" }
+        }
+        let door = Gate()
+        let rig = Rig { _ in
+            try await door.pass()
+            return .json("[1]")
+        }
+        async let first = rig.agent.send(Search(text: "a").raw)
+        await rig.transport.waitForRequests()
+        async let second = rig.agent.send(Search(text: "b").raw)
+        async let other = rig.agent.send(Search(text: "a"), formattedBy: StringFormatter())
+        await rig.transport.waitForRequests(2)
+        async let last = rig.agent.send(Search(text: "b"), formattedBy: StringFormatter())
+        for _ in 0..<1_000 { await Task.yield() }
+        door.open()
+        #expect(try await [first, second].map { String(decoding: $0, as: UTF8.self) } == ["[1]", "[1]"])
+        #expect(try await [other, last] == ["[1]", "[1]"])
+        #expect(rig.transport.requestCount == 2)
+    }
+
+    @Test func pagesOfOneKeyAreNotEachOther() async throws {
+        struct List: Request, Sendable {
+            typealias Model = [Int]
+            var page = 0
+            var path: String { "/list" }
+            var query: Parameters { ["page": page] }
+            var duplicatePolicy: DuplicatePolicy { .share }
+            var duplicateKey: String { "list" }
+        }
+        let door = Gate()
+        let rig = Rig { request in
+            if request.url.query() != "page=0" { try await door.pass() }
+            return .json("[\((request.url.query() ?? "").filter(\.isNumber))]")
+        }
+        @Sendable func second(after first: Int) async throws -> [Int]? {
+            let rule = PageRule<[Int]>.number("page", from: first)
+            var pages = rig.agent.pages(of: List(), by: rule).makeAsyncIterator()
+            _ = try await pages.next()
+            return try await pages.next()?.model
+        }
+        async let one = second(after: 0)
+        await rig.transport.waitForRequests(2)
+        async let other = second(after: 5)
+        await rig.transport.waitForRequests(4)
+        door.open()
+        let all = try await [one, other]
+        #expect(all == [[1], [6]])
+    }
+}
