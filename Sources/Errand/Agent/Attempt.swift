@@ -73,7 +73,7 @@ extension Agent {
                     after: response,
                     to: outgoing,
                     hops: redirects.count,
-                    secretHeaders: prepared.secrets.headers
+                    secretHeaders: prepared.secrets.secretNames(in: outgoing.headers)
                 )
                 guard let hop else { return response }
                 await prepared.accessories.tell(.didRedirect(hop.redirect), of: prepared.context)
