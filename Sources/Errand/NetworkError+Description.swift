@@ -2,9 +2,11 @@ public import Foundation
 
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence: where, what, and what to do; with the status and size of an answer, never its content.
+    ///
+    /// The size is that of the whole body, also where only its beginning is kept. Control characters are escaped.
     public var description: String {
         let place = [method?.rawValue, host.map { $0 + (path ?? "") } ?? requestName].compactMap(\.self)
-        return (place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail
+        return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
 
     /// The description without its place.
@@ -12,10 +14,10 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
         var text = reason.sentence
         if let response {
             let type = response.headers["Content-Type"].map { " of \($0.prefix { $0 != ";" })" } ?? ""
-            text += " (the answer: status \(response.statusCode), \(response.body.count) bytes\(type))"
+            text += " (the answer: status \(response.statusCode), \(response.bodyByteCount) bytes\(type))"
         }
         if attempts > 1 { text += " after \(attempts) attempts" }
-        return text
+        return text.oneLine
     }
 
     /// The ``description``, for `localizedDescription`.
@@ -75,7 +77,8 @@ extension NetworkError.Reason {
             "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
         case .malformedStatusLine: "the answer does not begin with a status line of HTTP/1.x or 2"
         case .malformedHeader: "a header line of the answer is malformed"
-        case .headTooLarge: "the head of the answer is too large"
+        case .headTooLarge:
+            "the head of the answer is too large; raise limits.maximumHeadSize if it may be, up to 300 KiB on Linux"
         case .malformedChunk: "a chunk of the answer is malformed"
         case .invalidContentLength: "the Content-Length of the answer is not a length"
         case .invalidContentCoding: "the answer's content coding is unknown or its data damaged"

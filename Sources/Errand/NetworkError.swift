@@ -50,7 +50,10 @@ public struct NetworkError: Error, Sendable {
     public var kind: Kind { reason.kind }
 
     /// The status of the answer, or `nil` when none arrived.
-    public var statusCode: Int? { response?.statusCode }
+    public var statusCode: Int? {
+        // Inlined into a caller's string interpolation, it makes the optimizer of Swift 6.3.1 crash.
+        @inline(never) get { response?.statusCode }
+    }
 
     /// What a caller can do: one case for each decision.
     public enum Kind: String, Sendable, Hashable, CaseIterable {

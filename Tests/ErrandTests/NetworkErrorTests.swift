@@ -114,6 +114,49 @@ import Testing
         let rig = Rig(answer: .data(Data(count: count), status: 500))
         let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
         #expect(error.response?.body.count == min(count, NetworkError.maximumBodyByteCount))
+        // The size that is told is that of the response.
+        #expect(error.description.contains("status 500, \(count) bytes"), "\(error)")
+        #expect(error.response?.description.hasSuffix("\(count) bytes") == true)
+        #expect(NetworkError(.closedInBody, response: error.response).description.contains("\(count) bytes"))
+    }
+
+    @Test func theNameOfARequestIsWhatPeopleCallIt() async throws {
+        func name<R: Request & Sendable>(_ request: R) async -> String? {
+            (await failure { try await Rig(answer: .status(500)).agent.response(for: request) } as? NetworkError)?
+                .requestName
+        }
+        #expect(await name(GeneralRequest("/x").expecting([Int].self)) == "GeneralRequest")
+        #expect(await name(GeneralRequest("/x")) == "GeneralRequest")
+        #expect(await name(GetPage<Int>()) == "GetPage<Int>")
+        #expect(await name(GetPage<Int>().raw) == "GetPage<Int>")
+        #expect(await name(GeneralRequest("/x").raw) == "GeneralRequest")
+        #expect(TypeNames.name(of: BatchRequest<GetPage<Int>, GetPage<String>>.self) == "BatchRequest")
+    }
+
+    private struct GetPage<Element: Decodable & Sendable>: Request, Sendable {
+        typealias Model = [Element]
+        var path: String { "/page" }
+    }
+
+    /// Text of the server's and the caller's cannot look like a line of a log's own, nor move a terminal.
+    @Test(arguments: ["\r\n", "\n", "\u{2028}", "\u{2029}", "\u{85}", "\u{1B}[2J", "\u{202E}", "\0", "\u{7F}"])
+    func descriptionsAreOneLine(mark: String) throws {
+        let url = try #require(URL(string: "https://api.example/x"))
+        let response = RawResponse(statusCode: 500, headers: ["Content-Type": "a\(mark)b"], url: url)
+        var named = NetworkError(.other("a\(mark)b"))
+        named.requestName = "a\(mark)b"
+        let texts = [
+            NetworkError(.other("a\(mark)b")).description, NetworkError(.contentType("a\(mark)b")).description,
+            NetworkError(.status(500), response: response).description, named.description,
+            NetworkError(.model(type: "a\(mark)b", detail: "\(mark)")).localizedDescription,
+            ServiceError(code: .string("a\(mark)b"), message: "c\(mark)d", response: response).description,
+            RequestContext(typeName: "a\(mark)b").description, Service(id: "a\(mark)b").description,
+        ]
+        for text in texts {
+            #expect(!text.unicodeScalars.contains { mark.unicodeScalars.contains($0) && $0.breaksLines }, "\(text)")
+            #expect(!text.contains { $0.isNewline }, "\(text)")
+        }
+        #expect(NetworkError(.other("a\nb\u{1B}")).description == #"a\nb\u{1B}"#)
     }
 
     @Test(arguments: ["{", "[1,]", "\u{FEFF}1", "{\"secret\" 1}"])

@@ -3,7 +3,8 @@ internal import Foundation
 /// Writes a line for what happens to each send: `#12 GetUser GET api.example/users/7: 200 in 34 ms`.
 ///
 /// No line holds a secret: URLs are told as ``Secrets/telling(_:)-(URL)`` has it, values of fields and bodies never, and
-/// of an error that is not the library's only the type.
+/// of an error that is not the library's only the type. Control characters, such as line breaks in a service's message, are
+/// escaped, so that each event is one line. What cannot be written to the standard error is dropped.
 public struct LoggingAccessory: Accessory {
     /// How much is written.
     public enum Level: Int, Sendable, Hashable, Comparable {
@@ -36,13 +37,13 @@ public struct LoggingAccessory: Accessory {
     ) {
         self.level = level
         self.secrets = secrets
-        self.write = write ?? { FileHandle.standardError.write(Data("\($0)\n".utf8)) }
+        self.write = write ?? { StandardError.write($0 + "\n") }
     }
 
     /// Writes the line of an event, if its level is wanted.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         guard event.level <= level else { return }
-        write("\(place(of: context)): \(words(for: event))")
+        write("\(place(of: context)): \(words(for: event))".oneLine)
     }
 
     private func place(of context: RequestContext) -> String {
@@ -79,7 +80,7 @@ public struct LoggingAccessory: Accessory {
     private func words(for error: any Error) -> String {
         switch error {
         case let error as NetworkError: error.detail
-        case let error as ServiceError: error.description
+        case let error as ServiceError: error.detail
         default: "\(type(of: error))"
         }
     }

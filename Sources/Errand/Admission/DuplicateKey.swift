@@ -52,10 +52,6 @@ struct DuplicateKey: Sendable, Hashable {
 }
 
 extension Secrets {
-    fileprivate func isSecret(header name: String) -> Bool {
-        name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
-    }
-
     /// The pairs of a URL's query whose values are secret.
     fileprivate func secretPairs(in url: URL) -> [String] {
         (url.query() ?? "").split(separator: "&").map(String.init).filter { telling(pairs: $0) != $0 }

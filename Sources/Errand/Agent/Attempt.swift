@@ -100,7 +100,7 @@ extension Agent {
                     after: response,
                     to: outgoing,
                     hops: redirects.count,
-                    secretHeaders: prepared.secrets.headers
+                    secretHeaders: prepared.secrets.secretNames(in: outgoing.headers)
                 )
                 guard let hop else { return response }
                 await prepared.accessories.tell(.didRedirect(hop.redirect), of: prepared.context)
@@ -180,9 +180,11 @@ extension Agent {
         do {
             payload = try prepared.filter.filter(response, for: context)
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
+            if prepared.guardsPayload { try payload.guardTraps(of: response) }
         } catch {
-            throw prepared.refusal(error.decoding(with: prepared.decoder), of: response)
+            throw prepared.refusal(error.decoding(with: prepared.decoder, method: context.method), of: response)
         }
+        if payload.data.isEmpty, response.hasNoBody(to: context.method) { payload.isAbsent = true }
         payload.headers = response.headers
         payload.decoder = prepared.decoder
         var metrics = Metrics()

@@ -30,16 +30,14 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
     ///   - title: What stands before the bar; control characters are left out.
     ///   - width: How many characters the bar has, from 1 to 200.
     public convenience init(_ title: String = "", width: Int = 30) {
-        self.init(title, width: width, write: isatty(STDERR_FILENO) == 1 ? Self.writeToStandardError : nil)
+        self.init(title, width: width, write: isatty(STDERR_FILENO) == 1 ? StandardError.write : nil)
     }
 
     init(_ title: String, width: Int, write: (@Sendable (String) -> Void)?) {
-        self.title = String(String.UnicodeScalarView(title.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }))
+        self.title = String(String.UnicodeScalarView(title.unicodeScalars.filter { !$0.breaksLines }))
         self.width = min(200, max(1, width))
         self.write = write
     }
-
-    private static func writeToStandardError(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
 
     /// Shows the bytes of one request.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
@@ -82,7 +80,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
             defer { shown.line = ending.isEmpty ? line : "" }
             return shown.line != line || !ending.isEmpty
         }
-        if isNew { write("\r\u{1B}[K\(line)\(ending)") }
+        if isNew { write("\r\u{1B}[K\(line.oneLine)\(ending)") }
     }
 
     private func end(_ text: String) { put((title.isEmpty ? "" : "\(title) ") + text, ending: "\n") }

@@ -73,12 +73,20 @@ extension JSONError: CustomStringConvertible {
         return text
     }
 
+    private func tooDeep(_ limit: Int) -> String {
+        let advice =
+            limit < 512
+            ? "parse it with JSONValue(parsing:maximumDepth:) if the sender is trusted"
+            : "this is more than Foundation's decoder survives"
+        return "JSON nested deeper than \(limit) levels; \(advice)"
+    }
+
     private var explanation: String {
         switch reason {
         case .syntax(let expected): "Invalid JSON: expected \(expected)"
         case .unexpectedEnd: "Invalid JSON: the text ends before the value does; check that the body is complete"
         case .trailingText: "Invalid JSON: there is text after the value"
-        case .tooDeep(let limit): "JSON nested deeper than \(limit) levels; raise the limit if the sender is trusted"
+        case .tooDeep(let limit): tooDeep(limit)
         case .invalidUTF8: "Invalid JSON: the bytes are not UTF-8 without a byte order mark"
         case .loneSurrogate: "Invalid JSON: a \\u escape is half a surrogate pair"
         case .controlCharacter: "Invalid JSON: a control character in a string must be escaped"

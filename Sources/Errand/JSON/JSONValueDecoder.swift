@@ -40,6 +40,19 @@ extension JSONValue {
     }
 }
 
+/// A number that the type that was asked for cannot hold, below the `DecodingError` that says where it stands.
+struct UnfitNumber: Error {
+    /// The digits, as many of them as can be read at a glance.
+    let text: String
+    /// The name of the type.
+    let type: String
+
+    init(_ number: JSONNumber, type: any Any.Type) {
+        text = number.text.utf8.count > 40 ? "\(number.text.prefix(40))…" : number.text
+        self.type = "\(type)"
+    }
+}
+
 /// The `Decoder` of one value.
 struct JSONNodeDecoder: Decoder {
     let value: JSONValue
@@ -87,7 +100,8 @@ struct JSONNodeDecoder: Decoder {
         guard let result = found as? T else {
             let context = DecodingError.Context(
                 codingPath: codingPath,
-                debugDescription: "\(value.type.phrase) that is no valid or exact \(type)"
+                debugDescription: "\(value.type.phrase) that is no valid or exact \(type)",
+                underlyingError: value.number.map { UnfitNumber($0, type: type) }
             )
             throw DecodingError.dataCorrupted(context)
         }

@@ -22,7 +22,7 @@ extension HTTPHeaders: Redacted {}
 
 extension HTTPHeaders.Field: Redacted {
     /// The name; a value may be a secret.
-    public var description: String { name }
+    public var description: String { name.oneLine }
 }
 
 extension OutgoingBody: Redacted {
@@ -43,7 +43,7 @@ extension OutgoingRequest: Redacted {
 
 extension RawResponse: Redacted {
     /// Status, host and path, names of fields, and the size of the body.
-    public var description: String { "\(statusCode) from \(url.place) \(headers) \(body.count) bytes" }
+    public var description: String { "\(statusCode) from \(url.place) \(headers) \(bodyByteCount) bytes" }
 }
 
 extension TransportResponse: Redacted {
@@ -70,13 +70,13 @@ extension RequestContext: Redacted {
     /// Number, type, method, host and path, and the attempt once there is one.
     public var description: String {
         let place = url.map { " " + $0.place } ?? ""
-        return "#\(id) \(typeName) \(method)\(place)" + (attempt > 0 ? ", attempt \(attempt)" : "")
+        return ("#\(id) \(typeName) \(method)\(place)" + (attempt > 0 ? ", attempt \(attempt)" : "")).oneLine
     }
 }
 
 extension Parameters: Redacted {
     /// The names; a value may be a secret.
-    public var description: String { "[\(names.joined(separator: ", "))]" }
+    public var description: String { "[\(names.joined(separator: ", "))]".oneLine }
 }
 
 extension RequestBody: Redacted {
@@ -93,7 +93,7 @@ extension RequestBody: Redacted {
 
 extension Service: Redacted {
     /// The id, and the base URL where it has one.
-    public var description: String { id + (baseURL.map { " at \($0.place)" } ?? "") }
+    public var description: String { (id + (baseURL.map { " at \($0.place)" } ?? "")).oneLine }
 }
 
 extension NetworkConfig: Redacted {

@@ -2,7 +2,12 @@ public import Foundation
 
 /// What must not be told: declared once, and honoured by errors, descriptions, logs and redirects.
 ///
-/// Names compare without case. What is a secret is replaced by ``mask``; what cannot be taken apart is left out whole.
+/// Names compare without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are one name. A name is secret
+/// too if it ends with the words of one that is listed, as `newPassword` and `X-Upload-Token` do for `password` and
+/// `Token`; digits after it do not count. The names `auth`, `code`, `pin`, `session` and `sig` are compared as a whole,
+/// because many names that end with them, such as `statusCode`, are no secrets.
+///
+/// What is a secret is replaced by ``mask``; what cannot be taken apart is left out whole.
 public struct Secrets: Sendable, Hashable {
     /// Fields whose values are secret; they are also left behind when a redirect leaves the origin.
     public var headers: [String]
@@ -20,7 +25,7 @@ public struct Secrets: Sendable, Hashable {
     public init(
         headers: [String] = [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
-            "X-Access-Token", "X-CSRF-Token", "X-Session-Id", "X-Amz-Security-Token",
+            "X-Access-Token", "X-CSRF-Token", "X-Session-Id", "X-Amz-Security-Token", "Token", "Secret", "Password",
         ],
         queryNames: [String] = Self.usualNames,
         jsonKeys: [String] = Self.usualNames
@@ -34,11 +39,13 @@ public struct Secrets: Sendable, Hashable {
     public static let usualNames = [
         "password", "passwd", "pwd", "secret", "client_secret", "token", "access_token", "refresh_token", "id_token",
         "api_key", "apikey", "auth", "authorization", "session", "session_id", "signature", "sig", "code", "otp", "pin",
+        "passcode", "passphrase", "private_key", "secret_key", "access_key", "auth_code", "authorization_code",
+        "verification_code", "device_code", "code_verifier", "cookie",
     ]
 
     /// The value of a field as it may be told.
     public func telling(_ value: String, of header: String) -> String {
-        headers.contains { $0.isSameFieldName(as: header) } ? Self.mask : value
+        isSecret(header: header) ? Self.mask : value
     }
 
     /// A URL as it may be told: without user information, secret values of its query masked.
@@ -53,34 +60,19 @@ public struct Secrets: Sendable, Hashable {
 
     /// A query or form as it may be told.
     public func telling(pairs: String) -> String {
-        pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
+        let secrets = SecretNames(queryNames)
+        return pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
             guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
             let name = pair[..<equals]
             let plain = String(name).removingPercentEncoding ?? String(name)
-            return isSecret(plain, among: queryNames) ? "\(name)=\(Self.mask)" : String(pair)
+            return secrets.containsMember(plain) ? "\(name)=\(Self.mask)" : String(pair)
         }.joined(separator: "&")
     }
 
     /// JSON as it may be told.
     ///
     /// Recursion is bounded by the depth that the parser allows.
-    public func telling(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .array(let elements): .array(elements.map(telling))
-        case .object(let members):
-            .object(
-                JSONObject(
-                    members.map { member in
-                        (
-                            member.name,
-                            isSecret(member.name, among: jsonKeys) ? .string(Self.mask) : telling(member.value)
-                        )
-                    }
-                )
-            )
-        default: value
-        }
-    }
+    public func telling(_ value: JSONValue) -> JSONValue { SecretNames(jsonKeys).masking(value) }
 
     /// A body as it may be told: JSON and forms with their secrets masked, anything else by its size alone.
     public func telling(_ body: Data, mediaType: MediaType?) -> String {
@@ -92,9 +84,21 @@ public struct Secrets: Sendable, Hashable {
         return "\(body.count) bytes"
     }
 
-    /// `a[password]` and `user.password` are as secret as `password`.
-    private func isSecret(_ name: String, among secrets: [String]) -> Bool {
-        let last = name.split { $0 == "[" || $0 == "]" || $0 == "." }.last.map(String.init) ?? name
-        return secrets.contains { $0.isSameFieldName(as: name) || $0.isSameFieldName(as: last) }
+    /// Whether the values of a field are secret; those of `Authorization` always are.
+    func isSecret(header name: String) -> Bool {
+        name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
+            || SecretNames(headers).contains(name)
     }
+
+    /// The names of those fields whose values are secret.
+    func secretNames(in fields: HTTPHeaders) -> [String] {
+        let secrets = SecretNames(headers)
+        return fields.map(\.name).filter(secrets.contains)
+    }
+
+    /// Whether the values of a member of a JSON object are secret.
+    func isSecret(jsonKey name: String) -> Bool { SecretNames(jsonKeys).containsMember(name) }
+
+    /// The library's own.
+    static let usual = Secrets()
 }

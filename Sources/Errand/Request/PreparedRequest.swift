@@ -40,6 +40,8 @@ final class PreparedRequest: Sendable {
     let queued: Lock<Duration>?
     /// What the JSON guard refuses at stage 7, because what follows decodes the body and does not guard itself.
     let guarding: JSONGuard.Strictness
+    /// Whether the formatter is the user's own and decodes what nobody has guarded.
+    let guardsPayload: Bool
     /// When the send must be over; `nil` is never.
     let deadline: Deadline?
     /// Ends the send from outside its task.
@@ -84,6 +86,7 @@ final class PreparedRequest: Sendable {
         sendGates = config.value.sendGates.and(send.service.sendGates)
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
+        guardsPayload = !request.formatter.guardsItself
         deadline = send.deadline
         stop = send.stop
     }
@@ -141,6 +144,7 @@ final class PreparedRequest: Sendable {
         sendGates = other.sendGates
         queued = other.queued
         guarding = other.guarding
+        guardsPayload = other.guardsPayload
         self.deadline = deadline
         stop = StopSignal()
     }

@@ -41,7 +41,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
         let width = entries.map(\.name.count).max() ?? 0
         for entry in entries {
             let name = entry.name.padding(toLength: width, withPad: " ", startingAt: 0)
-            lines.append("  \(name)  \(entry.value)  (\(entry.origin.rawValue))")
+            lines.append("  \(name)  \(entry.value.oneLine)  (\(entry.origin.rawValue))")
         }
         lines.append("  headers: \(request.headers.map(\.name).joined(separator: ", "))")
         lines.append("  accessories: \(accessories.isEmpty ? "none" : accessories.joined(separator: ", "))")

@@ -100,10 +100,17 @@ extension Payload {
     /// A part of a body that has been validated.
     init(_ data: Data, of body: Data) { self.init(data, root: body, contentType: nil, isGuarded: true) }
 
-    /// The payload of an answer that has none.
+    /// The payload of an answer that has none; the body must have been validated.
     static func null(in body: Data) -> Payload { Payload(nullText, of: body.isEmpty ? nullText : body) }
 
-    private static let nullText = Data("null".utf8)
+    /// The payload of a response without content.
+    static let absent: Payload = {
+        var payload = null(in: Data())
+        payload.isAbsent = true
+        return payload
+    }()
+
+    static let nullText = Data("null".utf8)
 
     /// Whether this is a JSON null.
     var isNull: Bool { data.count == 4 && data.elementsEqual(Self.nullText) }

@@ -94,7 +94,7 @@ public struct EnvelopeFilter: ResponseFilter {
     /// - Returns: The data, or `null` when the envelope has none.
     /// - Throws: ``ServiceError`` for any other code, ``NetworkError`` for what is no envelope.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
-        if response.hasNoBody(to: context.method), response.failure == nil { return .null(in: response.body) }
+        if response.hasNoBody(to: context.method), response.failure == nil { return .absent }
         let opened: Envelope?
         do {
             opened = try members.open(response)

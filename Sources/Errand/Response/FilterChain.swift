@@ -6,7 +6,7 @@
 ///
 /// The first that throws ends the chain. A refused answer goes through with its failure, until a filter recovers from
 /// it. A path that begins with `~` starts at the outermost text that the payload is still a view on. The JSON guard reads
-/// what a filter is given that does not guard itself, and what the last one makes.
+/// what a filter is given that does not guard itself.
 public struct FilterChain: ResponseFilter {
     private let filters: [any ResponseFilter]
 
@@ -35,7 +35,7 @@ public struct FilterChain: ResponseFilter {
         var response = response
         var payload = Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
         for filter in filters {
-            if !filter.guardsItself { try guardTraps(in: &response) }
+            if !filter.guardsItself { try guardTraps(in: response) }
             var next = try filter.filter(response, for: context)
             if let failure = response.failure, filter.recovers(from: failure, in: response) { response.failure = nil }
             // What our own filters find is part of the text that they read.
@@ -48,15 +48,13 @@ public struct FilterChain: ResponseFilter {
             if let type = payload.contentType { response.headers["Content-Type"] = type }
         }
         if let failure = response.failure { throw failure }
-        // The formatter that follows may be a user's.
-        try guardTraps(in: &response)
         return payload
     }
 
-    private func guardTraps(in response: inout RawResponse) throws {
-        guard !response.isGuarded, !response.body.isEmpty else { return }
+    private func guardTraps(in response: RawResponse) throws {
+        guard !response.isGuarded else { return }
         do throws(JSONError) {
-            response.isGuarded = try JSONGuard.check(response.body, against: .traps)
+            try JSONGuard.checkNesting(response.body)
         } catch {
             throw response.failure ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
         }

@@ -30,6 +30,9 @@ public struct Payload: Sendable {
     /// Whether the JSON guard has read the bytes already, or they were found by it.
     var isGuarded: Bool
 
+    /// Whether the response has no content by its status or method: JSON that is `null`, and no bytes.
+    var isAbsent = false
+
     /// How ``decode(_:at:)`` makes values of JSON.
     var decoder: any DataDecoder = Self.defaultDecoder
     private static let defaultDecoder: any DataDecoder = JSONDecoder()
@@ -54,13 +57,14 @@ public struct Payload: Sendable {
     /// Decodes JSON, any number of times.
     ///
     /// - Parameters:
-    ///   - type: What to decode; an Optional takes `null`.
+    ///   - type: What to decode; an Optional takes `null`, and a response that has no content (204, 205, to HEAD).
     ///   - path: The way from the payload to the value.
     /// - Returns: The value.
     /// - Throws: ``NetworkError`` when the bytes are not JSON, the path leads nowhere or the value does not fit; what
     ///   the type's own `init(from:)` throws beside `DecodingError` is thrown unchanged.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
-        let value = try node(at: path)
+        // An Optional of no content is nil, whatever the path; any other type is decoded from null.
+        let value = isAbsent && type is any OptionalModel.Type ? Self.nullText : try node(at: path)
         do {
             if let lossless = decoder as? LosslessJSONDecoder {
                 // Not from the bytes, which it would validate once more.
@@ -69,7 +73,8 @@ public struct Payload: Sendable {
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
-            throw NetworkError(.model(type: String(describing: type), detail: error.place), underlying: error)
+            let detail = error.place(decoding: type, from: value, with: decoder)
+            throw NetworkError(.model(type: String(describing: type), detail: detail), underlying: error)
         }
     }
 
@@ -77,6 +82,7 @@ public struct Payload: Sendable {
     /// put it together.
     func node(at path: JSONPath) throws -> Data {
         do {
+            let data = isAbsent && data.isEmpty ? Self.nullText : data
             guard !path.isPayload else {
                 if !isGuarded { try JSONGuard.check(data) }
                 return data
@@ -95,6 +101,10 @@ public struct Payload: Sendable {
         }
     }
 
+    /// The bytes, indexed from 0: those of the body itself if they are the whole of it, else a copy, which does not keep
+    /// the rest of the body in memory.
+    var bytes: Data { data.startIndex == 0 && data.count == root.count ? data : Data(data) }
+
     /// The bytes as text, by the charset of the media type; UTF-8 when it names none.
     ///
     /// - Throws: ``NetworkError`` when the charset is unknown or the bytes do not fit it.
@@ -105,74 +115,14 @@ public struct Payload: Sendable {
             }
             return text
         }
-        // Some encodings are only names on some platforms: they cannot even spell a letter there.
-        guard let encoding = String.Encoding(charset: charset), "a".data(using: encoding) != nil else {
-            throw NetworkError(.model(type: "String", detail: "the charset '\(charset)' is not known"))
-        }
-        guard let text = String(data: data, encoding: encoding) else {
-            throw NetworkError(.model(type: "String", detail: "the bytes are not \(charset)"))
-        }
-        return text
-    }
-}
-
-/// Reads a body before anything decodes it: Foundation's decoder can be made to trap by a hostile one.
-enum JSONGuard {
-    /// What is refused.
-    enum Strictness: Sendable {
-        /// What follows guards itself, or decodes nothing.
-        case nothing
-        /// Code of the user's own follows, which may decode the body or read something that is no JSON at all: only
-        /// what could end the process is refused.
-        case traps
-        /// Whatever is not JSON.
-        case everything
-
-        /// What the reader of the body makes necessary: the formatter behind a filter that passes it on, else the filter.
-        init(_ filter: any ResponseFilter, before formatter: some ResponseFormatter) {
-            if type(of: filter) != PassthroughFilter.self {
-                self = filter.guardsItself ? .nothing : .traps
-            } else if formatter.readsJSON {
-                self = .everything
-            } else {
-                self = formatter.guardsItself ? .nothing : .traps
-            }
-        }
-    }
-
-    /// Returns whether the body is known to be sound JSON.
-    static func check(_ data: Data, against strictness: Strictness) throws(JSONError) -> Bool {
-        guard strictness != .nothing else { return false }
-        do throws(JSONError) {
-            try check(data)
-            return true
+        do {
+            guard let known = Charset(charset) else { throw Charset.Failure.unknown }
+            return try known.text(of: data)
         } catch {
-            if strictness == .traps, !isTooDeep(error), !mayNestTooDeep(data) { return false }
-            throw error
+            let isUnknown = error as? Charset.Failure == .unknown
+            let detail = isUnknown ? "the charset '\(charset)' is not known" : "the bytes are not \(charset)"
+            throw NetworkError(.model(type: "String", detail: detail))
         }
-    }
-
-    private static func isTooDeep(_ error: JSONError) -> Bool {
-        if case .tooDeep = error.reason { true } else { false }
-    }
-
-    /// Whether a decoder that reads on where the guard stops could still find more levels than Foundation survives.
-    ///
-    /// Foundation takes byte order marks, UTF-16 and trailing commas, and looks into strings and numbers only later. So
-    /// all brackets count, in a body that begins like JSON in any encoding.
-    private static func mayNestTooDeep(_ data: Data) -> Bool {
-        guard let first = data.first(where: { !" \t\r\n".utf8.contains($0) }),
-            [0x5B, 0x7B, 0x00, 0xEF, 0xFE, 0xFF].contains(first)
-        else { return false }
-        var count = 0
-        for byte in data where byte == 0x5B || byte == 0x7B { count += 1 }
-        return count > 512
-    }
-
-    static func check(_ data: Data) throws(JSONError) {
-        let result = data.withUnsafeBytes { bytes in Result { () throws(JSONError) in try JSONScanner.validate(bytes) }
-        }
-        _ = try result.get()
     }
 }
 
@@ -191,15 +141,47 @@ extension JSONError {
     }
 }
 
+/// An Optional, in code that does not know of what.
+private protocol OptionalModel {}
+
+extension Optional: OptionalModel {}
+
 extension DecodingError {
-    /// Where and what, without any value of the body.
+    /// Where and what, without any value of the body but a number that does not fit.
+    ///
+    /// Foundation's decoder says neither of such a number: it is looked for by decoding once more.
+    fileprivate func place<T: Decodable>(
+        decoding type: T.Type,
+        from json: Data,
+        with decoder: any DataDecoder
+    ) -> String {
+        guard case .dataCorrupted(let context) = self, context.codingPath.isEmpty,
+            let foundation = decoder as? JSONDecoder
+        else { return place }
+        var exact = JSONValueDecoder(userInfo: foundation.userInfo)
+        switch foundation.keyDecodingStrategy {
+        case .useDefaultKeys: exact.keys = .asWritten
+        case .convertFromSnakeCase: exact.keys = .snakeCase
+        default: return place
+        }
+        do {
+            _ = try exact.decode(type, from: json.validatedJSON)
+        } catch DecodingError.dataCorrupted(let context) where context.underlyingError is UnfitNumber {
+            return DecodingError.dataCorrupted(context).place
+        } catch {
+            // What this decoder minds is not what Foundation's did.
+        }
+        return place
+    }
+
+    /// Where and what, without any value of the body but a number that does not fit.
     var place: String {
         let (context, what): (Context?, String) =
             switch self {
             case .typeMismatch(let type, let context): (context, "\(type) expected")
             case .valueNotFound(let type, let context): (context, "\(type) expected, null found")
             case .keyNotFound(let key, let context): (context, "no member '\(key.stringValue)'")
-            case .dataCorrupted(let context): (context, "the value does not fit")
+            case .dataCorrupted(let context): (context, context.unfitNumber ?? "the value does not fit")
             @unknown default: (nil, "the value does not fit")
             }
         let path = (context?.codingPath ?? []).map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
@@ -207,30 +189,12 @@ extension DecodingError {
     }
 }
 
-extension String.Encoding {
-    /// The encoding of a charset name in lower case (IANA), or `nil` when it is not among those known here.
-    init?(charset: String) {
-        switch charset {
-        case "utf-8", "utf8": self = .utf8
-        case "us-ascii", "ascii": self = .ascii
-        case "iso-8859-1", "latin1": self = .isoLatin1
-        case "iso-8859-2", "latin2": self = .isoLatin2
-        case "windows-1250", "cp1250": self = .windowsCP1250
-        case "windows-1251", "cp1251": self = .windowsCP1251
-        case "windows-1252", "cp1252": self = .windowsCP1252
-        case "windows-1253", "cp1253": self = .windowsCP1253
-        case "windows-1254", "cp1254": self = .windowsCP1254
-        case "utf-16": self = .utf16
-        case "utf-16le": self = .utf16LittleEndian
-        case "utf-16be": self = .utf16BigEndian
-        case "utf-32": self = .utf32
-        case "utf-32le": self = .utf32LittleEndian
-        case "utf-32be": self = .utf32BigEndian
-        case "shift_jis", "shift-jis", "sjis": self = .shiftJIS
-        case "euc-jp": self = .japaneseEUC
-        case "iso-2022-jp": self = .iso2022JP
-        case "macintosh": self = .macOSRoman
-        default: return nil
-        }
+extension DecodingError.Context {
+    /// The number that does not fit; `nil` when it is something else, without its digits where they may be a secret.
+    fileprivate var unfitNumber: String? {
+        guard let unfit = underlyingError as? UnfitNumber else { return nil }
+        let name = codingPath.last { $0.intValue == nil }?.stringValue
+        let isSecret = name.map { Secrets.usual.isSecret(jsonKey: $0) } ?? false
+        return isSecret ? "a number does not fit \(unfit.type)" : "the number \(unfit.text) does not fit \(unfit.type)"
     }
 }

@@ -7,7 +7,7 @@ public struct RawResponse: Sendable {
     /// The fields of the head; `Content-Length` and `Content-Encoding` are those before decoding.
     public var headers: HTTPHeaders
     /// The bytes after content decoding; empty when there were none.
-    public var body: Data
+    public var body: Data { didSet { (isGuarded, wholeByteCount) = (false, nil) } }
     /// Where the answer came from, after redirects.
     public var url: URL
 
@@ -28,8 +28,14 @@ public struct RawResponse: Sendable {
     /// What the cache wants to know of the exchange; `nil` when it wants nothing.
     var cacheNote: CacheNote?
 
-    /// Whether the JSON guard has read the body already.
+    /// Whether the JSON guard has read the body already; a change of the body ends that.
     var isGuarded = false
+
+    /// The size of a body of which only the beginning is kept; `nil` when the body is whole.
+    private var wholeByteCount: Int?
+
+    /// The size of the body as it was received.
+    var bodyByteCount: Int { wholeByteCount ?? body.count }
 
     /// An answer made by hand, for tests and for interceptors that answer by themselves.
     public init(statusCode: Int = 200, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
@@ -47,6 +53,7 @@ public struct RawResponse: Sendable {
         guard body.count > limit else { return self }
         var copy = self
         copy.body = Data(body.prefix(limit))
+        copy.wholeByteCount = bodyByteCount
         return copy
     }
 }

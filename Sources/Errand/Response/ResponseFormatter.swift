@@ -51,7 +51,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatte
     /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
     public func format(_ payload: Payload) throws -> Output {
         if Output.self == Void.self, let nothing = () as? Output { return nothing }
-        if Output.self == Data.self, let bytes = Data(payload.data) as? Output { return bytes }
+        if Output.self == Data.self, let bytes = payload.bytes as? Output { return bytes }
         if Output.self == String.self, let text = try payload.text() as? Output { return text }
         guard let type = Output.self as? any Decodable.Type, let model = try payload.decode(type) as? Output else {
             throw NetworkError(
@@ -134,8 +134,8 @@ public struct DataFormatter: ResponseFormatter, Sendable, OwnFormatter {
     /// It decodes only what the payload guards.
     public var guardsItself: Bool { true }
 
-    /// Copies the bytes out of the body.
-    public func format(_ payload: Payload) throws -> Data { Data(payload.data) }
+    /// Returns the bytes; copies them only if they are a part of the body.
+    public func format(_ payload: Payload) throws -> Data { payload.bytes }
 }
 
 /// Nothing: the answer only has to be accepted.

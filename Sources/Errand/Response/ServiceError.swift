@@ -14,6 +14,8 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
     public let response: RawResponse
     /// Whether the filter marks the code as one that need not be shown to anyone.
     public let isIgnorable: Bool
+    /// The method of the request; `nil` when the error was not thrown in a send.
+    var method: HTTPMethod?
 
     /// An error of your own filter; the body of its response is cut to ``NetworkError/maximumBodyByteCount`` bytes.
     public init(
@@ -40,21 +42,33 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
     /// - Returns: The value.
     /// - Throws: ``NetworkError`` when it does not fit, or what the type's own `init(from:)` throws.
     public func decode<T: Decodable>(_ type: T.Type = T.self, at path: JSONPath = .payload) throws -> T {
-        try (payload ?? .null(in: envelope?.response.body ?? response.body)).decode(type, at: path)
+        if let payload { return try payload.decode(type, at: path) }
+        if let envelope { return try Payload.null(in: envelope.response.body).decode(type, at: path) }
+        // Nobody has read the body of an error of the user's own.
+        return try Payload(Payload.nullText, root: response.body).decode(type, at: path)
     }
 
-    /// The code, the service's words, the status, the host and the path; neither query nor body.
+    /// One sentence: method, host, port and path, the code, the service's words and the status; neither query nor body.
+    ///
+    /// A code that is a string stands in quotation marks. Control characters of the service's words are escaped.
     public var description: String {
-        "the service reported \(code)" + (message.map { ": \($0)" } ?? "")
-            + " (status \(response.statusCode), \(response.url.host() ?? "")\(response.url.path()))"
+        let place = [method?.rawValue, response.url.place].compactMap(\.self).filter { !$0.isEmpty }
+        return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
+    }
+
+    /// The description without its place.
+    var detail: String {
+        let words = message.flatMap { $0.isBlank ? nil : ": \($0)" } ?? ""
+        return "the service reported \(code.quoted)\(words) (status \(response.statusCode))".oneLine
     }
 }
 
 extension Error {
-    /// This error; a service's decodes its payload with the decoder of the request.
-    func decoding(with decoder: any DataDecoder) -> any Error {
+    /// This error; a service's decodes its payload with the decoder of the request, and tells its method.
+    func decoding(with decoder: any DataDecoder, method: HTTPMethod) -> any Error {
         guard var error = self as? ServiceError else { return self }
         error.payload?.decoder = decoder
+        error.method = error.method ?? method
         return error
     }
 }
@@ -91,6 +105,14 @@ public enum ServiceCode: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
         switch self {
         case .integer(let code): "\(code)"
         case .string(let code): code
+        }
+    }
+
+    /// The code for a sentence, in which `0` and `"0"` are two.
+    var quoted: String {
+        switch self {
+        case .integer(let code): "\(code)"
+        case .string(let code): "\"\(code)\""
         }
     }
 }

@@ -2,11 +2,26 @@
 enum TypeNames {
     private static let known = Lock<[ObjectIdentifier: String]>([:])
 
+    /// The name by which people call a type.
+    ///
+    /// A generic type of the library goes without its arguments, as in `GeneralRequest`; one of the user's keeps them, as
+    /// in `GetPage<User>`. A request that wraps another goes by that one's name.
     static func name<T>(of type: T.Type) -> String {
         let id = ObjectIdentifier(type)
         if let name = known.withLock({ $0[id] }) { return name }
-        let name = String(describing: type)
+        var name = spelling(of: type)
+        if let wrapper = type as? any _RequestWrapper.Type { name = self.name(ofBase: wrapper) }
         known.withLock { $0[id] = name }
         return name
     }
+
+    private static func name<W: _RequestWrapper>(ofBase type: W.Type) -> String { name(of: W.Base.self) }
+
+    private static func spelling<T>(of type: T.Type) -> String {
+        let spelling = String(describing: type)
+        return String(reflecting: type).hasPrefix(ownPrefix) ? String(spelling.prefix { $0 != "<" }) : spelling
+    }
+
+    /// The name of the library's module and a point.
+    private static let ownPrefix = String(String(reflecting: TypeNames.self).prefix { $0 != "." }) + "."
 }

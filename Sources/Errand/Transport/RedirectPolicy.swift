@@ -61,7 +61,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         after response: RawResponse,
         to request: OutgoingRequest,
         hops: Int,
-        secretHeaders: [String]
+        secretHeaders: @autoclosure () -> [String]
     ) throws -> (request: OutgoingRequest, redirect: Redirect)? {
         let limit = maximumHops ?? 0
         guard limit > 0, [301, 302, 303, 307, 308].contains(response.statusCode),
@@ -87,7 +87,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
             throw NetworkError(.invalidRedirect("its body can be read only once"), response: response)
         }
         if redirect.leavesOrigin {
-            for name in Self.credentials + secretHeaders + request.credentialHeaders { next.headers[name] = nil }
+            for name in Self.credentials + secretHeaders() + request.credentialHeaders { next.headers[name] = nil }
         }
         return (next, redirect)
     }

@@ -84,7 +84,7 @@ import Testing
             .authorization(.bearer("secret")).limits(Limits(timeout: .seconds(5))).tag("feed")
         let plan = try await Rig().agent.plan(for: request)
         let lines = plan.description.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
-        #expect(lines.first == "GeneralRequest<JSONValueFormatter>: POST api.example/users")
+        #expect(lines.first == "GeneralRequest: POST api.example/users")
         #expect(lines.contains("path /users (request)"))
         #expect(lines.contains("method POST (request)"))
         #expect(lines.contains("parameters name (request)"))

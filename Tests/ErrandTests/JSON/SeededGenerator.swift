@@ -12,6 +12,9 @@ struct SeededGenerator: RandomNumberGenerator {
         print("\(name): ERRAND_SEED=\(state)")
     }
 
+    /// Always the same numbers.
+    init(seed: UInt64) { state = seed }
+
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var value = state

@@ -17,7 +17,7 @@ struct CanaryTests {
 
         /// The answer to the nth request, with the canary wherever an answer can hold one.
         func answer(_ number: Int) throws -> TransportResponse {
-            let secret = #"{"token": "\#(canary)", "born": "\#(canary)"}"#
+            let secret = #"{"accessToken": "\#(canary)", "born": "\#(canary)"}"#
             let headers: HTTPHeaders = ["Set-Cookie": "sid=\(canary)", "Content-Type": "application/json"]
             func json(_ text: String, status: Int = 200) -> TransportResponse {
                 TransportResponse(statusCode: status, headers: headers, body: ResponseBody(Data(text.utf8)))
@@ -43,8 +43,8 @@ struct CanaryTests {
         var config = NetworkConfig(baseURL: "https://user:CANARY-7f3a@api.example/v1")
         config.environment = ["SECRET": canary]
         config.authorization = .bearer(canary)
-        config.headers = ["X-Api-Key": canary, "Cookie": "sid=\(canary)"]
-        config.parameters = ["signature": canary]
+        config.headers = ["X-Api-Key": canary, "Cookie": "sid=\(canary)", "X-Upload-Token": canary]
+        config.parameters = ["signature": canary, "refreshToken": canary]
         config.filter = EnvelopeFilter(code: "code", message: "msg", data: "data", success: [0])
         config.retryPolicy = RetryPolicy(
             maximumAttempts: 2,
@@ -72,12 +72,14 @@ struct CanaryTests {
     }
 
     private static let requests: [GeneralRequest<JSONFormatter<Profile>>] = {
-        let base = GeneralRequest("/users", formatter: JSONFormatter<Profile>()).query(["access_token": canary])
-            .attribute("token", canary)
+        let base = GeneralRequest("/users", formatter: JSONFormatter<Profile>()).query([
+            "access_token": canary, "idToken": canary,
+        ])
+        .attribute("token", canary)
         return [
             base,
             base.method(.post).body(.form(["password": canary])),
-            base.method(.put).body(.json(["password": canary])),
+            base.method(.put).body(.json(["user": ["newPassword": canary, "clientSecret": canary]])),
             base.method(.put).body(.data(Data(canary.utf8))),
             GeneralRequest(
                 "https://u:\(canary)@api.example/x?pin=\(canary)#\(canary)",
@@ -144,8 +146,8 @@ struct CanaryTests {
         _ = try? await rig.agent.send(GeneralRequest("/users/7").query(["token": "x", "page": 2]))
         let lines = log.all
         #expect(lines.count == 3)
-        let place = "#1 GeneralRequest<JSONValueFormatter> GET api.example/users/7?token=•••&page=2"
-        #expect(lines[0] == "#1 GeneralRequest<JSONValueFormatter> GET: starts")
+        let place = "#1 GeneralRequest GET api.example/users/7?token=•••&page=2"
+        #expect(lines[0] == "#1 GeneralRequest GET: starts")
         #expect(lines[1] == "\(place): failed: the status 404 is not acceptable (the answer: status 404, 0 bytes)")
         #expect(lines[2].hasSuffix(": stopped"))
     }

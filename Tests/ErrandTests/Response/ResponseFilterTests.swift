@@ -1,7 +1,8 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 @Suite struct ResponseFilterTests {
     private let request = GeneralRequest("/x")
@@ -67,7 +68,7 @@ import Testing
         _ = try await Rig().agent.send(request.tag("t").filter(filter).service(Service(id: "s")))
         #expect(
             seen.all == [
-                "GeneralRequest<JSONValueFormatter> GET https://api.example/x 1", "s t https://api.example/x",
+                "GeneralRequest GET https://api.example/x 1", "s t https://api.example/x",
             ]
         )
     }
@@ -81,13 +82,31 @@ import Testing
     }
 
     @Test func aServiceErrorTellsCodeMessageAndPlace() throws {
-        let url = try #require(URL(string: "https://api.example/users/7?token=secret"))
+        let url = try #require(URL(string: "https://api.example:8443/users/7?token=secret"))
         let big = RawResponse(statusCode: 200, body: Data(count: NetworkError.maximumBodyByteCount + 1), url: url)
         let error = ServiceError(code: 40001, message: "no such user", response: big)
-        #expect(error.description == "the service reported 40001: no such user (status 200, api.example/users/7)")
+        #expect(error.description == "api.example:8443/users/7: the service reported 40001: no such user (status 200)")
         #expect(error.response.body.count == NetworkError.maximumBodyByteCount)
+        func words(_ code: ServiceCode, _ message: String?) -> String {
+            ServiceError(code: code, message: message, response: big).detail
+        }
+        #expect(words("E1", nil) == #"the service reported "E1" (status 200)"#)
+        #expect(words("0", nil) != words(0, nil))
+        for empty in ["", " ", "\n\t"] { #expect(words(1, empty) == "the service reported 1 (status 200)") }
+    }
+
+    @Test func aServiceErrorOfASendTellsMethodAndPort() async throws {
+        let rig = Rig(
+            config: .test {
+                $0.baseURL = "https://api.example:8443"
+                $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data")
+            },
+            answer: .json(#"{"code":"7","msg":""}"#, status: 200)
+        )
+        let error = await failure { try await rig.agent.send(GeneralRequest("/users/7").method(.put)) }
         #expect(
-            ServiceError(code: "E1", message: nil, response: big).description.hasPrefix("the service reported E1 (")
+            (error as? ServiceError)?.description
+                == #"PUT api.example:8443/users/7: the service reported "7" (status 200)"#
         )
     }
 }

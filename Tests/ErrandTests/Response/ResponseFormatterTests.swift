@@ -1,7 +1,8 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 @Suite struct ResponseFormatterTests {
     struct User: Decodable, Sendable, Equatable { var id: Int }
@@ -20,6 +21,31 @@ import Testing
     func optionalsTakeNull(body: String, user: User?) async throws {
         #expect(try await agent(body).send(request.expecting(User?.self)) == user)
         #expect(try await agent(#"{"a":\#(body)}"#).send(request.expecting(User?.self, at: "a")) == user)
+    }
+
+    @Test(arguments: [(204, HTTPMethod.get), (205, .post), (200, .head), (204, .delete)])
+    func noContentIsNilForAnOptional(status: Int, method: HTTPMethod) async throws {
+        for config in [NetworkConfig.test, .test { $0.filter = EnvelopeFilter(code: "code", data: "data") }] {
+            let rig = Rig(config: config, answer: .status(status))
+            let request = request.method(method)
+            #expect(try await rig.agent.send(request.expecting(User?.self)) == nil)
+            #expect(try await rig.agent.send(request.formatted(by: JSONFormatter<User?>(at: "user"))) == nil)
+            #expect(try await rig.agent.send(request) == .null)
+            let full = try await rig.agent.response(for: request.expecting(Void.self))
+            #expect(try full.decode([User]?.self) == nil)
+            let error = await failure { try await rig.agent.send(request.expecting([User].self)) } as? NetworkError
+            #expect(error?.kind == .undecodable, "\(String(describing: error))")
+        }
+        let plain = Rig(answer: .status(status)).agent
+        #expect(try await plain.send(request.method(method).expecting(Data.self)).isEmpty)
+        #expect(try await plain.send(request.method(method).expecting(String.self)) == "")
+        if status != 200 { #expect(try await plain.get("/x", as: User?.self) == nil) }
+    }
+
+    @Test func noBytesWhereContentIsExpectedAreAnError() async {
+        let rig = Rig(answer: .status(200))
+        await #expect(throws: NetworkError.self) { try await rig.agent.send(request.expecting(User?.self)) }
+        await #expect(throws: NetworkError.self) { try await rig.agent.get("/x", as: User?.self) }
     }
 
     @Test func anyJSONIsAJSONValue() async throws {
@@ -61,6 +87,114 @@ import Testing
         let agent = Rig(answer: .data(Data(bytes), contentType: type)).agent
         #expect(try await agent.send(request.expecting(String.self)) == text)
         #expect(try await agent.send(request.formatted(by: StringFormatter())) == text)
+    }
+
+    /// Text in each charset as other programs write it.
+    @Test(
+        arguments: [
+            ("gb2312", [0xD6, 0xD0, 0xCE, 0xC4], "中文"), ("gbk", [0x96, 0x7C, 0xBE, 0xA9], "東京"),
+            ("gb18030", [0x81, 0x30, 0x84, 0x36, 0xD6, 0xD0], "¥中"), ("big5", [0xA4, 0xA4, 0xA4, 0xE5], "中文"),
+            ("euc-kr", [0xC7, 0xD1, 0xB1, 0xDB], "한글"), ("ks_c_5601-1987", [0x8C, 0x63], "똠"),
+            ("koi8-r", [0xD2, 0xD5], "ру"), ("KOI8-U", [0xA7, 0xB7], "їЇ"),
+            ("iso-8859-2", [0xB1], "ą"), ("iso-8859-3", [0xB1], "ħ"), ("iso-8859-4", [0xB1], "ą"),
+            ("iso-8859-5", [0xD0], "а"), ("iso-8859-6", [0xC7], "ا"), ("iso-8859-7", [0xE1], "α"),
+            ("iso-8859-8", [0xE0], "א"), ("iso-8859-9", [0xFD], "ı"), ("iso-8859-10", [0xBF], "ŋ"),
+            ("iso-8859-11", [0xA1], "ก"), ("iso-8859-13", [0xE0], "ą"), ("iso-8859-14", [0xA1], "Ḃ"),
+            ("iso-8859-15", [0xA4], "€"), ("iso-8859-16", [0xA4], "€"),
+            ("shift_jis", [0x93, 0xFA, 0x96, 0x7B, 0xB1, 0x5C], "日本ｱ\\"), ("x-sjis", [0x87, 0x40], "①"),
+            ("euc-jp", [0xC6, 0xFC, 0xCB, 0xDC, 0x8E, 0xB1], "日本ｱ"),
+            ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x1B, 0x28, 0x42, 0x61], "日a"),
+            ("iso-2022-kr", [0x1B, 0x24, 0x29, 0x43, 0x0E, 0x47, 0x51, 0x0F], "한"),
+            ("windows-1250", [0xB9], "ą"), ("windows-1251", [0xDF], "Я"), ("windows-1252", [0x80], "€"),
+            ("windows-1253", [0xE1], "α"), ("windows-1254", [0xFD], "ı"), ("windows-1255", [0xE0], "א"),
+            ("windows-1256", [0xC7], "ا"), ("windows-1257", [0xE0], "ą"), ("windows-1258", [0xFE], "₫"),
+            ("cp1251", [0xDF], "Я"), ("windows-874", [0xA1], "ก"), ("ibm866", [0x80], "А"), ("macintosh", [0x8E], "é"),
+        ] as [(String, [UInt8], String)]
+    )
+    func textIsReadInTheCharsetsOfTheWorld(charset: String, bytes: [UInt8], text: String) async throws {
+        // Longer than what is converted at a time, and characters cut at every place.
+        for copies in [1, 30_011] {
+            let body = Data((0..<copies).flatMap { _ in bytes })
+            let agent = Rig(answer: .data(body, contentType: "text/plain; charset=\(charset)")).agent
+            let whole = String(repeating: text, count: copies)
+            #expect(try await agent.send(request.expecting(String.self)) == whole)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("gb18030", [0xD6]), ("gbk", [0x81, 0x20]), ("big5", [0xA4]), ("euc-kr", [0xC7, 0x20]),
+            ("shift_jis", [0x61, 0x93]), ("euc-jp", [0x8F, 0xA2]), ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46]),
+            ("iso-2022-jp", [0xFF]), ("windows-1253", [0xD2]), ("iso-8859-7", [0xFF]), ("windows-874", [0xFF]),
+            ("iso-2022-kr", [0x0E, 0xFF]),
+        ] as [(String, [UInt8])]
+    )
+    func malformedTextOfACharsetIsAnError(charset: String, bytes: [UInt8]) async {
+        for body in [Data(bytes), Data(repeating: 0x61, count: 70_000) + Data(bytes)] {
+            let agent = Rig(answer: .data(body, contentType: "text/plain; charset=\(charset)")).agent
+            await expect(throwing: .model(type: "String", detail: "the bytes are not \(charset)")) {
+                _ = try await agent.send(request.expecting(String.self))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "utf-7", "iso-8859-12", "iso-8859-99", "windows-1259", "klingon//IGNORE", "gbk//translit", "cp-1",
+    ])
+    func charsetsThatNobodyKnowsAreErrors(charset: String) async {
+        let agent = Rig(answer: .data(Data([0x41]), contentType: "text/plain; charset=\"\(charset)\"")).agent
+        await expect(throwing: .model(type: "String", detail: "the charset '\(charset.lowercased())' is not known")) {
+            _ = try await agent.send(request.expecting(String.self))
+        }
+    }
+
+    /// Any bytes in any charset are text or an error.
+    @Test(arguments: ["gb18030", "big5", "euc-kr", "shift_jis", "euc-jp", "iso-2022-jp", "iso-2022-kr", "windows-1258"])
+    func noiseInACharsetIsTextOrAnError(charset: String) throws {
+        var generator = SeededGenerator(seed: 11)
+        for _ in 0..<2000 {
+            let count = Int.random(in: 0...40, using: &generator)
+            let bytes = Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            _ = try? Payload(bytes, mediaType: MediaType("text/plain; charset=\(charset)")).text()
+        }
+    }
+
+    @Test func bytesThatAreTheWholeBodyAreNotCopied() throws {
+        let body = Data(repeating: 7, count: 1000)
+        func address(_ data: Data) -> UnsafeRawPointer? { data.withUnsafeBytes { $0.baseAddress } }
+        let (formatted, decoded) = try (
+            DataFormatter().format(Payload(body)), DefaultFormatter<Data>().format(Payload(body))
+        )
+        #expect(address(formatted) == address(body))
+        #expect(address(decoded) == address(body))
+        let part = try DataFormatter().format(Payload(body[10..<20], root: body))
+        #expect(part.startIndex == 0)
+        #expect(part == body[10..<20])
+    }
+
+    @Test(arguments: [
+        (#"{"n":300}"#, "the number 300 does not fit Int8 at n"),
+        (#"{"n":1.5}"#, "the number 1.5 does not fit Int8 at n"),
+        (#"{"n":1,"list":[1,2,-129]}"#, "the number -129 does not fit Int8 at list[2]"),
+        (#"{"n":1,"pin":4711}"#, "a number does not fit Int8 at pin"),
+        (
+            #"{"n":1e\#(String(repeating: "9", count: 60))}"#,
+            "the number 1e\(String(repeating: "9", count: 38))… does not fit Int8 at n"
+        ),
+    ])
+    func aNumberThatDoesNotFitIsToldWithItsPlace(body: String, detail: String) async throws {
+        struct Small: Decodable, Sendable {
+            var n: Int8
+            var list: [Int8]?
+            var pin: Int8?
+        }
+        let lossless = NetworkConfig.test { $0.decoder = LosslessJSONDecoder() }
+        for config in [.test, lossless] {
+            let error = await failure {
+                try await Rig(config: config, answer: .json(body)).agent.send(request.expecting(Small.self))
+            }
+            #expect((error as? NetworkError)?.reason == .model(type: "Small", detail: detail))
+        }
     }
 
     @Test(

@@ -1,0 +1,92 @@
+/// Names of secrets, made ready for comparing many names with them.
+struct SecretNames {
+    /// The listed names: lower-case letters and digits, without what separates words.
+    private let names: Set<String>
+    /// Those with which a longer name may end, by their number of letters.
+    private let endings: [Int: Set<String>]
+    /// Those with which a longer name may end in the middle of what looks like one word, such as `accesstoken`.
+    private let suffixes: [String]
+
+    /// Words that end many names that are no secrets: `statusCode`, `shippingPin`, `trainingSession`.
+    private static let ambiguous: Set<String> = ["auth", "code", "pin", "session", "sig"]
+    /// Words that end no other word.
+    private static let unmistakable: Set<String> = [
+        "password", "passwd", "passcode", "passphrase", "secret", "token", "apikey", "sessionid", "authorization",
+    ]
+
+    init(_ listed: [String]) {
+        names = Set(listed.map { Self.words(of: $0).joined() })
+        let endings = names.subtracting(Self.ambiguous).subtracting([""])
+        self.endings = Dictionary(grouping: endings, by: \.utf8.count).mapValues(Set.init)
+        suffixes = Array(endings.intersection(Self.unmistakable))
+    }
+
+    /// Whether a name is one of these, or ends with one.
+    func contains(_ name: String) -> Bool {
+        let words = Self.words(of: name)
+        let whole = words.joined()
+        if names.contains(whole) || suffixes.contains(where: whole.hasSuffix) { return true }
+        var ending = ""
+        for word in words.reversed() {
+            ending = word + ending
+            if endings[ending.utf8.count]?.contains(ending) == true { return true }
+        }
+        return false
+    }
+
+    /// The same for names that stand inside of others: `a[password]` and `user.password` are as secret as `password`.
+    func containsMember(_ name: String) -> Bool {
+        if contains(name) { return true }
+        let parts = name.split { $0 == "[" || $0 == "]" || $0 == "." }
+        guard let last = parts.last, last.utf8.count < name.utf8.count else { return false }
+        return contains(String(last))
+    }
+
+    /// The value with all members masked that have such a name, at every depth.
+    func masking(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map(masking))
+        case .object(let members):
+            .object(
+                JSONObject(
+                    members.map { ($0.name, containsMember($0.name) ? .string(Secrets.mask) : masking($0.value)) }
+                )
+            )
+        default: value
+        }
+    }
+
+    /// The words of a name in lower case, digits at its end left out: `new-Password2` and `newPassword` are two words.
+    private static func words(of name: String) -> [String] {
+        var words: [String] = []
+        var word = ""
+        var isAfterLower = false
+        let characters = Array(name.unicodeScalars)
+        for (index, scalar) in characters.enumerated() {
+            guard scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) else {
+                if !word.isEmpty { words.append(word) }
+                (word, isAfterLower) = ("", false)
+                continue
+            }
+            let isUpper = scalar.properties.isUppercase
+            // A word begins with a capital after a small letter, and with the last of several: `userID`, `APIKey`.
+            let next = index + 1 < characters.count ? characters[index + 1] : nil
+            let endsCapitals = isUpper && !word.isEmpty && next?.properties.isLowercase == true
+            if isUpper, isAfterLower || endsCapitals, !word.isEmpty {
+                words.append(word)
+                word = ""
+            }
+            word += scalar.properties.lowercaseMapping
+            isAfterLower = !isUpper
+        }
+        if !word.isEmpty { words.append(word) }
+        while let last = words.last {
+            let letters = last.reversed().drop { ("0"..."9").contains($0) }
+            guard letters.count < last.count else { break }
+            words.removeLast()
+            if letters.isEmpty { continue }
+            words.append(String(letters.reversed()))
+        }
+        return words
+    }
+}

@@ -1,0 +1,89 @@
+internal import Foundation
+
+/// A character encoding by its name in a `Content-Type` field.
+///
+/// Names are those of the IANA registry. Where senders in practice use a superset under the name of its subset, the
+/// superset is read, as the WHATWG Encoding Standard does: GB18030 for `gb2312` and `gbk`, code page 949 for `euc-kr`,
+/// 932 for `shift_jis`, 950 with the additions of Hong Kong for `big5`.
+struct Charset {
+    /// How the bytes become text.
+    private enum Conversion {
+        case foundation(String.Encoding)
+        /// By the system's converter; the first name that the system knows is used.
+        case system([String])
+    }
+
+    /// Why there is no text.
+    enum Failure: Error {
+        /// The name is not known, here or to the system.
+        case unknown
+        /// The bytes are not in this encoding.
+        case malformed
+    }
+
+    private let conversion: Conversion
+
+    /// The charset of a name in lower case; `nil` when the library does not know it.
+    init?(_ name: String) {
+        if let encoding = Self.foundation[name] {
+            conversion = .foundation(encoding)
+        } else if let names = Self.systemNames(of: name) {
+            conversion = .system(names)
+        } else {
+            return nil
+        }
+    }
+
+    /// Returns the text of the bytes, all of which must be valid.
+    func text(of data: Data) throws(Failure) -> String {
+        switch conversion {
+        case .foundation(let encoding):
+            guard let text = String(data: data, encoding: encoding) else { throw .malformed }
+            return text
+        case .system(let names): return try SystemConverter.text(of: data, charsets: names)
+        }
+    }
+
+    private static let foundation: [String: String.Encoding] = [
+        "utf-8": .utf8, "utf8": .utf8, "us-ascii": .ascii, "ascii": .ascii,
+        "iso-8859-1": .isoLatin1, "iso8859-1": .isoLatin1, "latin1": .isoLatin1, "l1": .isoLatin1,
+        "utf-16": .utf16, "utf-16le": .utf16LittleEndian, "utf-16be": .utf16BigEndian,
+        "utf-32": .utf32, "utf-32le": .utf32LittleEndian, "utf-32be": .utf32BigEndian,
+    ]
+
+    private static func systemNames(of name: String) -> [String]? {
+        if let names = named[name] { return names }
+        for prefix in ["windows-", "cp", "x-cp"] where name.hasPrefix(prefix) {
+            guard let number = Int(name.dropFirst(prefix.count)), 1250...1258 ~= number else { continue }
+            return ["CP\(number)", "WINDOWS-\(number)"]
+        }
+        for prefix in ["iso-8859-", "iso8859-", "iso_8859-"] where name.hasPrefix(prefix) {
+            // There is no part 12.
+            guard let part = Int(name.dropFirst(prefix.count)), 1...16 ~= part, part != 12 else { continue }
+            return ["ISO-8859-\(part)"]
+        }
+        return nil
+    }
+
+    private static let named: [String: [String]] = {
+        var named: [String: [String]] = [:]
+        for (names, converters) in table { for name in names { named[name] = converters } }
+        return named
+    }()
+
+    private static let table: [(names: [String], converters: [String])] = [
+        (["gb2312", "gbk", "gb18030", "cp936", "windows-936", "x-gbk", "gb_2312-80", "euc-cn"], ["GB18030", "GBK"]),
+        (["big5", "big5-hkscs", "cn-big5", "x-x-big5", "cp950"], ["BIG5-HKSCS", "BIG5"]),
+        (["euc-kr", "ks_c_5601-1987", "ksc5601", "ks_c_5601-1989", "windows-949", "cp949"], ["CP949", "EUC-KR"]),
+        (["shift_jis", "shift-jis", "sjis", "x-sjis", "ms_kanji", "windows-31j", "cp932"], ["CP932", "SHIFT_JIS"]),
+        (["euc-jp", "x-euc-jp"], ["EUC-JP"]),
+        (["iso-2022-jp"], ["ISO-2022-JP"]),
+        (["iso-2022-kr"], ["ISO-2022-KR"]),
+        (["koi8-r", "koi8", "koi"], ["KOI8-R"]),
+        (["koi8-u", "koi8-ru"], ["KOI8-U"]),
+        (["windows-874", "tis-620", "cp874"], ["CP874", "WINDOWS-874", "TIS-620"]),
+        (["ibm866", "cp866"], ["IBM866", "CP866"]),
+        (["macintosh", "mac", "x-mac-roman"], ["MACINTOSH"]),
+        (["latin2", "l2"], ["ISO-8859-2"]), (["latin9", "latin-9", "l9"], ["ISO-8859-15"]),
+    ]
+}

@@ -1,0 +1,39 @@
+extension String {
+    /// This text on one line: control characters, line separators and marks that reorder text are escaped.
+    ///
+    /// Text of a server or a file goes into logs and errors; a line break in it must not look like a line of the log's
+    /// own, and an escape sequence must not reach a terminal. A line break reads `\n`, others `\r`, `\t` or `\u{1B}`.
+    var oneLine: String {
+        // Nearly every text is one already. Marks of several bytes all begin with C2, D8 or E2.
+        guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }),
+            unicodeScalars.contains(where: \.breaksLines)
+        else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            guard scalar.breaksLines else {
+                text.unicodeScalars.append(scalar)
+                continue
+            }
+            switch scalar {
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            default: text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            }
+        }
+        return text
+    }
+
+    /// Whether the text has nothing to read.
+    var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.breaksLines } }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is a control character (C0, DEL, C1), a line or paragraph separator, or a bidirectional control.
+    var breaksLines: Bool {
+        switch value {
+        case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}

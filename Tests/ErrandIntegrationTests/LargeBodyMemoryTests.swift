@@ -1,0 +1,40 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// How much memory a large body needs, measured in a process of its own.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct LargeBodyMemoryTests {
+    private static let size = 200 << 20
+
+    /// The most resident memory that this process has had, in bytes.
+    @Sendable private static func peak() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+        return (Int(line.filter(\.isNumber)) ?? 0) << 10
+    }
+
+    /// The server stays in the process of the test, and is told to that of the client.
+    @Test func bytesOfALargeResponseAreHeldOnce() async throws {
+        let server = try MockServer()
+        server.on(.get, "/small", .text("small"))
+        server.on(.get, "/large", .data(Data(count: Self.size)))
+        await #expect(processExitsWith: .success) { [baseURL = server.baseURL as URL] in
+            var config = NetworkConfig(baseURL: BaseURL(baseURL))
+            config.limits = Limits(maximumBodySize: LargeBodyMemoryTests.size)
+            let agent = Agent(config: config)
+            // Everything that a first send loads.
+            _ = try await agent.send(GeneralRequest("/small").expecting(Data.self))
+            let before = LargeBodyMemoryTests.peak()
+            let body = try await agent.send(GeneralRequest("/large").expecting(Data.self))
+            let grown = LargeBodyMemoryTests.peak() - before
+            print("LargeBodyMemoryTests: \(grown >> 20) MiB for \(body.count >> 20) MiB")
+            guard body.count == LargeBodyMemoryTests.size, grown < LargeBodyMemoryTests.size + (40 << 20) else {
+                exit(EXIT_FAILURE)
+            }
+        }
+    }
+}
+#endif
