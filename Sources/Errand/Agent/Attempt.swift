@@ -23,14 +23,19 @@ extension Agent {
     }
 
     /// Stage 6, on the wire: through the interceptors, and over redirects.
-    func transmit(_ outgoing: OutgoingRequest, of prepared: PreparedRequest, attempt: Int) async throws -> RawResponse {
+    func transmit(
+        _ outgoing: OutgoingRequest,
+        of prepared: PreparedRequest,
+        attempt: Int,
+        _ record: AttemptRecord?
+    ) async throws -> RawResponse {
         var response: RawResponse
         if prepared.interceptors.isEmpty {
-            response = try await follow(outgoing, of: prepared)
+            response = try await follow(outgoing, of: prepared, record)
         } else {
             var context = prepared.context
             context.attempt = attempt
-            response = try await intercept(outgoing, prepared.interceptors[...], of: prepared, context)
+            response = try await intercept(outgoing, prepared.interceptors[...], of: prepared, context, record)
         }
         response.credentialVersion = outgoing.credentialVersion
         return response
@@ -40,32 +45,39 @@ extension Agent {
         _ outgoing: OutgoingRequest,
         _ interceptors: ArraySlice<any Interceptor>,
         of prepared: PreparedRequest,
-        _ context: RequestContext
+        _ context: RequestContext,
+        _ record: AttemptRecord?
     ) async throws -> RawResponse {
         guard let first = interceptors.first else {
             var outgoing = outgoing
             if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()
-            return try await follow(outgoing, of: prepared)
+            return try await follow(outgoing, of: prepared, record)
         }
         return try await first.intercept(outgoing, for: context) { [self] request in
-            try await intercept(request, interceptors.dropFirst(), of: prepared, context)
+            try await intercept(request, interceptors.dropFirst(), of: prepared, context, record)
         }
     }
 
     /// Sends a request and follows redirects as the policy says.
-    private func follow(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
+    private func follow(
+        _ outgoing: OutgoingRequest,
+        of prepared: PreparedRequest,
+        _ record: AttemptRecord?
+    ) async throws -> RawResponse {
         let sent = outgoing.headers
         var outgoing = outgoing
         var redirects: [Redirect] = []
-        let began = ContinuousClock.now
+        let began = timeline.now()
         while true {
             do {
                 var response = try await WireTurn.sending(outgoing, of: prepared) {
-                    try await exchange(outgoing, of: prepared)
+                    try retries.willSend(outgoing, of: prepared, in: record, isRedirected: !redirects.isEmpty)
+                    return try await exchange(outgoing, of: prepared)
                 }
+                record?.didReceive(response.statusCode)
                 response.redirects = redirects
-                if !redirects.isEmpty { response.timing?.begin(at: began) }
+                if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
                 if prepared.cacheUse != nil {
                     response.cacheNote = CacheNote(prepared, sent: sent, response: response.headers)
                 }
@@ -87,7 +99,7 @@ extension Agent {
 
     /// One request to one URL, its body whole.
     private func exchange(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
-        let began = ContinuousClock.now
+        let began = timeline.now()
         let options = prepared.transportOptions
         let answer: TransportResponse
         let body: Data
@@ -112,9 +124,9 @@ extension Agent {
             url: outgoing.url
         )
         response.timing = Metrics.Attempt(
-            firstByte: times.headReceived.map { $0 - (times.started ?? began) },
+            firstByte: times.started.flatMap { started in times.headReceived.map { $0 - started } },
             transfer: times.headReceived.flatMap { head in times.finished.map { $0 - head } },
-            total: ContinuousClock.now - began
+            total: timeline.now() - began
         )
         return response
     }
@@ -144,7 +156,7 @@ extension Agent {
 
     /// Stage 8: the filter finds the payload, or throws what the service reported.
     func unwrap(_ response: RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
-        let began = ContinuousClock.now
+        let began = timeline.now()
         var context = prepared.context
         context.attempt = attempt
         var payload: Payload
@@ -158,7 +170,7 @@ extension Agent {
         payload.decoder = prepared.decoder
         var metrics = Metrics()
         metrics.attempts = [response.timing].compactMap(\.self)
-        metrics.filter = ContinuousClock.now - began
+        metrics.filter = timeline.now() - began
         if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
         return Answer(response: response, payload: payload, metrics: metrics)
     }

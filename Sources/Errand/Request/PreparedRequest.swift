@@ -20,6 +20,8 @@ final class PreparedRequest: Sendable {
     let decoder: any DataDecoder
     let priority: Priority
     let allowsCellularAccess: Bool
+    /// How many retries one host gets.
+    let retryBudget: RetryBudget
     let cacheIdentity: CacheIdentity
     /// How the cache is used; `nil` when it is not.
     let cacheUse: CacheUse?
@@ -52,7 +54,7 @@ final class PreparedRequest: Sendable {
     ) {
         let config = send.config
         self.context = context
-        self.outgoing = outgoing
+        self.outgoing = outgoing.body.isReplayable ? outgoing : outgoing.guardedAgainstReuse
         self.origin = origin
         self.choices = choices
         self.login = login
@@ -65,6 +67,7 @@ final class PreparedRequest: Sendable {
         decoder = send.service.decoder ?? config.value.decoder
         priority = request.priority
         allowsCellularAccess = request.allowsCellularAccess
+        retryBudget = config.value.retryBudget
         cacheIdentity = request.cacheIdentity
         cacheUse = CacheUse(choices.cachePolicy.value, step: step, cache: config.value.cache)
         duplicatePolicy = request.duplicatePolicy
@@ -121,6 +124,7 @@ final class PreparedRequest: Sendable {
         decoder = other.decoder
         priority = other.priority
         allowsCellularAccess = other.allowsCellularAccess
+        retryBudget = other.retryBudget
         cacheIdentity = other.cacheIdentity
         cacheUse = other.cacheUse
         duplicatePolicy = other.duplicatePolicy
