@@ -17,6 +17,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
             text += " (the answer: status \(response.statusCode), \(response.bodyByteCount) bytes\(type))"
         }
         if attempts > 1 { text += " after \(attempts) attempts" }
+        if isRetryBudgetExhausted { text += "; not retried: the retry budget of the host is exhausted" }
         return text.oneLine
     }
 
@@ -41,6 +42,8 @@ extension NetworkError.Reason {
             "the header '\(name)' frames the message and is set by the transport; leave it out"
         case .bodyNotAllowed(let method):
             "a \(method) request has no body; use another method, or send the parameters with .query"
+        case .bodyAlreadySent:
+            "the body can be read only once and was sent already; make it replayable, or send the request once"
         case .parametersNotAnObject(let type): "the parameters of \(type) do not encode to names and values"
         case .unencodable(let text): text
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"

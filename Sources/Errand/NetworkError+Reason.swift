@@ -22,6 +22,8 @@ extension NetworkError {
         case reservedHeader(name: String)
         /// The method has no body, and the request has one.
         case bodyNotAllowed(HTTPMethod)
+        /// The body can be read once, and an interceptor sent it a second time.
+        case bodyAlreadySent
         /// The parameters of this type do not encode as an object with names.
         case parametersNotAnObject(String)
         /// A parameter or body cannot be written in the chosen format.
@@ -148,7 +150,7 @@ extension NetworkError.Reason {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel, .notOneRequest:
+            .invalidURLRequest, .unsupportedModel, .notOneRequest, .bodyAlreadySent:
             .invalidRequest
         case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated

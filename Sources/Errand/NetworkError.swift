@@ -31,6 +31,10 @@ public struct NetworkError: Error, Sendable {
         set { attemptCount = newValue }
     }
 
+    /// A Boolean value that indicates whether the send was not retried, although its policy allows it, because the
+    /// ``RetryBudget`` of the host was exhausted.
+    public internal(set) var isRetryBudgetExhausted = false
+
     private var attemptCount = 0
 
     /// How many times the last attempt was repeated.

@@ -22,6 +22,9 @@ public enum AccessoryEvent: Sendable {
     case didProgress(TransferProgress)
     /// An attempt failed and another one follows after a pause.
     case willRetry(after: Duration, because: any Error)
+    /// An attempt failed with this error and is not retried, although the policy allows it, because the
+    /// ``RetryBudget`` of the host is exhausted.
+    case didExhaustRetryBudget(because: any Error)
     /// The send waits until its login is refreshed: the server refused it with this error, or it ends soon (`nil`).
     case willRefreshLogin(because: (any Error)?)
     /// A redirect is followed.

@@ -3,9 +3,9 @@ internal import Dispatch
 /// Something on a screen that shows that work is under way.
 @MainActor
 public protocol LoadingIndicator: AnyObject, Sendable {
-    /// Shows it; called when the first send starts.
+    /// Shows it; called when the first send starts, once for each call of ``hide()``.
     func show()
-    /// Hides it; called when the last send has stopped.
+    /// Hides it; called when the last send has stopped and its minimum display time is over.
     func hide()
 }
 
@@ -88,7 +88,8 @@ private final class IndicatorFace {
         guard isWanted else { return hideWhenDue() }
         hiding?.cancel()
         hiding = nil
-        if shown == nil { shown = timeline.now() }
+        guard shown == nil else { return }
+        shown = timeline.now()
         indicator?.show()
     }
 

@@ -58,6 +58,8 @@ public struct LoggingAccessory: Accessory {
             "\(progress.direction == .upload ? "sent" : "received") \(progress.completed) bytes"
                 + (progress.total.map { " of \($0)" } ?? "")
         case .willRetry(let pause, let error): "tries again in \(pause.words), because \(words(for: error))"
+        case .didExhaustRetryBudget(let error):
+            "is not retried, because the retry budget of the host is exhausted: \(words(for: error))"
         case .willRefreshLogin(let error?): "waits for a new login, because \(words(for: error))"
         case .willRefreshLogin(nil): "waits for a new login, because this one ends soon"
         case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(secrets.telling(redirect.to))"

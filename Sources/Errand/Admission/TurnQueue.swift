@@ -2,6 +2,9 @@
 ///
 /// The most urgent goes first, and among equals the one who came first. After eight in a row that passed somebody who
 /// came earlier and could have gone, that one goes: nobody waits forever behind more urgent ones.
+///
+/// Each operation takes time logarithmic in the number of hosts for which somebody waits, and linear in the number of
+/// different ``Throttle/maximumInTotal`` among those who wait, which are as many as there are throttles in the program.
 struct TurnQueue: Sendable {
     /// One who wants a turn.
     struct Waiter: Sendable {
@@ -20,9 +23,20 @@ struct TurnQueue: Sendable {
         /// The server's wish: none starts before.
         var resumes = Duration.zero
         /// Those who wait, by priority.
-        var lines = [Line](repeating: Line(), count: 3)
+        var lines = (Line(), Line(), Line())
 
-        var isWaitedFor: Bool { lines.contains { $0.count > 0 } }
+        var isWaitedFor: Bool { lines.0.count + lines.1.count + lines.2.count > 0 }
+
+        /// The first of each line.
+        var heads: (Int?, Int?, Int?) { (lines.0.first, lines.1.first, lines.2.first) }
+
+        mutating func change(_ priority: Priority, _ body: (inout Line) -> Void) {
+            switch priority {
+            case .low: body(&lines.0)
+            case .normal: body(&lines.1)
+            case .high: body(&lines.2)
+            }
+        }
 
         func isAtRest(at now: Duration) -> Bool {
             running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now, longest: window)
@@ -32,6 +46,13 @@ struct TurnQueue: Sendable {
         func earliest(_ throttle: Throttle) -> Duration {
             throttle.rate.map { max(resumes, pace.earliest(by: $0)) } ?? resumes
         }
+
+        /// Where the first of a line stands; `nil` while the host has no slot for it.
+        func place(of throttle: Throttle, at now: Duration) -> TurnHeads.Place? {
+            guard running < throttle.maximumPerHost ?? .max else { return nil }
+            let earliest = earliest(throttle)
+            return earliest <= now ? .ready : .due(earliest)
+        }
     }
 
     /// How many may pass somebody who came earlier.
@@ -39,106 +60,117 @@ struct TurnQueue: Sendable {
 
     private var hosts: [String: Host] = [:]
     private var hostLimit = 1_000
-    /// The hosts for which somebody waits.
-    private var awaited: Set<String> = []
     private var waiters: [Int: Waiter] = [:]
+    /// The first of each line for which its host has a slot.
+    private var heads = TurnHeads()
     private(set) var running = 0
     private var passed = 0
+    /// The latest time that was told: callers read the clock before they take turns here.
+    private var latest = Duration.zero
 
     var waitingCount: Int { waiters.count }
     var hostCount: Int { hosts.count }
 
     /// Lets one start at once, where nobody waits for the host and every limit allows it.
     mutating func start(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
-        guard !awaited.contains(host), isFree(host, throttle, at: now) else { return false }
+        latest = max(latest, now)
+        guard running < throttle.maximumInTotal ?? .max, isFree(host, throttle) else { return false }
         begin(host, throttle, at: now)
         return true
     }
 
+    /// Whether nobody waits for a host that has a slot by now.
+    private func isFree(_ host: String, _ throttle: Throttle) -> Bool {
+        guard let state = hosts[host] else { return true }
+        return !state.isWaitedFor && state.place(of: throttle, at: latest) == .ready
+    }
+
     /// Counts one that goes on the wire whatever the limits say.
     mutating func begin(_ host: String, _ throttle: Throttle, at now: Duration) {
-        forgetHosts(at: now)
+        latest = max(latest, now)
+        forgetHosts()
         running += 1
-        change(host) { state in
+        change(host) { [latest] state in
             state.running += 1
             guard let rate = throttle.rate else { return }
-            state.pace.start(by: rate, at: now)
+            state.pace.start(by: rate, at: latest)
             state.window = max(state.window, rate.duration)
         }
     }
 
     /// One is off the wire.
     mutating func end(_ host: String, at now: Duration) {
-        guard let state = hosts[host], state.running > 0 else { return }
+        latest = max(latest, now)
+        guard hosts[host]?.running ?? 0 > 0 else { return }
         running -= 1
         change(host) { $0.running -= 1 }
-        if hosts[host]?.isAtRest(at: now) == true { hosts[host] = nil }
+        if hosts[host]?.isAtRest(at: latest) == true { hosts[host] = nil }
     }
 
     /// Lets nobody start to a host before a time.
-    mutating func pause(_ host: String, until time: Duration) { change(host) { $0.resumes = max($0.resumes, time) } }
+    mutating func pause(_ host: String, until time: Duration) {
+        forgetHosts()
+        change(host) { $0.resumes = max($0.resumes, time) }
+    }
 
     mutating func enter(_ waiter: Waiter) {
         waiters[waiter.id] = waiter
-        awaited.insert(waiter.host)
-        change(waiter.host) { $0.lines[waiter.priority.rawValue].append(waiter.id) }
+        change(waiter.host) { host in host.change(waiter.priority) { $0.append(waiter.id) } }
     }
 
     /// Takes one out who does not want a turn any more.
     mutating func leave(_ id: Int) {
-        guard let waiter = waiters.removeValue(forKey: id) else { return }
-        let waiters = waiters
-        change(waiter.host) { $0.lines[waiter.priority.rawValue].removeOne { waiters[$0] != nil } }
-        if hosts[waiter.host]?.isWaitedFor != true { awaited.remove(waiter.host) }
+        guard let waiter = remove(id) else { return }
+        place(waiter.host)
     }
 
     /// Lets the next one start who may; `nil` when nobody may by now.
     mutating func next(at now: Duration) -> Int? {
-        var urgent: Waiter?
-        var oldest: Waiter?
-        for waiter in heads where isFree(waiter.host, waiter.throttle, at: now) {
-            if urgent.map({ ($0.priority, -$0.id) < (waiter.priority, -waiter.id) }) ?? true { urgent = waiter }
-            if oldest.map({ $0.id > waiter.id }) ?? true { oldest = waiter }
-        }
-        guard let urgent, let oldest else { return nil }
+        latest = max(latest, now)
+        guard let (urgent, oldest) = heads.next(with: running, at: latest) else { return nil }
         let chosen = passed < Self.maximumPassedCount ? urgent : oldest
-        passed = chosen.id == oldest.id ? 0 : passed + 1
-        leave(chosen.id)
-        begin(chosen.host, chosen.throttle, at: now)
-        return chosen.id
+        passed = chosen == oldest ? 0 : passed + 1
+        guard let waiter = remove(chosen) else { return nil }
+        begin(waiter.host, waiter.throttle, at: latest)
+        return chosen
     }
 
     /// When somebody may start for whom there is a slot; `nil` when all wait for slots, or nobody waits.
     var wake: Duration? {
-        heads.filter { hasSlot($0.host, $0.throttle) }.map { hosts[$0.host]?.earliest($0.throttle) ?? .zero }.min()
+        mutating get { heads.wake(with: running, at: latest) }
     }
 
-    /// The first of each line.
-    private var heads: [Waiter] {
-        var heads: [Waiter] = []
-        for host in awaited {
-            guard let lines = hosts[host]?.lines else { continue }
-            for line in lines { if let id = line.first, let waiter = waiters[id] { heads.append(waiter) } }
-        }
-        return heads
-    }
-
-    private func hasSlot(_ host: String, _ throttle: Throttle) -> Bool {
-        running < throttle.maximumInTotal ?? .max && hosts[host]?.running ?? 0 < throttle.maximumPerHost ?? .max
-    }
-
-    private func isFree(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
-        hasSlot(host, throttle) && hosts[host]?.earliest(throttle) ?? .zero <= now
+    /// Takes one out of its line; the next of the line has no place yet.
+    private mutating func remove(_ id: Int) -> Waiter? {
+        guard let waiter = waiters.removeValue(forKey: id) else { return nil }
+        heads.remove(id)
+        let waiters = waiters
+        hosts[waiter.host]?.change(waiter.priority) { line in line.removeOne { waiters[$0] != nil } }
+        return waiter
     }
 
     private mutating func change(_ host: String, _ body: (inout Host) -> Void) {
         body(&hosts[host, default: Host()])
+        place(host)
+    }
+
+    /// Notes where those stand who are the first of a host's lines.
+    private mutating func place(_ host: String) {
+        guard let (low, normal, high) = hosts[host]?.heads else { return }
+        if let low { place(low, of: host) }
+        if let normal { place(normal, of: host) }
+        if let high { place(high, of: host) }
+    }
+
+    private mutating func place(_ id: Int, of host: String) {
+        guard let waiter = waiters[id] else { return }
+        heads.place(waiter, hosts[host]?.place(of: waiter.throttle, at: latest))
     }
 
     /// Forgets hosts of which nothing counts any more, when there are many.
-    private mutating func forgetHosts(at now: Duration) {
+    private mutating func forgetHosts() {
         guard hosts.count >= hostLimit else { return }
-        hosts = hosts.filter { !$0.value.isAtRest(at: now) }
+        hosts = hosts.filter { [latest] in !$0.value.isAtRest(at: latest) }
         hostLimit = max(1_000, 2 * hosts.count)
     }
 }

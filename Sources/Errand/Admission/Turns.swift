@@ -32,13 +32,16 @@ final class Turns: Sendable {
 
     init(timeline: Timeline) { self.timeline = timeline }
 
+    /// The present, to compare a `Retry-After` date with if a response has no `Date`.
+    var date: Date { timeline.date() }
+
     /// How many wait.
     var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
     /// How many are on the wire.
     var runningCount: Int { state.withLock { $0.queue.running } }
 
     /// Whether what the current task sends must not wait, because others wait for it.
-    var isPassedBy: Bool { !RefreshScope.sessions.isEmpty || WireTurn.current?.belongs(to: self) == true }
+    var isPassedBy: Bool { RefreshScope.isActive || WireTurn.current?.belongs(to: self) == true }
 
     /// Runs an attempt in its turn, and at once where nothing is throttled.
     ///
@@ -51,7 +54,7 @@ final class Turns: Sendable {
         guard prepared.choices.throttle.value.isLimited else { return try await work() }
         let turn = WireTurn(turns: self, of: prepared, attempt: attempt, waits: !isPassedBy)
         try await turn.take(at: prepared.outgoing.url.origin)
-        defer { turn.giveBack() }
+        defer { turn.finish() }
         return try await WireTurn.$current.withValue(turn) { try await work() }
     }
 

@@ -12,6 +12,8 @@ final class WireTurn: Sendable {
         var isUsed = false
         /// Whether something is being sent in it.
         var isBusy = false
+        /// Whether its attempt is over; tasks that were started in the attempt and outlive it still see the turn.
+        var isFinished = false
     }
 
     private let turns: Turns
@@ -27,7 +29,7 @@ final class WireTurn: Sendable {
     init(turns: Turns, of prepared: PreparedRequest, attempt: Int, waits: Bool) {
         self.turns = turns
         self.waits = waits
-        outer = Self.current
+        outer = Self.current?.unfinished
         throttle = prepared.choices.throttle.value
         priority = prepared.priority
         queued = prepared.queued
@@ -48,8 +50,14 @@ final class WireTurn: Sendable {
         context = turn.context
     }
 
-    /// Whether it is one of an agent's turns, or inside one.
-    func belongs(to turns: Turns) -> Bool { self.turns === turns || outer?.belongs(to: turns) == true }
+    /// Whether it is one of an agent's turns, or inside one, whose attempt is still under way.
+    func belongs(to turns: Turns) -> Bool {
+        if self.turns === turns, !state.withLock({ $0.isFinished }) { return true }
+        return outer?.belongs(to: turns) == true
+    }
+
+    /// This turn, or the next one around it whose attempt is under way, so that chains do not grow with time.
+    private var unfinished: WireTurn? { state.withLock { $0.isFinished } ? outer?.unfinished : self }
 
     /// Waits for the turn.
     func take(at host: String) async throws {
@@ -64,8 +72,17 @@ final class WireTurn: Sendable {
         if !accessories.isEmpty { await accessories.tell(.didWait(waited), of: context) }
     }
 
+    /// The attempt is over: gives the turn back, or lets what is still being sent in it do so.
+    func finish() {
+        let isBusy = state.withLock { state in
+            state.isFinished = true
+            return state.isBusy
+        }
+        if !isBusy { giveBack() }
+    }
+
     /// Gives the turn back, if that was not done.
-    func giveBack() {
+    private func giveBack() {
         let host = state.withLock { state in
             defer { state.host = nil }
             return state.host
@@ -91,7 +108,7 @@ final class WireTurn: Sendable {
         case asIs
         /// In a new one, in place of the one that there is.
         case anew
-        /// In one more, while another request is on the wire.
+        /// In one more, while another request is on the wire, or after the attempt.
         case beside
     }
 
@@ -100,17 +117,23 @@ final class WireTurn: Sendable {
         _ exchange: () async throws -> RawResponse
     ) async throws -> RawResponse {
         let use = state.withLock { state -> Use in
-            if state.isBusy { return .beside }
+            if state.isBusy || state.isFinished { return .beside }
             defer { (state.isUsed, state.isBusy) = (true, true) }
             return !state.isUsed && state.host == host ? .asIs : .anew
         }
         if use == .beside {
             let turn = WireTurn(beside: self)
             try await turn.take(at: host)
-            defer { turn.giveBack() }
+            defer { turn.finish() }
             return try await exchange()
         }
-        defer { state.withLock { $0.isBusy = false } }
+        defer {
+            let isFinished = state.withLock { state in
+                state.isBusy = false
+                return state.isFinished
+            }
+            if isFinished { giveBack() }
+        }
         if use == .anew {
             giveBack()
             try await take(at: host)
@@ -121,7 +144,7 @@ final class WireTurn: Sendable {
     /// Heeds what an answer says about when to come back.
     private func heed(_ response: RawResponse) {
         guard response.statusCode == 429 || response.statusCode == 503 else { return }
-        let pause = ServerTiming.pause(statusCode: response.statusCode, headers: response.headers, now: Date())
+        let pause = ServerTiming.pause(statusCode: response.statusCode, headers: response.headers, now: turns.date)
         if let pause, pause > .zero { turns.pause(response.url.origin, for: pause) }
     }
 }

@@ -27,10 +27,15 @@ extension Agent {
     }
 
     /// Stage 6, on the wire: through the interceptors, and over redirects.
-    func transmit(_ outgoing: OutgoingRequest, of prepared: PreparedRequest, attempt: Int) async throws -> RawResponse {
+    func transmit(
+        _ outgoing: OutgoingRequest,
+        of prepared: PreparedRequest,
+        attempt: Int,
+        _ record: AttemptRecord?
+    ) async throws -> RawResponse {
         var response: RawResponse
         if prepared.interceptors.isEmpty {
-            response = try await follow(outgoing, adapted: outgoing, of: prepared)
+            response = try await follow(outgoing, adapted: outgoing, of: prepared, record)
         } else {
             var context = prepared.context
             context.attempt = attempt
@@ -39,7 +44,8 @@ extension Agent {
                 prepared.interceptors[...],
                 adapted: outgoing,
                 of: prepared,
-                context
+                context,
+                record
             )
         }
         response.credentialVersion = outgoing.credentialVersion
@@ -53,16 +59,17 @@ extension Agent {
         _ interceptors: ArraySlice<any Interceptor>,
         adapted: OutgoingRequest,
         of prepared: PreparedRequest,
-        _ context: RequestContext
+        _ context: RequestContext,
+        _ record: AttemptRecord?
     ) async throws -> RawResponse {
         guard let first = interceptors.first else {
             var outgoing = outgoing
             if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()
-            return try await follow(outgoing, adapted: adapted, of: prepared)
+            return try await follow(outgoing, adapted: adapted, of: prepared, record)
         }
         let next = AttemptChain { [self] request in
-            try await intercept(request, interceptors.dropFirst(), adapted: adapted, of: prepared, context)
+            try await intercept(request, interceptors.dropFirst(), adapted: adapted, of: prepared, context, record)
         }
         return try await first.intercept(outgoing, for: context, next: next)
     }
@@ -71,20 +78,23 @@ extension Agent {
     private func follow(
         _ outgoing: OutgoingRequest,
         adapted: OutgoingRequest,
-        of prepared: PreparedRequest
+        of prepared: PreparedRequest,
+        _ record: AttemptRecord?
     ) async throws -> RawResponse {
         let sent = outgoing.headers
         let isUnidentified = prepared.identityCheck?.compare(outgoing, with: adapted, of: prepared) ?? false
         var outgoing = outgoing
         var redirects: [Redirect] = []
-        let began = ContinuousClock.now
+        let began = timeline.now()
         while true {
             do {
                 var response = try await WireTurn.sending(outgoing, of: prepared) {
-                    try await exchange(outgoing, of: prepared)
+                    try retries.willSend(outgoing, of: prepared, in: record, isRedirected: !redirects.isEmpty)
+                    return try await exchange(outgoing, of: prepared)
                 }
+                record?.didReceive(response.statusCode)
                 response.redirects = redirects
-                if !redirects.isEmpty { response.timing?.begin(at: began) }
+                if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
                 if prepared.cacheUse != nil || prepared.identityCheck != nil {
                     response.cacheNote = CacheNote(
                         prepared,
@@ -114,7 +124,7 @@ extension Agent {
 
     /// One request to one URL, its body whole.
     private func exchange(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
-        let began = ContinuousClock.now
+        let began = timeline.now()
         let options = prepared.transportOptions
         let answer: TransportResponse
         let body: Data
@@ -141,9 +151,9 @@ extension Agent {
             url: outgoing.url
         )
         response.timing = Metrics.Attempt(
-            firstByte: times.headReceived.map { $0 - (times.started ?? began) },
+            firstByte: times.started.flatMap { started in times.headReceived.map { $0 - started } },
             transfer: times.headReceived.flatMap { head in times.finished.map { $0 - head } },
-            total: ContinuousClock.now - began
+            total: timeline.now() - began
         )
         return response
     }
@@ -173,7 +183,7 @@ extension Agent {
 
     /// Stage 8: the filter finds the payload, or throws what the service reported.
     func unwrap(_ response: RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
-        let began = ContinuousClock.now
+        let began = timeline.now()
         var context = prepared.context
         context.attempt = attempt
         var payload: Payload
@@ -189,7 +199,7 @@ extension Agent {
         payload.decoder = prepared.decoder
         var metrics = Metrics()
         metrics.attempts = [response.timing].compactMap(\.self)
-        metrics.filter = ContinuousClock.now - began
+        metrics.filter = timeline.now() - began
         if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
         return Answer(response: response, payload: payload, metrics: metrics)
     }

@@ -103,11 +103,11 @@ extension Agent {
     }
 
     private func attempt(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
-        try await retries.run(prepared) { attempt in
-            try await logins.run(prepared, attempt: attempt, by: self) {
+        try await retries.run(prepared) { attempt, record in
+            try await logins.run(prepared, attempt: attempt, record, by: self) {
                 var received = try await admission.turns.run(prepared, attempt: attempt) {  // 5
                     let outgoing = try await adapt(prepared, attempt: attempt, validating: entry)  // 6
-                    return try await transmit(outgoing, of: prepared, attempt: attempt)  // 6
+                    return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
                 }
                 if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
                 let judged = try accept(received, of: prepared)  // 7

@@ -24,7 +24,8 @@ public final class RequestHandle: Sendable {
         var isFinished = false
         var progress: TransferProgress?
         var composition: CompositionProgress?
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
     }
 
     /// The mark of the request.
@@ -59,14 +60,39 @@ public final class RequestHandle: Sendable {
         stop?()
     }
 
-    /// Waits until the send is finished; returns at once when it is, and also when the waiting task is cancelled after.
+    /// Waits until the send is finished.
+    ///
+    /// Returns at once if it is finished, or if the waiting task is cancelled, before or meanwhile. That ends the
+    /// waiting only, not the send; ``isFinished`` tells which it was.
     public func waitUntilFinished() async {
+        let id = makeWaiterID()
+        await withTaskCancellationHandler {
+            await wait(id) { Task.isCancelled }
+        } onCancel: {
+            record.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+
+    /// Waits until the send is finished, whether the waiting task is cancelled or not.
+    func waitForResult() async { await wait(makeWaiterID()) { false } }
+
+    private func makeWaiterID() -> Int {
+        record.withLock { record in
+            record.lastWaiter &+= 1
+            return record.lastWaiter
+        }
+    }
+
+    /// A waiter's flag is set before its cancellation handler runs, and the handler needs the lock: either the flag is
+    /// seen here, or the handler finds the waiter.
+    private func wait(_ id: Int, _ isCancelled: () -> Bool) async {
         await withCheckedContinuation { continuation in
-            let isFinished = record.withLock { record in
-                if !record.isFinished { record.waiters.append(continuation) }
-                return record.isFinished
+            let waits = record.withLock { record in
+                guard !record.isFinished, !isCancelled() else { return false }
+                record.waiters[id] = continuation
+                return true
             }
-            if isFinished { continuation.resume() }
+            if !waits { continuation.resume() }
         }
     }
 
@@ -122,11 +148,11 @@ public final class RequestHandle: Sendable {
 
     func finish() {
         let (watch, waiters) = record.withLock { record in
-            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, [], true) }
+            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, [:], true) }
             return (record.watch, record.waiters)
         }
         watch?.cancel()
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters.values { waiter.resume() }
     }
 }
 

@@ -11,7 +11,7 @@ public struct ValueHandle<Model: Sendable>: Sendable {
     /// - Throws: What the send threw; `CancellationError` when its scope is gone, too.
     public var value: Model {
         get async throws {
-            await handle.waitUntilFinished()
+            await handle.waitForResult()
             return try result.withLock { $0 }.get()
         }
     }

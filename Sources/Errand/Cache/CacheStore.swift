@@ -68,12 +68,22 @@ public struct CacheTotals: Sendable, Hashable {
         self.size = size
     }
 
+    // The sizes of files in a folder may be anything, and an `Int` has 32 bits on watches.
+
     static func + (one: CacheTotals, other: CacheTotals) -> CacheTotals {
-        CacheTotals(count: one.count + other.count, size: one.size + other.size)
+        func sum(_ one: Int, _ other: Int) -> Int {
+            let (sum, isOver) = one.addingReportingOverflow(other)
+            return isOver ? other < 0 ? .min : .max : sum
+        }
+        return CacheTotals(count: sum(one.count, other.count), size: sum(one.size, other.size))
     }
 
     static func - (one: CacheTotals, other: CacheTotals) -> CacheTotals {
-        CacheTotals(count: one.count - other.count, size: one.size - other.size)
+        func difference(_ one: Int, _ other: Int) -> Int {
+            let (difference, isOver) = one.subtractingReportingOverflow(other)
+            return isOver ? other < 0 ? .max : .min : difference
+        }
+        return CacheTotals(count: difference(one.count, other.count), size: difference(one.size, other.size))
     }
 
     /// Whether either figure is beyond a limit.

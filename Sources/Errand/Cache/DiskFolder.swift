@@ -96,7 +96,7 @@ struct DiskFolder: Sendable {
                 }
             }
             guard isThere else { continue }
-            try body(key, Int(facts.st_size), facts.changed)
+            try body(key, Int(clamping: facts.st_size), facts.changed)
         }
     }
 }
@@ -119,7 +119,7 @@ struct FilePath {
 
     func size() -> Int? {
         var facts = stat()
-        return lstat(start, &facts) == 0 ? Int(facts.st_size) : nil
+        return lstat(start, &facts) == 0 ? Int(clamping: facts.st_size) : nil
     }
 
     func remove() -> Bool { unlink(start) == 0 }

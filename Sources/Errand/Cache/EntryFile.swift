@@ -63,9 +63,9 @@ enum EntryFile {
         guard word(bytes, 24).byteSwapped == words.0, word(bytes, 32).byteSwapped == words.1,
             word(bytes, 40).byteSwapped == words.2, word(bytes, 48).byteSwapped == words.3
         else { return nil }
-        let metadataSize = Int(kind >> 32)
+        let metadataSize = Int(clamping: kind >> 32)
         guard metadataSize <= maximumMetadataSize, let bodySize = Int(exactly: word(bytes, 16)),
-            bodySize <= fileSize, headerSize + metadataSize + bodySize == fileSize
+            bodySize <= fileSize, headerSize + metadataSize == fileSize - bodySize
         else { return nil }
         return Header(
             isSealed: kind >> 16 & 1 == 1,

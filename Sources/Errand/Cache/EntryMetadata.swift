@@ -26,10 +26,10 @@ extension CacheEntry {
         var json = MetadataReader(bytes: metadata)
         guard json.take("{\"url\":"), let location = json.string(),
             json.take(",\"method\":"), let method = json.string(),
-            json.take(",\"status\":"), let status = json.integer(),
+            json.take(",\"status\":"), let status = json.integer().flatMap({ Int(exactly: $0) }),
             json.take(",\"requested\":"), let requested = json.integer(),
             json.take(",\"received\":"), let received = json.integer(),
-            json.take(",\"version\":"), let version = json.integer(),
+            json.take(",\"version\":"), let version = json.integer().flatMap({ Int(exactly: $0) }),
             json.take(",\"variant\":"), let variant = json.string(),
             json.take(",\"scope\":"), let scope = json.string(),
             json.take(",\"headers\":"), let headers = json.pairs({ HTTPHeaders.Field(name: $0, value: $1) }),
@@ -53,12 +53,13 @@ extension CacheEntry {
 }
 
 extension Date {
-    fileprivate var microseconds: Int {
+    // As wide on watches, where an `Int` has 32 bits.
+    fileprivate var microseconds: Int64 {
         let (seconds, attoseconds) = timeSince1970.components
-        return Int(seconds) &* 1_000_000 &+ Int(attoseconds / 1_000_000_000_000)
+        return seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000
     }
 
-    fileprivate init(microseconds: Int) { self.init(timeIntervalSince1970: Double(microseconds) / 1e6) }
+    fileprivate init(microseconds: Int64) { self.init(timeIntervalSince1970: Double(microseconds) / 1e6) }
 }
 
 private struct MetadataWriter {
@@ -66,7 +67,7 @@ private struct MetadataWriter {
 
     init() { bytes.reserveCapacity(1024) }
 
-    mutating func add(_ label: StaticString, _ value: Int) {
+    mutating func add(_ label: StaticString, _ value: some FixedWidthInteger) {
         bytes.append(contentsOf: label.bytes)
         bytes.append(contentsOf: String(value).utf8)
     }
@@ -124,13 +125,13 @@ private struct MetadataReader {
         return true
     }
 
-    mutating func integer() -> Int? {
+    mutating func integer() -> Int64? {
         let isNegative = take("-")
         let start = place
-        var value = 0
+        var value: Int64 = 0
         while place < bytes.count, (0x30...0x39).contains(bytes[place]) {
             let (product, isLarge) = value.multipliedReportingOverflow(by: 10)
-            let (sum, isLarger) = product.addingReportingOverflow(Int(bytes[place] - 0x30))
+            let (sum, isLarger) = product.addingReportingOverflow(Int64(bytes[place] - 0x30))
             if isLarge || isLarger { return nil }
             value = sum
             place += 1

@@ -25,7 +25,7 @@ struct EntryReader {
     func read(touching touchInterval: Int64) throws -> CacheEntry? {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
-        let size = Int(facts.st_size)
+        let size = Int(clamping: facts.st_size)
         let entry = try withUnsafeTemporaryAllocation(byteCount: Self.firstSize, alignment: 8) { buffer in
             let start = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(size, Self.firstSize)])
             guard fill(start), let header = EntryFile.header(UnsafeRawBufferPointer(start), for: key, fileSize: size)

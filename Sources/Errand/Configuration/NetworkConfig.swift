@@ -49,6 +49,9 @@ public struct NetworkConfig: Sendable {
     /// Which failures are tried again; `.inherited` is the library's own.
     public var retryPolicy: RetryPolicy = .inherited
 
+    /// How many retries one host gets from the agent, whatever the policies allow; ``RetryBudget/unlimited`` is no bound.
+    public var retryBudget: RetryBudget = .standard
+
     /// Which redirects are followed; `.inherited` is the library's own.
     public var redirectPolicy: RedirectPolicy = .inherited
 

@@ -1,10 +1,12 @@
 /// How long each stage of a send took.
 ///
-/// A stage that did not run has `nil` or zero.
+/// A stage that did not run has `nil` or zero. Times are measured with the agent's clock; ``Attempt/firstByte`` and
+/// ``Attempt/transfer`` are measured by the transport, with `ContinuousClock`.
 public struct Metrics: Sendable, Hashable {
     /// One time on the wire.
     public struct Attempt: Sendable, Hashable {
-        /// From the request, before redirects, to the final head; `nil` when none came.
+        /// From the request, before redirects, to the final head; `nil` when none came, or the transport cannot
+        /// tell.
         public var firstByte: Duration?
         /// From the final head to the last byte; `nil` when the body did not come whole.
         public var transfer: Duration?
@@ -18,9 +20,9 @@ public struct Metrics: Sendable, Hashable {
             self.total = total
         }
 
-        /// Takes in what went before it on the wire, since `start`; it has just ended.
-        mutating func begin(at start: ContinuousClock.Instant) {
-            let before = (ContinuousClock.now - start) - total
+        /// Takes in what went before it on the wire, since `start`.
+        mutating func begin(at start: Duration, ended end: Duration) {
+            let before = (end - start) - total
             firstByte = firstByte.map { $0 + before }
             total += before
         }

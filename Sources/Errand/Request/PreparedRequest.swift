@@ -20,6 +20,8 @@ final class PreparedRequest: Sendable {
     let decoder: any DataDecoder
     let priority: Priority
     let allowsCellularAccess: Bool
+    /// How many retries one host gets.
+    let retryBudget: RetryBudget
     let cacheIdentity: CacheIdentity
     /// How the cache is used; `nil` when it is not.
     let cacheUse: CacheUse?
@@ -60,7 +62,7 @@ final class PreparedRequest: Sendable {
     ) {
         let config = send.config
         self.context = context
-        self.outgoing = outgoing
+        self.outgoing = outgoing.body.isReplayable ? outgoing : outgoing.guardedAgainstReuse
         self.origin = origin
         self.choices = choices
         self.login = login
@@ -73,6 +75,7 @@ final class PreparedRequest: Sendable {
         decoder = send.service.decoder ?? config.value.decoder
         priority = request.priority
         allowsCellularAccess = request.allowsCellularAccess
+        retryBudget = config.value.retryBudget
         cacheIdentity = request.cacheIdentity
         cacheUse = CacheUse(choices.cachePolicy.value, step: step, cache: config.value.cache)
         cache = config.value.cache
@@ -133,6 +136,7 @@ final class PreparedRequest: Sendable {
         decoder = other.decoder
         priority = other.priority
         allowsCellularAccess = other.allowsCellularAccess
+        retryBudget = other.retryBudget
         cacheIdentity = other.cacheIdentity
         cacheUse = other.cacheUse
         cache = other.cache

@@ -22,7 +22,7 @@ struct RequestBuilder {
         let login: PinnedLogin?
         if let custom = try request.customURLRequest() {
             outgoing = try OutgoingRequest(custom)
-            origin = outgoing.url.origin
+            origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             login = PinnedLogin(choices, of: send) { outgoing.headers }
         } else {
             (outgoing, origin) = try build(request, choices: choices, context: &context)

@@ -4,7 +4,7 @@ internal import Foundation
 public struct RequestPlan: Sendable, CustomStringConvertible {
     /// An effective value.
     public struct Entry: Sendable, Hashable {
-        /// The member of ``Request`` that it belongs to, such as `limits.timeout`.
+        /// The member of ``Request`` that it belongs to, such as `limits.timeout`, or of ``NetworkConfig``.
         public let name: String
         /// The value, in words; never a secret.
         public let value: String
@@ -107,6 +107,7 @@ extension RequestPlan {
         own("priority", request.priority, default: .normal)
         own("allowsCellularAccess", request.allowsCellularAccess, default: true)
         add("retryPolicy", "\(prepared.choices.retryPolicy.value)", prepared.choices.retryPolicy.origin)
+        add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
         add("redirectPolicy", "\(prepared.choices.redirectPolicy.value)", prepared.choices.redirectPolicy.origin)
         add("cachePolicy", "\(prepared.choices.cachePolicy.value)", prepared.choices.cachePolicy.origin)
         own("cacheIdentity", request.cacheIdentity, default: CacheIdentity())

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// Whose login the requests of a config or a service show.
 ///
@@ -46,9 +47,42 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// The refreshes that the current task is part of.
-enum RefreshScope {
-    @TaskLocal static var sessions: Set<ObjectIdentifier> = []
+/// A refresh that the current task is part of, perhaps inside another one.
+///
+/// It counts while the refresh is under way: a task that was started in it and outlives it is like any other task.
+final class RefreshScope: Sendable {
+    @TaskLocal static var current: RefreshScope?
+
+    private let session: ObjectIdentifier
+    private let outer: RefreshScope?
+    private let hasEnded = Atomic(false)
+
+    init(of session: some AnyObject) {
+        self.session = ObjectIdentifier(session)
+        outer = Self.current?.active
+    }
+
+    /// Whether the current task is part of a refresh.
+    static var isActive: Bool { current?.contains { _ in true } ?? false }
+
+    /// Whether the current task is part of a refresh of a session.
+    static func contains(_ session: any LoginHolder) -> Bool {
+        current?.contains { $0 == ObjectIdentifier(session) } ?? false
+    }
+
+    private func contains(_ isMeant: (ObjectIdentifier) -> Bool) -> Bool {
+        guard let active else { return false }
+        return isMeant(active.session) || active.outer?.contains(isMeant) ?? false
+    }
+
+    /// This refresh, or the next one around it that is under way, so that chains do not grow with time.
+    private var active: RefreshScope? { hasEnded.load(ordering: .acquiring) ? outer?.active : self }
+
+    /// Runs the refresh.
+    static func run(_ scope: RefreshScope, _ refresh: () async -> Void) async {
+        await $current.withValue(scope) { await refresh() }
+        scope.hasEnded.store(true, ordering: .releasing)
+    }
 }
 
 extension PinnedLogin {
@@ -64,7 +98,7 @@ extension PinnedLogin {
             library: .anonymous
         )
         guard let session = choice.value.session, choices.authorization.origin <= choice.origin,
-            !RefreshScope.sessions.contains(ObjectIdentifier(session)), !own().contains("Authorization")
+            !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }
         self.init(session: session)
     }

@@ -46,6 +46,9 @@ struct Circuit: Sendable {
         }
     }
 
+    /// When a call was last admitted, shed or counted.
+    private(set) var lastUse = Duration.zero
+
     /// Whether nothing would change if the circuit were made anew.
     func isAtRest(at now: Duration) -> Bool {
         guard case .closed(0, let window) = phase else { return false }
@@ -54,12 +57,13 @@ struct Circuit: Sendable {
 
     /// Admits a call, or sheds it.
     mutating func admit(at now: Duration) -> Answer {
+        lastUse = max(lastUse, now)
         if case .open(let end) = phase, now >= end { enter(.halfOpen(underWay: 0, successes: 0)) }
         switch phase {
         case .closed: break
         case .open(let end): return .shed(retryAfter: end - now)
         case .halfOpen(let underWay, let successes):
-            guard underWay + successes < policy.probeCount else { return .shed(retryAfter: policy.openDuration) }
+            guard underWay < policy.probeCount - successes else { return .shed(retryAfter: policy.openDuration) }
             phase = .halfOpen(underWay: underWay + 1, successes: successes)
         }
         return .admitted(Ticket(generation: generation))
@@ -67,12 +71,13 @@ struct Circuit: Sendable {
 
     /// Takes how an admitted call ended.
     mutating func end(_ ticket: Ticket, _ verdict: CircuitBreaker.Verdict, at now: Duration) {
+        lastUse = max(lastUse, now)
         guard ticket.generation == generation else { return }
         switch phase {
         case .closed(let failures, var window):
             guard verdict != .ignored else { return }
             window?.count(isFailure: verdict == .failure, at: now)
-            let consecutive = verdict == .failure ? failures + 1 : 0
+            let consecutive = verdict == .failure ? min(failures, .max - 1) + 1 : 0
             phase = .closed(consecutiveFailures: consecutive, window: window)
             let isTooMany = policy.consecutiveFailures.map { consecutive >= $0 } ?? false
             if verdict == .failure, isTooMany || window?.isTooMany(at: now) ?? false {
@@ -92,19 +97,19 @@ struct Circuit: Sendable {
 
     private mutating func enter(_ phase: Phase) {
         self.phase = phase
-        generation += 1
+        generation &+= 1
     }
 }
 
 /// Calls and failures of the last while, in ten slices, so that its size does not grow with the traffic.
 struct FailureWindow: Sendable {
     private struct Slice: Sendable {
-        var number: Int
+        var number: Int64
         var calls = 0
         var failures = 0
     }
 
-    static let sliceCount = 10
+    static let sliceCount: Int64 = 10
 
     private let ratio: CircuitBreaker.FailureRatio
     private var slices: [Slice] = []
@@ -117,8 +122,8 @@ struct FailureWindow: Sendable {
             slices.removeAll { $0.number <= number - Self.sliceCount }
             slices.append(Slice(number: number))
         }
-        slices[slices.count - 1].calls += 1
-        if isFailure { slices[slices.count - 1].failures += 1 }
+        slices[slices.count - 1].calls &+= 1
+        if isFailure { slices[slices.count - 1].failures &+= 1 }
     }
 
     func isTooMany(at now: Duration) -> Bool {
@@ -135,5 +140,8 @@ struct FailureWindow: Sendable {
 
 extension CircuitBreaker.FailureRatio {
     /// Which tenth of a window a time lies in.
-    func sliceNumber(at now: Duration) -> Int { Int(now / (window / FailureWindow.sliceCount)) }
+    func sliceNumber(at now: Duration) -> Int64 {
+        let number = now / (window / FailureWindow.sliceCount)
+        return number > 0 ? Int64(min(number, 1e18)) : 0
+    }
 }

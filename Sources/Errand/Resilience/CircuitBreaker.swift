@@ -163,7 +163,13 @@ public final class CircuitBreaker: Interceptor {
 }
 
 /// The circuits of all hosts.
-private struct Circuits {
+struct Circuits {
+    /// The most hosts that are known at once.
+    ///
+    /// Beyond it those are forgotten that have nothing to remember, and then those without a call for the longest time,
+    /// whatever their state.
+    static let maximumCount = 10_000
+
     private var circuits: [String: Circuit] = [:]
     private var limit = 1_000
     /// Of a circuit that begins: no ticket of one that was forgotten is as young.
@@ -173,18 +179,26 @@ private struct Circuits {
 
     subscript(host: String) -> Circuit? { circuits[host] }
 
-    /// Changes the circuit of a host; circuits that have nothing to remember are forgotten when there are many.
+    /// Changes the circuit of a host; others are forgotten when there are many.
     mutating func change<Value>(
         _ host: String,
         _ policy: CircuitBreaker.Policy,
         at now: Duration,
         _ body: (inout Circuit) -> Value
     ) -> Value {
-        if circuits[host] == nil, circuits.count >= limit {
-            firstGeneration = 1 + (circuits.values.map(\.generation).max() ?? 0)
-            circuits = circuits.filter { !$0.value.isAtRest(at: now) }
-            limit = max(1_000, 2 * circuits.count)
-        }
+        if circuits.count >= limit, circuits[host] == nil { forget(at: now) }
         return body(&circuits[host, default: Circuit(policy: policy, generation: firstGeneration)])
+    }
+
+    private mutating func forget(at now: Duration) {
+        firstGeneration = max(firstGeneration, (circuits.values.lazy.map(\.generation).max() ?? 0) &+ 1)
+        circuits = circuits.filter { !$0.value.isAtRest(at: now) }
+        // Half of them, so that it is rarely done.
+        let surplus = circuits.count - Self.maximumCount / 2
+        if surplus > 0 {
+            let uses = circuits.map { (host: $0.key, time: $0.value.lastUse) }.sorted { $0.time < $1.time }
+            for use in uses.prefix(surplus) { circuits[use.host] = nil }
+        }
+        limit = min(max(1_000, 2 * circuits.count), Self.maximumCount)
     }
 }

@@ -6,10 +6,13 @@ internal import Foundation
 struct LoginRefresh: Sendable {
     /// Runs an attempt of stages 6 to 8, and again with a new credential when the first was refused.
     ///
-    /// Adapters run anew for the repetition, so that signatures and nonces are fresh.
+    /// Adapters run anew for the repetition, so that signatures and nonces are fresh. What cannot be repeated, because
+    /// its body can be read once or a request before the refused one took effect, fails as it was refused; the
+    /// credential is renewed all the same, so that the caller can send it again.
     func run(
         _ prepared: PreparedRequest,
         attempt number: Int,
+        _ record: AttemptRecord?,
         by agent: Agent,
         _ attempt: () async throws -> Answer
     ) async throws -> Answer {
@@ -23,6 +26,7 @@ struct LoginRefresh: Sendable {
             refused = refusal.response
             let need = LoginNeed.refused(refusal.version)
             waiting += try await turn.wait(for: need, because: refusal.error, in: refusal.response)
+            guard record?.isRepeatable ?? true else { throw refusal.error }
             await turn.tell(.willRetry(after: .zero, because: refusal.error))
         }
         do {

@@ -86,11 +86,8 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     }
 
     func wouldWait(for need: LoginNeed) -> Bool {
-        var state = self.state.withLock { $0 }
-        switch state.step(for: need, at: timeline.now()) {
-        case .goOn, .fail: return false
-        case .wait, .start: return true
-        }
+        let now = timeline.now()
+        return state.withLock { $0.wouldWait(for: need, at: now) }
     }
 
     func wait(for need: LoginNeed, by agent: Agent) async throws {
@@ -139,10 +136,8 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     private func start(_ flight: LoginState<A.Credential>.Flight, by agent: Agent) {
         // Detached, because nothing of the waiter that happens to come first may pass over to it; only which
         // refreshes it is part of, so that none of them waits for itself.
-        let refreshing = RefreshScope.sessions.union([ObjectIdentifier(self)])
-        let task = Task.detached {
-            await RefreshScope.$sessions.withValue(refreshing) { await self.refresh(flight, with: agent) }
-        }
+        let scope = RefreshScope(of: self)
+        let task = Task.detached { await RefreshScope.run(scope) { await self.refresh(flight, with: agent) } }
         let isWanted = state.withLock { state in
             guard state.flight?.id == flight.id else { return false }
             state.flight?.task = task

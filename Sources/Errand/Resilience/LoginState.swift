@@ -81,6 +81,16 @@ struct LoginState<Credential: Sendable>: Sendable {
         return .start(flight)
     }
 
+    /// Whether ``step(for:at:)`` would have the send wait.
+    ///
+    /// In place, since a copy of the state would have its waiters copied for the next one that is added.
+    func wouldWait(for need: LoginNeed, at now: Duration) -> Bool {
+        if flight != nil { return true }
+        guard let held, held.version == need.version else { return false }
+        if let failure, failure.version == held.version, now < failure.end { return false }
+        return window.hasRoom(at: now)
+    }
+
     /// Takes what a refresh brought, unless a login came first.
     ///
     /// `isRemembered` says whether a failure counts until the window has passed. Returns the refresh that is over, with

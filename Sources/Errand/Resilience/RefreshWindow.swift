@@ -16,6 +16,9 @@ public struct RefreshWindow: Sendable {
         self.duration = duration
     }
 
+    /// Whether a refresh may start now.
+    func hasRoom(at now: Duration) -> Bool { starts.lazy.filter { $0 > now - duration }.count < maximumCount }
+
     /// Counts a refresh that starts now, unless the window is full.
     ///
     /// - Parameter now: A time that never runs backwards.

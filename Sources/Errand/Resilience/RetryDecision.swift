@@ -2,7 +2,7 @@ public import Foundation
 
 /// What follows from a failed attempt.
 public enum RetryDecision: Sendable, Hashable {
-    /// Another attempt after a pause, if the budget of the host has room for it.
+    /// Another attempt after a pause, if the ``RetryBudget`` of the host has room for it or the server set the pause.
     case retry(after: Duration, because: Cause)
     /// No other attempt; the send fails with this failure.
     case stop(Stop)
@@ -47,7 +47,10 @@ extension RetryPolicy {
         public var error: any Error
         /// The number of the attempt that failed, from 1.
         public var attempt: Int
-        /// What the send is about, before adapters.
+        /// The request that was sent in the attempt, after adapters, credential, interceptors and redirects.
+        ///
+        /// If there were several, it is the one that must not be sent twice, or else the last one. If nothing was sent,
+        /// it is the request before adapters.
         public var request: OutgoingRequest
         /// Which send it is.
         public var context: RequestContext
@@ -80,14 +83,16 @@ extension RetryPolicy {
 
     /// Says what follows from a failure: the same for the same failure, always.
     public func decision(for failure: Failure) -> RetryDecision {
+        decision(for: failure, retryAfter: failure.retryAfter)
+    }
+
+    /// The same, where the delay that the server asked for was read already.
+    func decision(for failure: Failure, retryAfter: Duration?) -> RetryDecision {
         if failure.error is CancellationError { return .stop(.cancelled) }
         guard let cause = cause(of: failure) else { return .stop(.finalFailure) }
         guard failure.attempt < maximumAttempts ?? 1 else { return .stop(.lastAttempt) }
         guard failure.request.mayBeSentTwice else { return .stop(.notIdempotent) }
         guard failure.request.body.isReplayable else { return .stop(.notReplayable) }
-        let retryAfter = failure.answer.flatMap {
-            ServerTiming.pause(statusCode: $0.statusCode, headers: $0.headers, now: failure.now)
-        }
         if cause == .status(413), retryAfter == nil { return .stop(.noServerTiming) }
         guard let pause = delay(afterAttempt: failure.attempt, retryAfter: retryAfter, unit: failure.unit) else {
             return .stop(.serverTiming(retryAfter ?? .zero))
@@ -122,8 +127,11 @@ extension RetryPolicy {
 
 extension RetryPolicy.Failure {
     /// The answer that the failure is about; `nil` when none arrived.
-    fileprivate var answer: RawResponse? {
-        (error as? NetworkError)?.response ?? (error as? ServiceError)?.response
+    private var answer: RawResponse? { (error as? NetworkError)?.response ?? (error as? ServiceError)?.response }
+
+    /// The delay that the server asked for; `nil` if it asked for none.
+    var retryAfter: Duration? {
+        answer.flatMap { ServerTiming.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
     }
 }
 

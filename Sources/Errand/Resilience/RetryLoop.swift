@@ -5,43 +5,53 @@ internal import Foundation
 /// Nothing of the request is read anew; adapters run for each attempt, so that a signature is fresh.
 struct RetryLoop: Sendable {
     private let timeline: Timeline
-    private let budget = RetryBudget()
+    private let counts = RetryCounts()
     private let unit: @Sendable () -> Double
     private let date: @Sendable () -> Date
 
     /// - Parameters:
     ///   - timeline: Measures pauses and the window of the budget.
     ///   - unit: Makes random numbers in 0..<1.
-    ///   - date: Tells the present to compare a `Retry-After` date with, where an answer has no `Date`.
+    ///   - date: Tells the present to compare a `Retry-After` date with, where an answer has no `Date`; `nil` is the
+    ///     timeline's.
     init(
         timeline: Timeline,
         unit: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        date: @escaping @Sendable () -> Date = { Date() }
+        date: (@Sendable () -> Date)? = nil
     ) {
         self.timeline = timeline
         self.unit = unit
-        self.date = date
+        self.date = date ?? timeline.date
     }
 
     /// Runs attempts until one succeeds or fails for good.
     ///
     /// - Throws: The failure of the last attempt, or `CancellationError`; while the send pauses, too.
-    func run(_ prepared: PreparedRequest, _ attempt: (Int) async throws -> Answer) async throws -> Answer {
-        let retries = prepared.choices.retryPolicy.value.maximumAttempts ?? 1 > 1
+    func run(
+        _ prepared: PreparedRequest,
+        _ attempt: (Int, AttemptRecord?) async throws -> Answer
+    ) async throws -> Answer {
+        let retries = prepared.retries
         var began = timeline.now()
-        if retries { budget.countRequest(to: prepared.origin, at: began) }
         var number = 1
+        var record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
         var failed: [Metrics.Attempt] = []
         while true {
             do {
-                var answer = try await attempt(number)
+                var answer = try await attempt(number, record)
                 if !failed.isEmpty { answer.metrics.attempts.insert(contentsOf: failed, at: 0) }
                 return answer
             } catch {
                 let error = final(error, of: prepared, attempt: number)
-                guard retries, let pause = try pause(after: error, of: prepared, attempt: number) else { throw error }
-                failed.append(error.attempt ?? Metrics.Attempt(total: timeline.now() - began))
-                try await wait(pause, after: error, of: prepared, attempt: number)
+                guard retries else { throw error }
+                switch try next(after: error, of: prepared, attempt: number, record) {
+                case .none: throw error
+                case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
+                case .retry(let pause, let isPaid):
+                    failed.append(error.attempt ?? Metrics.Attempt(total: timeline.now() - began))
+                    try await wait(pause, after: error, of: prepared, attempt: number)
+                    record = AttemptRecord(isPaid: isPaid)
+                }
             }
             number += 1
             began = timeline.now()
@@ -59,20 +69,64 @@ struct RetryLoop: Sendable {
         return error.placed(at: prepared.outgoing.url, method: prepared.outgoing.method).tried(attempt)
     }
 
-    /// The pause before the next attempt, or `nil` when there is none.
-    private func pause(after error: any Error, of prepared: PreparedRequest, attempt: Int) throws -> Duration? {
+    /// A request of an attempt goes on the wire: notes it, and counts it for the budget.
+    ///
+    /// - Throws: ``NetworkError/Reason/bodyAlreadySent``.
+    func willSend(
+        _ request: OutgoingRequest,
+        of prepared: PreparedRequest,
+        in record: AttemptRecord?,
+        isRedirected: Bool
+    ) throws(NetworkError) {
+        if !isRedirected, request.body.isSpent { throw NetworkError(.bodyAlreadySent) }
+        let isFirst = try record?.willSend(request, of: prepared, isRedirected: isRedirected) ?? !isRedirected
+        guard isFirst, prepared.retries, !prepared.retryBudget.isUnlimited, record?.isPaid != true else { return }
+        counts.countRequest(to: record?.host ?? prepared.origin, within: prepared.retryBudget, at: timeline.now())
+    }
+
+    /// What follows a failed attempt.
+    private enum Next {
+        case none
+        case exhausted
+        case retry(after: Duration, isPaid: Bool)
+    }
+
+    private func next(
+        after error: any Error,
+        of prepared: PreparedRequest,
+        attempt: Int,
+        _ record: AttemptRecord?
+    ) throws -> Next {
         let failure = RetryPolicy.Failure(
             error,
             attempt: attempt,
-            request: prepared.outgoing,
+            request: record?.judged ?? prepared.outgoing,
             context: prepared.context,
             remaining: prepared.deadline.map { $0.time - timeline.now() },
             now: date(),
             unit: unit()
         )
-        guard case .retry(let pause, _) = prepared.choices.retryPolicy.value.decision(for: failure) else { return nil }
+        let retryAfter = failure.retryAfter
+        let decision = prepared.choices.retryPolicy.value.decision(for: failure, retryAfter: retryAfter)
+        guard case .retry(let pause, _) = decision else { return .none }
         try prepared.stop.check()
-        return budget.takeRetry(to: prepared.origin, at: timeline.now()) ? pause : nil
+        let budget = prepared.retryBudget
+        if budget.isUnlimited || retryAfter ?? .zero > .zero { return .retry(after: pause, isPaid: false) }
+        let host = record?.host ?? prepared.origin
+        guard counts.takeRetry(to: host, within: budget, at: timeline.now()) else { return .exhausted }
+        return .retry(after: pause, isPaid: true)
+    }
+
+    /// Tells the accessories that the budget of the host is exhausted; returns the error, which says so.
+    private func exhausted(_ error: any Error, of prepared: PreparedRequest, attempt: Int) async -> any Error {
+        if !prepared.accessories.isEmpty {
+            var context = prepared.context
+            context.attempt = attempt
+            await prepared.accessories.tell(.didExhaustRetryBudget(because: error), of: context)
+        }
+        guard var error = error as? NetworkError else { return error }
+        error.isRetryBudgetExhausted = true
+        return error
     }
 
     private func wait(
@@ -94,6 +148,11 @@ struct RetryLoop: Sendable {
             throw final(error, of: prepared, attempt: attempt)
         }
     }
+}
+
+extension PreparedRequest {
+    /// Whether its policy allows more than one attempt.
+    fileprivate var retries: Bool { choices.retryPolicy.value.maximumAttempts ?? 1 > 1 }
 }
 
 extension NetworkError {

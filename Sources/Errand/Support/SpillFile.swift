@@ -43,7 +43,7 @@ final class SpillFile {
 
     /// The next bytes, 64 KiB at most, or `nil` when all that was written is read.
     func read() throws -> Data? {
-        let wanted = min(Int(writeOffset - readOffset), 64 << 10)
+        let wanted = Int(min(writeOffset - readOffset, 64 << 10))
         guard wanted > 0 else { return nil }
         var data = Data(count: wanted)
         let count = data.withUnsafeMutableBytes { bytes in

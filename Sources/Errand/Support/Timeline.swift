@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A clock whose instants are durations since some start, so that policies need not know which clock it is.
 struct Timeline: Sendable {
     /// The time since the timeline was made.
@@ -5,6 +7,11 @@ struct Timeline: Sendable {
 
     /// Waits until the timeline reaches a time; throws `CancellationError` when the task is cancelled.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
+
+    /// The present: the system's, for a clock of the system.
+    ///
+    /// For any other clock it is the date when the timeline was made, and what has passed on the clock since.
+    let date: @Sendable () -> Date
 
     init<C: Clock>(_ clock: C) where C.Duration == Duration {
         if clock is ContinuousClock {
@@ -16,6 +23,12 @@ struct Timeline: Sendable {
             let start = clock.now
             now = { start.duration(to: clock.now) }
             sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+        }
+        if clock is ContinuousClock || clock is SuspendingClock {
+            date = { Date() }
+        } else {
+            let start = Date()
+            date = { [now] in start.addingTimeInterval(now().timeInterval) }
         }
     }
 }

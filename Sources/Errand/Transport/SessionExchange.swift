@@ -186,7 +186,8 @@ final class SessionExchange: Stoppable {
 
     func receive(_ data: Data) {
         let (stream, ready, isRefused) = state.withLock { state -> (SpillingChunks?, Ready?, Bool) in
-            state.byteCount += data.count
+            let (sum, isTooLarge) = state.byteCount.addingReportingOverflow(data.count)
+            state.byteCount = isTooLarge ? .max : sum
             if state.byteCount > SharedQueue.largeBody { SharedQueue.isBusy() }
             guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, false) }
             state.lastActivity = .now

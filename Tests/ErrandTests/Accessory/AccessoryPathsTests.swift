@@ -128,6 +128,7 @@ extension AccessoryEvent {
         case .willStart: "willStart"
         case .didProgress: "didProgress"
         case .willRetry: "willRetry"
+        case .didExhaustRetryBudget: "didExhaustRetryBudget"
         case .willRefreshLogin: "willRefreshLogin"
         case .didRedirect: "didRedirect"
         case .didWait: "didWait"

@@ -354,4 +354,64 @@ struct ThrottleTests {
         #expect(bench.agent.admission.turns.runningCount == 0)
         print("1000 sends with an expired token through 4 slots: \(transport.requests.count) requests")
     }
+
+    /// A task that an adapter started and nobody waits for any more is like any other.
+    @Test func taskThatOutlivesItsAttemptWaitsLikeOthers() async throws {
+        let (gate, later) = (Gate(), Gate())
+        let agents = Lock<[Agent]>([])
+        let tasks = Record<Task<Int, any Error>>()
+        let (agent, wire) = bench(
+            Throttle(maximumPerHost: 1),
+            .test {
+                $0.adapters = [
+                    RequestAdapterTests.Adapter { _, context in
+                        guard context.url?.path() == "/first" else { return }
+                        let agent = agents.withLock { $0[0] }
+                        tasks.add(
+                            Task {
+                                try await later.pass()
+                                return try await agent.send(AdmissionBench.get("/late"))
+                            }
+                        )
+                    }
+                ]
+            }
+        ) { request in
+            if request.url.path() == "/slow" { try await gate.pass() }
+            return .json("7")
+        }
+        agents.withLock { $0 = [agent] }
+        defer { agents.withLock { $0 = [] } }
+        #expect(try await agent.send(AdmissionBench.get("/first")) == 7)
+        let slow = start(agent, AdmissionBench.get("/slow"))
+        await wire.waitForArrivals(2)
+        later.open()
+        await wait { agent.admission.turns.waitingCount == 1 || wire.arrivals.count > 2 }
+        #expect(wire.paths == ["/first", "/slow"])
+        gate.open()
+        #expect(try await slow.value == 7)
+        for task in tasks.all { #expect(try await task.value == 7) }
+        #expect(wire.most == 1 && agent.admission.turns.runningCount == 0)
+    }
+
+    /// Each host has one send; the slots are fewer.
+    @Test func costOfASendDoesNotGrowWithTheHosts() async throws {
+        func time(_ count: Int) async throws -> Double {
+            let gate = Gate()
+            let (agent, wire) = bench(Throttle(maximumInTotal: 4)) { _ in
+                try await gate.pass()
+                return .json("7")
+            }
+            let tasks = (0..<count).map { start(agent, AdmissionBench.get("https://h\($0).example/x")) }
+            await waitForQueue(agent, count - 4)
+            _ = wire
+            let began = processTime()
+            gate.open()
+            for task in tasks { #expect(try await task.value == 7) }
+            return processTime() - began
+        }
+        let (few, many) = (try await time(1_250), try await time(10_000))
+        print("a send with 1,250 waiting hosts: \(few / 1_250 * 1e6) us, with 10,000: \(many / 10_000 * 1e6) us")
+        #expect(many < 24 * few)
+    }
 }

@@ -117,54 +117,111 @@ import Testing
         #expect(queue.value.hostCount <= 1_000)
     }
 
-    /// Against a plain list that is searched each time, over random events.
-    @Test func itDoesWhatAPlainListDoes() {
+    /// Against a queue that looks at every host for every permit, over random events.
+    @Test(arguments: 0..<40)
+    func permitsGoToTheSameWaitersAsWithASearchOfAllHosts(_ round: Int) {
         var random = SeededGenerator()
-        for _ in 0..<20 {
-            var (queue, model) = (TurnQueue(), PlainList())
-            for id in 0..<400 {
-                switch Int.random(in: 0..<10, using: &random) {
-                case 0..<5:
-                    let waiter = TurnQueue.Waiter(
-                        id: id,
-                        host: ["a", "b", "c"].randomElement(using: &random) ?? "a",
-                        priority: [.low, .normal, .high].randomElement(using: &random) ?? .low,
-                        throttle: Throttle(maximumPerHost: 2, maximumInTotal: 4)
-                    )
-                    queue.enter(waiter)
-                    model.waiters.append(waiter)
-                case 5:
-                    guard let id = model.waiters.randomElement(using: &random)?.id else { continue }
-                    queue.leave(id)
-                    model.waiters.removeAll { $0.id == id }
-                case 6, 7:
-                    guard let host = model.running.randomElement(using: &random) else { continue }
-                    queue.end(host, at: .zero)
-                    model.running.remove(at: model.running.firstIndex(of: host) ?? 0)
-                default:
-                    let (mine, other) = (queue.next(at: .zero), model.next())
+        for _ in 0..<round { _ = random.next() }
+        let hostCount = [1, 3, 40][round % 3]
+        let throttles = Self.throttles.shuffled(using: &random).prefix(1 + round % 4)
+        var (queue, plain) = (TurnQueue(), PlainTurnQueue())
+        var (waiting, running): ([Int], [String]) = ([], [])
+        var now = Duration.zero
+        for id in 0..<1_500 {
+            let host = "h\(Int.random(in: 0..<hostCount, using: &random))"
+            guard let throttle = throttles.randomElement(using: &random) else { return }
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0..<5:
+                let priority = [Priority.low, .normal, .high].randomElement(using: &random) ?? .low
+                let waiter = TurnQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
+                queue.enter(waiter)
+                plain.enter(waiter)
+                waiting.append(id)
+            case 5:
+                guard let place = waiting.indices.randomElement(using: &random) else { continue }
+                let id = waiting.remove(at: place)
+                queue.leave(id)
+                plain.leave(id)
+            case 6, 7:
+                guard let place = running.indices.randomElement(using: &random) else { continue }
+                let host = running.remove(at: place)
+                queue.end(host, at: now)
+                plain.end(host, at: now)
+            case 8:
+                let isStarted = queue.start(host, throttle, at: now)
+                #expect(isStarted == plain.start(host, throttle, at: now), "event \(id)")
+                if isStarted { running.append(host) }
+            case 9:
+                let end = now + .milliseconds(Int.random(in: 0..<300, using: &random))
+                queue.pause(host, until: end)
+                plain.pause(host, until: end)
+            case 10: now += .milliseconds(Int.random(in: 0..<200, using: &random))
+            default:
+                // All who may, as the throttle does it.
+                while true {
+                    let (mine, other) = (queue.next(at: now), plain.next(at: now))
                     #expect(mine == other, "event \(id)")
+                    guard let mine else { break }
+                    waiting.removeAll { $0 == mine }
+                    running.append(plain.hostOfLast)
                 }
-                #expect(queue.waitingCount == model.waiters.count && queue.running == model.running.count)
+                let (mine, other) = (queue.wake, plain.wake)
+                #expect(mine.map { max($0, now) } == other.map { max($0, now) }, "event \(id)")
+            }
+            #expect(queue.waitingCount == plain.waitingCount && queue.running == plain.running)
+            #expect(queue.hostCount == plain.hostCount)
+        }
+    }
+
+    private static let throttles = [
+        Throttle(maximumPerHost: 1), Throttle(maximumPerHost: 2, maximumInTotal: 4), Throttle(maximumInTotal: 3),
+        Throttle(rate: .perSecond(10)), Throttle(maximumInTotal: 6, rate: Throttle.Rate(5, per: .seconds(1), burst: 3)),
+        Throttle(maximumPerHost: 3, maximumInTotal: 9, rate: .perSecond(50)),
+    ]
+
+    /// Eight times as many hosts; looking at all of them for each permit would take 64 times as long.
+    @Test(arguments: [Throttle(maximumPerHost: 2, maximumInTotal: 4), Throttle(maximumInTotal: 4, rate: .perSecond(1))])
+    func costOfAPermitDoesNotGrowWithTheHosts(_ throttle: Throttle) {
+        expectLinear(1_250) { count in
+            var queue = TurnQueue()
+            var (running, now, done): ([String], Duration, Int) = ([], .zero, 0)
+            for id in 0..<count {
+                queue.enter(TurnQueue.Waiter(id: id, host: "h\(id)", priority: .normal, throttle: throttle))
+                queue.pause("h\(id)", until: .milliseconds(id % 100))
+            }
+            while done < count {
+                while let id = queue.next(at: now) { running.append("h\(id)") }
+                done += running.count
+                for host in running { queue.end(host, at: now) }
+                running = []
+                now = max(now, queue.wake ?? now)
             }
         }
     }
 
-    private struct PlainList {
-        var waiters: [TurnQueue.Waiter] = []
-        var running: [String] = []
-        private var passed = 0
-
-        mutating func next() -> Int? {
-            guard running.count < 4 else { return nil }
-            let free = waiters.filter { waiter in running.filter { $0 == waiter.host }.count < 2 }
-            guard let oldest = free.first, let highest = free.map(\.priority).max() else { return nil }
-            let urgent = free.first { $0.priority == highest } ?? oldest
-            let chosen = passed < TurnQueue.maximumPassedCount ? urgent : oldest
-            passed = chosen.id == oldest.id ? 0 : passed + 1
-            waiters.removeAll { $0.id == chosen.id }
-            running.append(chosen.host)
-            return chosen.id
+    /// Waiters of one host that leave in any order, as when a screen is closed.
+    @Test func costOfLeavingDoesNotGrowWithTheWaiters() {
+        expectLinear(2_500) { count in
+            var (queue, random) = (TurnQueue(), SeededGenerator())
+            let limit = Throttle(maximumPerHost: 1)
+            _ = queue.start("h", limit, at: .zero)
+            for id in 0..<count {
+                queue.enter(TurnQueue.Waiter(id: id, host: "h", priority: .normal, throttle: limit))
+            }
+            for id in (0..<count).shuffled(using: &random) { queue.leave(id) }
         }
+    }
+
+    /// A host whose slot is taken and freed leaves nothing behind, however often.
+    @Test func memoryDoesNotGrowWithTheNumberOfPermits() {
+        var heads = TurnHeads()
+        let limit = Throttle(maximumInTotal: 1)
+        let waiters = (0..<10).map { TurnQueue.Waiter(id: $0, host: "h\($0)", priority: .low, throttle: limit) }
+        for round in 0..<10_000 {
+            heads.place(waiters[round % 10], .due(.seconds(round)))
+            heads.place(waiters[(round + 3) % 10], .ready)
+            heads.place(waiters[(round + 7) % 10], nil)
+        }
+        #expect(heads.entryCount <= 200)
     }
 }

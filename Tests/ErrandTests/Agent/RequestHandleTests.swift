@@ -118,6 +118,40 @@ import Testing
             #expect(calls.all.count == 1)
         }
     }
+
+    @Test func cancellationOfTheWaitingTaskEndsTheWaitingAndNotTheSend() async throws {
+        let rig = Rig.numbers()
+        let handle = rig.agent.start(GetNumber.waiting())
+        await rig.transport.waitForRequests()
+        let waiting = Task { await handle.handle.waitUntilFinished() }
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await handle.handle.waitUntilFinished()
+        }
+        waiting.cancel()
+        await waiting.value
+        await cancelled.value
+        #expect(!handle.handle.isFinished)
+        handle.cancel()
+        await handle.handle.waitUntilFinished()
+        #expect(handle.handle.isFinished)
+    }
+
+    @Test func valueIsWaitedForByACancelledTaskToo() async throws {
+        let rig = Rig.numbers()
+        let handle = rig.agent.start(GetNumber.waiting())
+        await rig.transport.waitForRequests()
+        let hasReturned = Lock(false)
+        let waiting = Task {
+            _ = try? await handle.value
+            hasReturned.withLock { $0 = true }
+        }
+        waiting.cancel()
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!hasReturned.withLock { $0 })
+        handle.cancel()
+        await waiting.value
+    }
 }
 
 @Suite struct RequestDelegateTests {

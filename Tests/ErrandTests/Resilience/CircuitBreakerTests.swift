@@ -100,4 +100,61 @@ struct CircuitBreakerTests {
         let error = await #expect(throws: NetworkError.self) { try await bench.get("https://bad.test/") }
         #expect(error?.kind == .rejected)
     }
+
+    @Test
+    func failingHostsAreForgottenBeyondTheMaximum() async throws {
+        let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 2), clock: clock)
+        let bench = bench(breaker)
+        for number in 0..<12_000 {
+            clock.advance(by: .milliseconds(1))
+            await #expect(throws: NetworkError.self) { try await bench.get("https://host\(number).test/") }
+            if number % 100 == 0 { #expect(breaker.hostCount <= Circuits.maximumCount) }
+        }
+        #expect(breaker.hostCount <= Circuits.maximumCount)
+        // The newest are still known.
+        await #expect(throws: NetworkError.self) { try await bench.get("https://host11999.test/") }
+        #expect(breaker.state(of: "host11999.test") == .open(retryAfter: .seconds(30)))
+    }
+
+    @Test
+    func callOfAForgottenCircuitDoesNotCountInANewOne() {
+        var circuits = Circuits()
+        let policy = CircuitBreaker.Policy(consecutiveFailures: 1)
+        guard case .admitted(let old) = circuits.change("old", policy, at: .zero, { $0.admit(at: .zero) }) else {
+            Issue.record("the first call is admitted")
+            return
+        }
+        for number in 0..<20_000 {
+            circuits.change("h\(number)", policy, at: .seconds(number)) { circuit in
+                guard case .admitted(let ticket) = circuit.admit(at: .seconds(number)) else { return }
+                circuit.end(ticket, .failure, at: .seconds(number))
+            }
+        }
+        #expect(circuits["old"] == nil)
+        circuits.change("old", policy, at: .seconds(20_000)) { $0.end(old, .failure, at: .seconds(20_000)) }
+        #expect(circuits["old"]?.state(at: .seconds(20_000)) == .closed)
+    }
+
+    @Test
+    func costDoesNotGrowWithTheHosts() {
+        expectLinear(20_000) { count in
+            var circuits = Circuits()
+            let policy = CircuitBreaker.Policy(consecutiveFailures: 1)
+            for number in 0..<count {
+                circuits.change("h\(number)", policy, at: .seconds(number)) { circuit in
+                    guard case .admitted(let ticket) = circuit.admit(at: .seconds(number)) else { return }
+                    circuit.end(ticket, .failure, at: .seconds(number))
+                }
+            }
+        }
+    }
+
+    @Test
+    func farTimesDoNotTrap() {
+        var window = FailureWindow(CircuitBreaker.FailureRatio(0.5, of: 1, in: .milliseconds(10)))
+        for seconds in [0, 1e9, 1e17, -1e9] {
+            window.count(isFailure: true, at: .seconds(seconds))
+            _ = (window.isTooMany(at: .seconds(seconds)), window.isEmpty(at: .seconds(seconds)))
+        }
+    }
 }

@@ -127,4 +127,38 @@ struct LoginCancellationTests {
         #expect(error?.underlying is CancellationError)
         #expect(try await bench.get() == 7)
     }
+
+    /// A task that was started in a refresh, and outlives it, shows the credential like any other.
+    @Test
+    func taskThatOutlivesARefreshIsNotPartOfIt() async throws {
+        let later = Gate()
+        let tasks = Record<Task<Int, any Error>>()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in
+            tasks.add(
+                Task {
+                    try await later.pass()
+                    return try await agent.send(LoginBench.request("/late"))
+                }
+            )
+            return Token(access: "new")
+        }
+        let bench = LoginBench(authenticator)
+        #expect(try await bench.get() == 7)
+        later.open()
+        for task in tasks.all { #expect(try await task.value == 7) }
+        #expect(bench.transport.shown == ["Bearer old", "Bearer new", "Bearer new"])
+    }
+
+    @Test
+    func costOfAWaiterDoesNotGrowWithTheWaiters() {
+        expectLinear(2_500) { count in
+            var state = LoginState<Token>(window: RefreshWindow())
+            _ = state.replace(Token(access: "old")) { "\($0)" }
+            for _ in 0..<count {
+                _ = state.wouldWait(for: .refused(1), at: .zero)
+                if case .start(let flight) = state.step(for: .refused(1), at: .zero) { #expect(flight.wasRefused) }
+            }
+        }
+    }
 }

@@ -3,17 +3,17 @@ import Testing
 @testable import Errand
 
 @Suite struct RetryBudgetTests {
-    private func take(_ budget: RetryBudget, _ count: Int, at seconds: Double, host: String = "h") -> Int {
-        (0..<count).filter { _ in budget.takeRetry(to: host, at: .seconds(seconds)) }.count
+    private func take(_ budget: RetryCounts, _ count: Int, at seconds: Double, host: String = "h") -> Int {
+        (0..<count).filter { _ in budget.takeRetry(to: host, within: .standard, at: .seconds(seconds)) }.count
     }
 
-    private func ask(_ budget: RetryBudget, _ count: Int, at seconds: Double, host: String = "h") {
-        for _ in 0..<count { budget.countRequest(to: host, at: .seconds(seconds)) }
+    private func ask(_ budget: RetryCounts, _ count: Int, at seconds: Double, host: String = "h") {
+        for _ in 0..<count { budget.countRequest(to: host, within: .standard, at: .seconds(seconds)) }
     }
 
     @Test
     func aQuietHostGetsTenRetriesInTenSeconds() {
-        let budget = RetryBudget()
+        let budget = RetryCounts()
         ask(budget, 1, at: 0)
         #expect(take(budget, 100, at: 0) == 10)
         #expect(take(budget, 100, at: 9.9) == 0)
@@ -22,7 +22,7 @@ import Testing
 
     @Test
     func aBusyHostGetsOneRetryMoreForEachTenRequests() {
-        let budget = RetryBudget()
+        let budget = RetryCounts()
         ask(budget, 1009, at: 3)
         #expect(take(budget, 1000, at: 3) == 110)
         ask(budget, 1, at: 4)
@@ -31,7 +31,7 @@ import Testing
 
     @Test
     func requestsCountForTenSeconds() {
-        let budget = RetryBudget()
+        let budget = RetryCounts()
         ask(budget, 1000, at: 0)
         #expect(take(budget, 1000, at: 9.9) == 110)
         // The requests are forgotten, the retries are not.
@@ -41,7 +41,7 @@ import Testing
 
     @Test
     func hostsDoNotShareABudget() {
-        let budget = RetryBudget()
+        let budget = RetryCounts()
         #expect(take(budget, 100, at: 0, host: "a") == 10)
         #expect(take(budget, 100, at: 0, host: "b") == 10)
     }
@@ -50,7 +50,7 @@ import Testing
     func noSequenceOfRequestsGetsMoreThanItsShare() {
         var generator = SeededGenerator()
         for _ in 0..<50 {
-            let budget = RetryBudget()
+            let budget = RetryCounts()
             var time = Double.random(in: 0..<100, using: &generator)
             let start = time
             var (requests, retries) = (0, 0)
@@ -70,22 +70,53 @@ import Testing
 
     @Test
     func memoryIsBoundedHoweverManyHostsThereAre() {
-        let budget = RetryBudget()
+        let budget = RetryCounts()
         for index in 0..<20_000 {
             ask(budget, 1, at: Double(index) / 1000, host: "h\(index)")
-            #expect(budget.hostCount <= RetryBudget.maximumHostCount)
+            #expect(budget.hostCount <= RetryCounts.maximumHostCount)
         }
         ask(budget, 1, at: 60, host: "one more")
-        for index in 0..<RetryBudget.maximumHostCount { ask(budget, 1, at: 60, host: "n\(index)") }
-        #expect(budget.hostCount <= RetryBudget.maximumHostCount)
+        for index in 0..<RetryCounts.maximumHostCount { ask(budget, 1, at: 60, host: "n\(index)") }
+        #expect(budget.hostCount <= RetryCounts.maximumHostCount)
     }
 
     @Test
     func farTimesAndTimesThatGoBackDoNotTrap() {
-        let budget = RetryBudget()
+        let budget = RetryCounts()
         for seconds in [0, 1e9, 5, 1e17, -1e9, 1e17] {
             ask(budget, 3, at: seconds)
             _ = take(budget, 3, at: seconds)
+        }
+    }
+
+    @Test
+    func ratioMinimumAndWindowAreThoseOfTheBudget() {
+        let budget = RetryBudget(ratio: 0.29, minimum: 2, window: .seconds(1))
+        let counts = RetryCounts()
+        for _ in 0..<100 { counts.countRequest(to: "h", within: budget, at: .zero) }
+        func take(_ seconds: Double) -> Int {
+            (0..<100).filter { _ in counts.takeRetry(to: "h", within: budget, at: .seconds(seconds)) }.count
+        }
+        #expect(take(0) == 31)
+        #expect(take(0.9) == 0)
+        #expect(take(1.1) == 2)
+    }
+
+    @Test
+    func valuesOutOfRangeCountAsTheNearestInRange() {
+        let budget = RetryBudget(ratio: .nan, minimum: -1, window: .zero)
+        #expect(budget == RetryBudget(ratio: 0, minimum: 0, window: .milliseconds(10)))
+        #expect(RetryBudget(ratio: .infinity, window: .seconds(1e9)).ratio == 100)
+        #expect(RetryBudget(minimum: .max).allows(.max - 1, for: .max))
+        #expect(RetryBudget.unlimited != RetryBudget(ratio: 0, minimum: 0))
+    }
+
+    @Test
+    func costDoesNotGrowWithTheHosts() {
+        expectLinear(2_000) { count in
+            let budget = RetryCounts()
+            // One host is forgotten for each that comes.
+            for index in 0..<count { ask(budget, 1, at: Double(index) / 90, host: "h\(index)") }
         }
     }
 }

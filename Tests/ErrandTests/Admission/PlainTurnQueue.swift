@@ -1,0 +1,168 @@
+@testable import Errand
+
+/// What ``TurnQueue`` must do, written so that it looks at every host for every permit: the reference that it is
+/// compared with.
+///
+/// The most urgent goes first, and among equals the one who came first. After eight in a row that passed somebody who
+/// came earlier and could have gone, that one goes: nobody waits forever behind more urgent ones.
+struct PlainTurnQueue: Sendable {
+    typealias Waiter = TurnQueue.Waiter
+
+    private struct Host {
+        var running = 0
+        var pace = Pace()
+        /// How far back the pace of the host counts.
+        var window = Duration.zero
+        /// The server's wish: none starts before.
+        var resumes = Duration.zero
+        /// Those who wait, by priority.
+        var lines = [Line](repeating: Line(), count: 3)
+
+        var isWaitedFor: Bool { lines.contains { $0.count > 0 } }
+
+        func isAtRest(at now: Duration) -> Bool {
+            running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now, longest: window)
+        }
+
+        /// The earliest time for one more, as far as times matter.
+        func earliest(_ throttle: Throttle) -> Duration {
+            throttle.rate.map { max(resumes, pace.earliest(by: $0)) } ?? resumes
+        }
+    }
+
+    /// How many may pass somebody who came earlier.
+    static let maximumPassedCount = 8
+
+    private var hosts: [String: Host] = [:]
+    private var hostLimit = 1_000
+    /// The hosts for which somebody waits.
+    private var awaited: Set<String> = []
+    private var waiters: [Int: Waiter] = [:]
+    private(set) var running = 0
+    private var passed = 0
+    /// The host of the last one that `next` let start.
+    private(set) var hostOfLast = ""
+
+    var waitingCount: Int { waiters.count }
+    var hostCount: Int { hosts.count }
+
+    /// Lets one start at once, where nobody waits for the host and every limit allows it.
+    mutating func start(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
+        guard !awaited.contains(host), isFree(host, throttle, at: now) else { return false }
+        begin(host, throttle, at: now)
+        return true
+    }
+
+    /// Counts one that goes on the wire whatever the limits say.
+    mutating func begin(_ host: String, _ throttle: Throttle, at now: Duration) {
+        forgetHosts(at: now)
+        running += 1
+        change(host) { state in
+            state.running += 1
+            guard let rate = throttle.rate else { return }
+            state.pace.start(by: rate, at: now)
+            state.window = max(state.window, rate.duration)
+        }
+    }
+
+    /// One is off the wire.
+    mutating func end(_ host: String, at now: Duration) {
+        guard let state = hosts[host], state.running > 0 else { return }
+        running -= 1
+        change(host) { $0.running -= 1 }
+        if hosts[host]?.isAtRest(at: now) == true { hosts[host] = nil }
+    }
+
+    /// Lets nobody start to a host before a time.
+    mutating func pause(_ host: String, until time: Duration) { change(host) { $0.resumes = max($0.resumes, time) } }
+
+    mutating func enter(_ waiter: Waiter) {
+        waiters[waiter.id] = waiter
+        awaited.insert(waiter.host)
+        change(waiter.host) { $0.lines[waiter.priority.rawValue].append(waiter.id) }
+    }
+
+    /// Takes one out who does not want a turn any more.
+    mutating func leave(_ id: Int) {
+        guard let waiter = waiters.removeValue(forKey: id) else { return }
+        let waiters = waiters
+        change(waiter.host) { $0.lines[waiter.priority.rawValue].removeOne { waiters[$0] != nil } }
+        if hosts[waiter.host]?.isWaitedFor != true { awaited.remove(waiter.host) }
+    }
+
+    /// Lets the next one start who may; `nil` when nobody may by now.
+    mutating func next(at now: Duration) -> Int? {
+        var urgent: Waiter?
+        var oldest: Waiter?
+        for waiter in heads where isFree(waiter.host, waiter.throttle, at: now) {
+            if urgent.map({ ($0.priority, -$0.id) < (waiter.priority, -waiter.id) }) ?? true { urgent = waiter }
+            if oldest.map({ $0.id > waiter.id }) ?? true { oldest = waiter }
+        }
+        guard let urgent, let oldest else { return nil }
+        let chosen = passed < Self.maximumPassedCount ? urgent : oldest
+        passed = chosen.id == oldest.id ? 0 : passed + 1
+        leave(chosen.id)
+        hostOfLast = chosen.host
+        begin(chosen.host, chosen.throttle, at: now)
+        return chosen.id
+    }
+
+    /// When somebody may start for whom there is a slot; `nil` when all wait for slots, or nobody waits.
+    var wake: Duration? {
+        heads.filter { hasSlot($0.host, $0.throttle) }.map { hosts[$0.host]?.earliest($0.throttle) ?? .zero }.min()
+    }
+
+    /// The first of each line.
+    private var heads: [Waiter] {
+        var heads: [Waiter] = []
+        for host in awaited {
+            guard let lines = hosts[host]?.lines else { continue }
+            for line in lines { if let id = line.first, let waiter = waiters[id] { heads.append(waiter) } }
+        }
+        return heads
+    }
+
+    private func hasSlot(_ host: String, _ throttle: Throttle) -> Bool {
+        running < throttle.maximumInTotal ?? .max && hosts[host]?.running ?? 0 < throttle.maximumPerHost ?? .max
+    }
+
+    private func isFree(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
+        hasSlot(host, throttle) && hosts[host]?.earliest(throttle) ?? .zero <= now
+    }
+
+    private mutating func change(_ host: String, _ body: (inout Host) -> Void) {
+        body(&hosts[host, default: Host()])
+    }
+
+    /// Forgets hosts of which nothing counts any more, when there are many.
+    private mutating func forgetHosts(at now: Duration) {
+        guard hosts.count >= hostLimit else { return }
+        hosts = hosts.filter { !$0.value.isAtRest(at: now) }
+        hostLimit = max(1_000, 2 * hosts.count)
+    }
+}
+
+extension PlainTurnQueue {
+    /// First in, first out; who leaves in between is passed over, and swept out when there are many of them.
+    private struct Line {
+        private var ids: [Int] = []
+        private var start = 0
+        private(set) var count = 0
+
+        var first: Int? { count > 0 ? ids[start] : nil }
+
+        mutating func append(_ id: Int) {
+            ids.append(id)
+            count += 1
+        }
+
+        /// Notes that one has left; `isHere` tells of the others.
+        mutating func removeOne(_ isHere: (Int) -> Bool) {
+            count -= 1
+            while start < ids.count, !isHere(ids[start]) { start += 1 }
+            guard ids.count > 2 * count + 32 else { return }
+            ids = ids[start...].filter(isHere)
+            start = 0
+        }
+    }
+}

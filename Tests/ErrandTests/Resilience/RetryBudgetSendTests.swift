@@ -1,0 +1,167 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What sends see of the retry budget.
+@Suite(.timeLimit(.minutes(1)))
+struct RetryBudgetSendTests {
+    private func request(_ attempts: Int = 3) -> GeneralRequest<VoidFormatter> {
+        GeneralRequest("/x").retryPolicy(RetryPolicy(maximumAttempts: attempts)).expecting(Void.self)
+    }
+
+    private final class Exhaustions: Accessory {
+        let errors = Record<any Error>()
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            if case .didExhaustRetryBudget(let error) = event { errors.add(error) }
+        }
+    }
+
+    @Test func errorAndEventSayThatTheBudgetIsExhausted() async throws {
+        let rig = RetryRig { _, _ in RetryRig.status(503) }
+        let log = Exhaustions()
+        rig.agent.config.accessories = [log]
+        rig.agent.config.retryBudget = RetryBudget(ratio: 0, minimum: 3)
+        var errors: [NetworkError] = []
+        for _ in 0..<3 {
+            let error = await #expect(throws: NetworkError.self) { try await rig.agent.send(request()) }
+            errors.append(try #require(error))
+        }
+        #expect(errors.map(\.isRetryBudgetExhausted) == [false, true, true])
+        #expect(errors.map(\.attempts) == [3, 2, 1])
+        #expect("\(errors[2])".hasSuffix("not retried: the retry budget of the host is exhausted"))
+        #expect(!"\(errors[0])".contains("budget"))
+        #expect(log.errors.all.count == 2)
+    }
+
+    @Test func retriesThatTheServerTimedUseNoBudget() async throws {
+        let rig = RetryRig { number, _ in RetryRig.status(number % 10 == 0 ? 200 : 503, ["Retry-After": "1"]) }
+        for _ in 0..<20 { try await rig.agent.send(request(10)) }
+        #expect(rig.transport.count == 200)
+    }
+
+    @Test func delayOfZeroIsNotTimedByTheServer() async throws {
+        let rig = RetryRig { _, _ in RetryRig.status(503, ["Retry-After": "0"]) }
+        for _ in 0..<20 { await #expect(throws: NetworkError.self) { try await rig.agent.send(request(10)) } }
+        #expect(rig.transport.count <= 32)
+    }
+
+    @Test func unlimitedBudgetLeavesAllToThePolicy() async throws {
+        let rig = RetryRig { number, _ in RetryRig.status(number % 10 == 0 ? 200 : 503) }
+        rig.agent.config.retryBudget = .unlimited
+        for _ in 0..<50 { try await rig.agent.send(request(10)) }
+        #expect(rig.transport.count == 500)
+    }
+
+    /// Adapters that change the URL, and URLRequests of a caller's own, do not make another host of it.
+    @Test func allRequestsToOneHostShareItsBudget() async throws {
+        struct Signing: RequestAdapter {
+            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) {
+                request.url.append(queryItems: [URLQueryItem(name: "n", value: "\(context.attempt)")])
+            }
+        }
+        struct Custom: Request {
+            typealias Model = Void
+            let path = ""
+            func customURLRequest() -> URLRequest? {
+                URL(string: "https://API.example:443/x").map { URLRequest(url: $0) }
+            }
+        }
+        let rig = RetryRig { _, _ in RetryRig.status(503) }
+        rig.agent.config.retryBudget = RetryBudget(ratio: 0, minimum: 5)
+        for adapters in [[], [Signing()]] {
+            rig.agent.config.adapters = adapters
+            await #expect(throws: NetworkError.self) { try await rig.agent.send(request()) }
+            await #expect(throws: NetworkError.self) { try await rig.agent.send(Custom()) }
+        }
+        #expect(rig.transport.count == 4 + 5)
+    }
+
+    @Test func planNamesTheBudget() async throws {
+        let rig = RetryRig { _, _ in RetryRig.status(200) }
+        #expect(try await rig.agent.plan(for: request())["retryBudget"]?.origin == .library)
+        rig.agent.config.retryBudget = RetryBudget(ratio: 0.5, minimum: 7, window: .seconds(3))
+        let entry = try #require(await rig.agent.plan(for: request())["retryBudget"])
+        #expect(entry.value == "7 retries and 0.5 for each request in 3.0 seconds and host")
+        #expect(entry.origin == .config)
+        rig.agent.config.retryBudget = .unlimited
+        #expect(try await rig.agent.plan(for: request())["retryBudget"]?.value == "unlimited")
+    }
+
+    /// Each exchange takes a second of the clock.
+    private struct SlowTransport: Transport {
+        let clock: ManualClock
+        let count = Lock(0)
+
+        func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            try await clock.sleep(until: clock.now.advanced(by: .seconds(1)))
+            return RetryRig.status((31...40).contains(number) ? 503 : 200)
+        }
+    }
+
+    /// Forty sends through one slot, a second each: those that fail after 30 seconds are on the wire then, although
+    /// they began long before.
+    @Test func requestsCountWhenTheyAreOnTheWire() async throws {
+        let clock = ManualClock()
+        var config = NetworkConfig(baseURL: "https://api.example")
+        config.throttle = Throttle(maximumPerHost: 1)
+        config.retryBudget = RetryBudget(ratio: 1, minimum: 0)
+        config.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
+        let transport = SlowTransport(clock: clock)
+        let agent = Agent(config: config, transport: transport, clock: clock)
+        let driver = Task {
+            while !Task.isCancelled {
+                await clock.waitForSleepers()
+                await wait { agent.admission.turns.runningCount == 1 || Task.isCancelled }
+                clock.advanceToNextSleeper()
+                await Task.yield()
+            }
+        }
+        defer { driver.cancel() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<40 {
+                group.addTask { try await agent.send(GeneralRequest("/x").expecting(Void.self)) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(transport.count.withLock { $0 } == 50)
+    }
+
+    /// All of a send goes by the agent's clock.
+    @Test func timesOfAttemptsAreTakenWithTheClockOfTheAgent() async throws {
+        let clock = ManualClock()
+        let transport = SlowTransport(clock: clock)
+        let agent = Agent(config: .test, transport: transport, clock: clock)
+        let send = Task { try await agent.response(for: GeneralRequest("/x").expecting(Void.self)).metrics }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        let metrics = try await send.value
+        #expect(metrics.attempts.map(\.total) == [.seconds(1)])
+        #expect(metrics.total == .seconds(1) && metrics.filter == .zero)
+    }
+
+    /// A date in a response without `Date` is compared with the agent's clock, for retries and for the throttle.
+    @Test func datesAreComparedWithTheClockOfTheAgent() async throws {
+        let began = Date()
+        let text = try #require(HTTPDate.text(for: began.addingTimeInterval(1_000)))
+        let rig = RetryRig(drivesClock: false) { number, _ in
+            RetryRig.status(number == 1 ? 503 : 200, ["Retry-After": text])
+        }
+        rig.clock.advance(by: .seconds(970))
+        let send = Task { try await rig.agent.send(request()) }
+        await rig.clock.waitForSleepers()
+        let pause = try #require(rig.events.retries.first?.pause)
+        #expect(pause > .seconds(20) && pause <= .seconds(31))
+        rig.clock.advance(by: .seconds(31))
+        try await send.value
+    }
+}

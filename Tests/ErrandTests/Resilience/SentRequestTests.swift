@@ -1,0 +1,78 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Retries and repetitions judge the request that was sent.
+@Suite(.timeLimit(.minutes(1)))
+struct SentRequestTests {
+    private struct Changing: RequestAdapter {
+        let change: @Sendable (inout OutgoingRequest) -> Void
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) { change(&request) }
+    }
+
+    private func rig(
+        _ change: @escaping @Sendable (inout OutgoingRequest) -> Void,
+        _ wire: @escaping RetryRig.Wire = { _, _ in RetryRig.status(503) }
+    ) -> RetryRig {
+        let rig = RetryRig(wire)
+        rig.agent.config.adapters = [Changing(change: change)]
+        return rig
+    }
+
+    private func request(_ method: HTTPMethod = .get) -> GeneralRequest<VoidFormatter> {
+        GeneralRequest("/x").method(method).expecting(Void.self)
+    }
+
+    @Test func getThatAnAdapterMakesAPostIsNotRetried() async throws {
+        let rig = rig { $0.method = .post }
+        await #expect(throws: NetworkError.self) { try await rig.agent.send(request()) }
+        #expect(rig.transport.requests.map(\.method) == [.post])
+    }
+
+    @Test func postThatAnAdapterMakesAGetIsRetried() async throws {
+        let rig = rig { $0.method = .get }
+        await #expect(throws: NetworkError.self) { try await rig.agent.send(request(.post)) }
+        #expect(rig.transport.count == 3)
+    }
+
+    @Test func keyOfAnAdapterLetsAPostBeRetried() async throws {
+        let rig = rig { $0.headers["Idempotency-Key"] = "abc" }
+        await #expect(throws: NetworkError.self) { try await rig.agent.send(request(.post)) }
+        #expect(rig.transport.count == 3)
+    }
+
+    /// The POST took effect; to send it again for the sake of the GET would do it twice.
+    @Test func postThatWasRedirectedToAGetIsNotRetried() async throws {
+        let wire: RetryRig.Wire = { number, _ in
+            number % 2 == 1 ? RetryRig.status(303, ["Location": "/y"]) : RetryRig.status(503)
+        }
+        let rig = rig({ $0.method = .post }, wire)
+        await #expect(throws: NetworkError.self) { try await rig.agent.send(request()) }
+        #expect(rig.transport.requests.map(\.method) == [.post, .get])
+    }
+
+    @Test func attemptThatSentNothingIsJudgedByThePreparedRequest() {
+        let record = AttemptRecord(isPaid: false)
+        #expect(record.judged == nil && record.host == nil && record.isRepeatable)
+    }
+
+    @Test func postThatWasRedirectedIsNotRepeatedAfterARefresh() async throws {
+        let transport = TokenTransport { request in
+            request.method == .post ? .jsonAnswer("", status: 303, headers: ["Location": "/y"]) : nil
+        }
+        let bench = LoginBench(transport: transport)
+        let post = LoginBench.request().method(.post)
+        let error = await #expect(throws: NetworkError.self) { try await bench.agent.send(post) }
+        #expect(error?.reason == .status(401))
+        #expect(transport.requests.map(\.method) == [.post, .get])
+        #expect(bench.session.credential?.access == "new1")
+    }
+
+    @Test func postThatIsRefusedIsRepeatedAfterARefresh() async throws {
+        let bench = LoginBench()
+        #expect(try await bench.agent.send(LoginBench.request().method(.post)) == 7)
+        #expect(bench.transport.requests.count == 2)
+    }
+}
