@@ -13,7 +13,8 @@ struct SessionRequest {
         if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
         // Only the setter counts.
         request.timeoutInterval = OpenExchanges.never
-        for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
+        // A second line of a name would be joined with a bare comma, cookies too.
+        for field in outgoing.headers.combined { request.setValue(field.value, forHTTPHeaderField: field.name) }
         if let bodyStream {
             request.httpBodyStream = bodyStream
             if !outgoing.headers.contains("Content-Type") {
