@@ -16,6 +16,7 @@ extension Agent {
         var context = prepared.context
         context.attempt = attempt
         for adapter in prepared.adapters { try await adapter.adapt(&outgoing, for: context) }
+        if !prepared.adapters.isEmpty { try prepared.withholdCredentials(from: &outgoing) }
         try await prepared.login?.place(on: &outgoing, for: context)
         if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
         try outgoing.validate()
@@ -44,6 +45,7 @@ extension Agent {
     ) async throws -> RawResponse {
         guard let first = interceptors.first else {
             var outgoing = outgoing
+            try prepared.withholdCredentials(from: &outgoing)
             if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()
             return try await follow(outgoing, of: prepared)
@@ -73,7 +75,7 @@ extension Agent {
                     after: response,
                     to: outgoing,
                     hops: redirects.count,
-                    secretHeaders: prepared.secrets.headers
+                    credentials: prepared.redirectCredentials
                 )
                 guard let hop else { return response }
                 await prepared.accessories.tell(.didRedirect(hop.redirect), of: prepared.context)
