@@ -13,6 +13,9 @@ struct RedirectCredentials: Sendable {
     /// Where base parameters may be sent.
     var origins: @Sendable () throws(NetworkError) -> CredentialOrigins = { CredentialOrigins(keys: []) }
 
+    /// What belongs to the body, whoever made it.
+    private static let describesBody = FieldNames(["Content-Type", "Content-Encoding", "Content-Language"])
+
     /// What is bound to an origin even if the request sends its credentials anywhere.
     private static let alwaysLeft = FieldNames(["Cookie", "Proxy-Authorization", "Origin", "Referer"])
 
@@ -21,14 +24,16 @@ struct RedirectCredentials: Sendable {
     /// - Throws: ``NetworkError`` if the body holds base parameters that cannot be removed, because an adapter or
     ///   interceptor made another body of them.
     func leave(on request: inout OutgoingRequest, after response: RawResponse) throws {
+        let login = FieldNames(request.credentialHeaders)
+        func isLeft(_ name: String) -> Bool { Self.alwaysLeft.contains(name) || login.contains(name) }
         if policy == .anyOrigin {
-            request.headers = HTTPHeaders(request.headers.filter { !Self.alwaysLeft.contains($0.name) })
+            request.headers = HTTPHeaders(request.headers.filter { !isLeft($0.name) })
             return
         }
         let own = Set(ownHeaders)
         request.headers = HTTPHeaders(
             request.headers.filter { field in
-                own.contains(field) && !Self.alwaysLeft.contains(field.name)
+                (own.contains(field) || Self.describesBody.contains(field.name)) && !isLeft(field.name)
                     && !secrets.isCredential(header: field.name)
             }
         )
