@@ -50,6 +50,9 @@ public final class Agent: Sendable {
     }
 
     /// What holds for sends that start from now on; those under way keep what they started with.
+    ///
+    /// Changing a property in place reads the config and writes it back, so of two tasks that do so at once one can lose
+    /// its change: ``updateConfig(_:)`` loses none.
     public var config: NetworkConfig {
         get { currentConfig.value }
         set {
@@ -59,6 +62,15 @@ public final class Agent: Sendable {
     }
 
     var currentConfig: ConfigSnapshot { configs.withLock { $0 } }
+
+    /// Puts a config in place of another; returns `false` if that one has been replaced in the meantime.
+    func replaceConfig(_ old: ConfigSnapshot, with new: ConfigSnapshot) -> Bool {
+        configs.withLock { current in
+            guard current === old else { return false }
+            current = new
+            return true
+        }
+    }
 
     /// Cancels every send under way whose context fits; each ends once with `CancellationError`.
     public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) { sends.cancelAll(where: isMeant) }

@@ -20,6 +20,7 @@ extension Agent {
             try await adapter.adapt(&outgoing, for: context)
             if let before { prepared.identityCheck?.compare(outgoing, with: before, adapter: index, of: prepared) }
         }
+        if !prepared.adapters.isEmpty { try prepared.withholdCredentials(from: &outgoing) }
         try await prepared.login?.place(on: &outgoing, for: context)
         if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
         try outgoing.validate()
@@ -64,6 +65,7 @@ extension Agent {
     ) async throws -> RawResponse {
         guard let first = interceptors.first else {
             var outgoing = outgoing
+            try prepared.withholdCredentials(from: &outgoing)
             if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()
             return try await follow(outgoing, adapted: adapted, of: prepared, record)
@@ -110,7 +112,7 @@ extension Agent {
                     after: response,
                     to: outgoing,
                     hops: redirects.count,
-                    secretHeaders: prepared.secrets.secretNames(in: outgoing.headers)
+                    credentials: prepared.redirectCredentials
                 )
                 guard let hop else { return response }
                 await prepared.accessories.tell(.didRedirect(hop.redirect), of: prepared.context)

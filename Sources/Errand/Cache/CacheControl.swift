@@ -127,8 +127,8 @@ enum CacheControl {
     /// (RFC 9111, section 3.1).
     static func storedHeaders(_ headers: HTTPHeaders) -> HTTPHeaders {
         let named = CacheDirectives.names(headers["Connection"] ?? "") + CacheDirectives(headers).noCacheFields
-        let left = unstored + named
-        return HTTPHeaders(headers.filter { field in !left.contains { $0.isSameFieldName(as: field.name) } })
+        let left = FieldNames(unstored + named)
+        return HTTPHeaders(headers.filter { !left.contains($0.name) })
     }
 
     private static let unstored = [

@@ -76,7 +76,7 @@ struct CacheIdentification: Sendable {
         for field in outgoing.headers {
             let name = field.name.lowercased()
             if Self.bypassing.contains(name) { throw .bypassed }
-            let isCounted = names.contains(name) || prepared.secrets.headers.contains { $0.isSameFieldName(as: name) }
+            let isCounted = names.contains(name) || prepared.secrets.isSecret(header: name)
             if isCounted { fields.append((name, field.value)) }
         }
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
@@ -167,7 +167,7 @@ final class CacheNote: Sendable {
         let before = prepared.outgoing.headers
         self.isUnidentified = isUnidentified
         changesVary = CacheControl.varyNames(response).contains {
-            !prepared.secrets.showUser(header: $0) && before[$0] != sent[$0]
+            !prepared.secrets.isSecret(header: $0) && before[$0] != sent[$0]
         }
         confirmed = nil
     }

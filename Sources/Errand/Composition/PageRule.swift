@@ -19,15 +19,16 @@ public struct PageRule<Model> {
 
     /// The `Link` field of the answer with `rel="next"` (RFC 8288, section 3).
     ///
-    /// A link to another origin is refused with ``NetworkError/Kind/invalidRequest``, for the request's credentials would
-    /// follow it.
+    /// A link to another origin than that of the first request, before redirects, is refused with
+    /// ``NetworkError/Kind/invalidRequest``, because the request's own credentials would be sent to it.
     public static var links: PageRule {
         PageRule { response, _ in
             guard let text = LinkField.target(rel: "next", in: response.headers.values(for: "Link")) else { return nil }
             guard let url = URL(string: text, relativeTo: response.url)?.absoluteURL else {
                 throw NetworkError(.invalidURL("the link to the next page is none"), response: response.raw)
             }
-            guard url.originText == response.url.originText else {
+            let first = response.redirects.first?.from ?? response.url
+            guard url.origin == first.origin else {
                 throw NetworkError(
                     .invalidURL("the link to the next page leads to another origin"),
                     response: response.raw
@@ -131,14 +132,6 @@ public struct PageLimit<Model> {
 extension PageLimit where Model: Collection {
     /// With the page on which there are so many items in all.
     public static func items(_ minimum: Int) -> PageLimit { items(minimum) { $0.count } }
-}
-
-extension URL {
-    /// Scheme, host and port, in the spelling that compares.
-    fileprivate var originText: String {
-        let scheme = scheme?.lowercased() ?? ""
-        return "\(scheme)://\(host()?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
-    }
 }
 
 extension NetworkError {

@@ -38,6 +38,8 @@ extension _RequestWrapper {
     /// As in the request inside.
     public var authorization: Authorization { base.authorization }
     /// As in the request inside.
+    public var credentialPolicy: CredentialPolicy { base.credentialPolicy }
+    /// As in the request inside.
     public var idempotencyKey: IdempotencyKey { base.idempotencyKey }
     /// As in the request inside.
     public var usesBaseHeaders: Bool { base.usesBaseHeaders }

@@ -10,10 +10,22 @@ public struct NetworkConfig: Sendable {
     /// Where relative paths of requests start that say `usesCDN`.
     public var cdnURL: BaseURL?
 
+    /// Further origins that receive the credentials of config and service: `["https://files.example"]`.
+    ///
+    /// They are added to those of the base URL and the CDN. Only scheme, host and port count. Without a base URL and without
+    /// such a list, credentials are sent to the origin of each request's own URL. A request opts out with
+    /// ``Request/credentialPolicy``. The default is none.
+    public var credentialOrigins: [BaseURL] = []
+
     /// Fields of all requests; a request opts out with `usesBaseHeaders`.
+    ///
+    /// Those that ``Secrets/headers`` names are sent only as ``CredentialPolicy`` says.
     public var headers: HTTPHeaders = [:]
 
-    /// Parameters of all requests; a request opts out with `usesBaseParameters`.
+    /// Parameters of all requests, sent only as ``CredentialPolicy`` says; a request opts out with `usesBaseParameters`.
+    ///
+    /// They are in the query or the body, as the request's ``Request/parameterEncoding`` says. A request with a
+    /// ``Request/body`` of its own sends them only if that place is the query.
     public var parameters: Parameters = [:]
 
     /// What requests show that say nothing of their own; `.inherited` is none.

@@ -1,6 +1,10 @@
 /// Changes the final request of each attempt: signs it, encrypts its body, adds a token.
 ///
 /// The config's adapters run in their order, then the service's. What they make is checked again before it is sent.
+///
+/// An adapter that adds a credential adds it only if ``RequestContext/allowsCredentials`` is `true`. In a request to another
+/// origin, header fields and pairs of the query that adapters and interceptors add are removed if ``Secrets`` names them;
+/// a redirect to another origin leaves behind every header field that they added or changed.
 public protocol RequestAdapter: Sendable {
     /// Changes a request, once for each attempt.
     ///

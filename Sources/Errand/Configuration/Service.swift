@@ -17,10 +17,17 @@ public struct Service: Sendable, Identifiable {
     /// The name of an environment variable that replaces ``baseURL`` when it is set and not empty; `nil` is none.
     public var baseURLVariable: String?
 
+    /// Further origins that receive the credentials of config and service: `["https://files.shop.example"]`.
+    ///
+    /// They are added to those of the base URL and the CDN and to ``NetworkConfig/credentialOrigins``. Only scheme, host and
+    /// port count. The default is none.
+    public var credentialOrigins: [BaseURL] = []
+
     /// Fields of all its requests, over the config's; a request opts out with `usesBaseHeaders`.
     public var headers: HTTPHeaders = [:]
 
-    /// Parameters of all its requests, over the config's; a request opts out with `usesBaseParameters`.
+    /// Parameters of all its requests, over the config's, as ``NetworkConfig/parameters`` says; a request opts out with
+    /// `usesBaseParameters`.
     public var parameters: Parameters = [:]
 
     /// What requests show that say nothing of their own; `.inherited` is the config's.

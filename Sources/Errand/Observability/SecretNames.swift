@@ -1,5 +1,5 @@
 /// Names of secrets, made ready for comparing many names with them.
-struct SecretNames {
+struct SecretNames: Sendable {
     /// The listed names: lower-case letters and digits, without what separates words.
     private let names: Set<String>
     /// Those with which a longer name may end, by their number of letters.
@@ -88,5 +88,21 @@ struct SecretNames {
             words.append(String(letters.reversed()))
         }
         return words
+    }
+}
+
+/// Names of secrets that are taken apart when somebody first asks.
+final class LazySecretNames: Sendable {
+    private let listed: [String]
+    private let names = Lock<SecretNames?>(nil)
+
+    init(_ listed: [String]) { self.listed = listed }
+
+    var value: SecretNames {
+        names.withLock { names in
+            let value = names ?? SecretNames(listed)
+            names = value
+            return value
+        }
     }
 }

@@ -10,13 +10,17 @@ public import Foundation
 /// What is a secret is replaced by ``mask``; what cannot be taken apart is left out whole.
 public struct Secrets: Sendable, Hashable {
     /// Fields whose values are secret; they are also left behind when a redirect leaves the origin.
-    public var headers: [String]
+    public var headers: [String] { didSet { headerNames = LazySecretNames(headers) } }
 
     /// Names in queries and forms whose values are secret.
-    public var queryNames: [String]
+    public var queryNames: [String] { didSet { pairNames = LazySecretNames(queryNames) } }
 
     /// Members of JSON objects, at any depth, whose values are secret.
-    public var jsonKeys: [String]
+    public var jsonKeys: [String] { didSet { memberNames = LazySecretNames(jsonKeys) } }
+
+    private var headerNames: LazySecretNames
+    private var pairNames: LazySecretNames
+    private var memberNames: LazySecretNames
 
     /// What stands in place of a secret.
     public static let mask = "•••"
@@ -33,6 +37,21 @@ public struct Secrets: Sendable, Hashable {
         self.headers = headers
         self.queryNames = queryNames
         self.jsonKeys = jsonKeys
+        headerNames = LazySecretNames(headers)
+        pairNames = LazySecretNames(queryNames)
+        memberNames = LazySecretNames(jsonKeys)
+    }
+
+    /// Whether both declare the same names.
+    public static func == (one: Secrets, other: Secrets) -> Bool {
+        (one.headers, one.queryNames, one.jsonKeys) == (other.headers, other.queryNames, other.jsonKeys)
+    }
+
+    /// Hashes the names.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(headers)
+        hasher.combine(queryNames)
+        hasher.combine(jsonKeys)
     }
 
     /// Names that mean a secret in queries, forms and JSON alike.
@@ -60,7 +79,7 @@ public struct Secrets: Sendable, Hashable {
 
     /// A query or form as it may be told.
     public func telling(pairs: String) -> String {
-        let secrets = SecretNames(queryNames)
+        let secrets = pairNames.value
         return pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
             guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
             let name = pair[..<equals]
@@ -72,7 +91,7 @@ public struct Secrets: Sendable, Hashable {
     /// JSON as it may be told.
     ///
     /// Recursion is bounded by the depth that the parser allows.
-    public func telling(_ value: JSONValue) -> JSONValue { SecretNames(jsonKeys).masking(value) }
+    public func telling(_ value: JSONValue) -> JSONValue { memberNames.value.masking(value) }
 
     /// A body as it may be told: JSON and forms with their secrets masked, anything else by its size alone.
     public func telling(_ body: Data, mediaType: MediaType?) -> String {
@@ -87,17 +106,11 @@ public struct Secrets: Sendable, Hashable {
     /// Whether the values of a field are secret; those of `Authorization` always are.
     func isSecret(header name: String) -> Bool {
         name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
-            || SecretNames(headers).contains(name)
-    }
-
-    /// The names of those fields whose values are secret.
-    func secretNames(in fields: HTTPHeaders) -> [String] {
-        let secrets = SecretNames(headers)
-        return fields.map(\.name).filter(secrets.contains)
+            || headerNames.value.contains(name)
     }
 
     /// Whether the values of a member of a JSON object are secret.
-    func isSecret(jsonKey name: String) -> Bool { SecretNames(jsonKeys).containsMember(name) }
+    func isSecret(jsonKey name: String) -> Bool { memberNames.value.containsMember(name) }
 
     /// The library's own.
     static let usual = Secrets()

@@ -15,7 +15,9 @@ public struct Authorization: Sendable, Hashable, CustomStringConvertible {
     /// What the service says, then the config; at the end of the line nothing is sent.
     public static let inherited = Authorization(scheme: .inherited)
 
-    /// No `Authorization` field, whatever service and config say.
+    /// No `Authorization` field, whatever service and config say, also among their headers.
+    ///
+    /// One among the request's own ``Request/headers`` is sent.
     public static let anonymous = Authorization(scheme: .anonymous)
 
     /// User and password (RFC 7617), sent at once and not only after a challenge.

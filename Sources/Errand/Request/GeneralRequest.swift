@@ -26,6 +26,8 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: Request {
     public var headers: HTTPHeaders = [:]
     /// As ``Request/authorization``.
     public var authorization: Authorization = .inherited
+    /// As ``Request/credentialPolicy``.
+    public var credentialPolicy: CredentialPolicy = .ownOrigins
     /// As ``Request/idempotencyKey``.
     public var idempotencyKey: IdempotencyKey = .absent
     /// As ``Request/usesBaseHeaders``.
@@ -102,6 +104,8 @@ extension GeneralRequest {
     public func headers(_ headers: HTTPHeaders) -> Self { changing { $0.headers = headers } }
     /// Returns a copy that shows these credentials, or `.anonymous` none.
     public func authorization(_ authorization: Authorization) -> Self { changing { $0.authorization = authorization } }
+    /// Returns a copy that sends credentials of service and config to these origins.
+    public func credentialPolicy(_ policy: CredentialPolicy) -> Self { changing { $0.credentialPolicy = policy } }
     /// Returns a copy with an `Idempotency-Key` field.
     public func idempotencyKey(_ key: IdempotencyKey) -> Self { changing { $0.idempotencyKey = key } }
     /// Returns a copy with these times and sizes; each `nil` inherits.

@@ -74,15 +74,18 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
 
     /// The value of a field, or `nil` when there is none.
     ///
-    /// Reading joins several lines of one name by `", "` (RFC 9110, section 5.3). Writing replaces all lines of that
-    /// name by one, in the place of the first; writing `nil` removes them.
+    /// Reading joins several lines of one name by `", "` (RFC 9110, section 5.3), those of `Cookie` by `"; "`
+    /// (RFC 6265, section 5.4). Writing replaces all lines of that name by one, in the place of the first; writing `nil`
+    /// removes them.
     public subscript(name: String) -> String? {
         get {
             var found: String?
+            var more: [String] = []
             for field in fields where field.name.isSameFieldName(as: name) {
-                found = found.map { "\($0), \(field.value)" } ?? field.value
+                if found == nil { found = field.value } else { more.append(field.value) }
             }
-            return found
+            guard !more.isEmpty, let first = found else { return found }
+            return ([first] + more).joined(separator: Self.separator(of: name))
         }
         set {
             settle()
@@ -95,16 +98,24 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
                 return
             }
             own[place] = Field(name: name, value: newValue)
-            var later = place + 1
-            while later < own.count {
-                if own[later].name.isSameFieldName(as: name) { own.remove(at: later) } else { later += 1 }
-            }
+            guard own[(place + 1)...].contains(where: { $0.name.isSameFieldName(as: name) }) else { return }
+            let later = own[(place + 1)...].filter { !$0.name.isSameFieldName(as: name) }
+            own.replaceSubrange((place + 1)..., with: later)
         }
     }
 
+    /// What joins several lines of one name.
+    private static func separator(of name: String) -> String { name.isSameFieldName(as: "Cookie") ? "; " : ", " }
+
     /// The values of all lines of a name, in order; empty when there is none.
+    ///
+    /// URLSession joins the lines of a response by commas. `Link` values, the challenges of `WWW-Authenticate` and
+    /// `Proxy-Authenticate`, and the cookies of `Set-Cookie` are told apart again, one value each; the commas in dates,
+    /// quoted strings and URLs are part of their value. Values of other fields stay as they are in their lines.
     public func values(for name: String) -> [String] {
-        fields.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
+        let lines = fields.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
+        guard let list = FieldList(name), !lines.isEmpty else { return lines }
+        return lines.flatMap(list.values)
     }
 
     /// Whether at least one line has the name.
@@ -124,8 +135,40 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
             return
         }
         settle()
-        own.removeAll { other.contains($0.name) }
-        own.append(contentsOf: other.fields)
+        let new = other.fields
+        if new.count <= FieldNames.few {
+            own.removeAll { field in new.contains { $0.name.isSameFieldName(as: field.name) } }
+        } else {
+            let replaced = FieldNames(new.map(\.name))
+            own.removeAll { replaced.contains($0.name) }
+        }
+        own.append(contentsOf: new)
+    }
+
+    /// The fields with one line for each name, in the order in which the names first appear.
+    var combined: [Field] {
+        let fields = self.fields
+        var isRepeated = false
+        if fields.count <= 16 {
+            for (index, field) in fields.enumerated() where !isRepeated {
+                isRepeated = fields[..<index].contains { $0.name.isSameFieldName(as: field.name) }
+            }
+            if !isRepeated { return fields }
+        }
+        var places: [String: Int] = [:]
+        var lines: [(name: String, values: [String])] = []
+        for field in fields {
+            let key = field.name.fieldNameKey
+            if let place = places[key] {
+                lines[place].values.append(field.value)
+            } else {
+                places[key] = lines.count
+                lines.append((field.name, [field.value]))
+            }
+        }
+        return lines.map { line in
+            Field(name: line.name, value: line.values.joined(separator: Self.separator(of: line.name)))
+        }
     }
 
     /// Makes the fields its own, to change them.
@@ -163,6 +206,24 @@ extension HTTPHeaders: CustomStringConvertible {
     public var description: String { "[\(fields.map(\.name).joined(separator: ", "))]" }
 }
 
+/// Names of header fields, found without regard to ASCII case in time that doesn't grow with their number.
+struct FieldNames: Sendable {
+    /// How many names are compared one by one, which is faster than hashing them.
+    static let few = 8
+
+    private let list: [String]
+    private let keys: Set<String>
+
+    init(_ names: [String]) {
+        list = names.count <= Self.few ? names : []
+        keys = names.count <= Self.few ? [] : Set(names.map(\.fieldNameKey))
+    }
+
+    func contains(_ name: String) -> Bool {
+        keys.isEmpty ? list.contains { $0.isSameFieldName(as: name) } : keys.contains(name.fieldNameKey)
+    }
+}
+
 extension String {
     /// The same without spaces and tabs at its ends.
     fileprivate var withoutSurroundingSpace: String {
@@ -171,6 +232,12 @@ extension String {
         let rest = utf8.drop(while: isSpace)
         let end = rest.lastIndex { !isSpace($0) }.map { rest.index(after: $0) } ?? rest.startIndex
         return String(self[rest.startIndex..<end])
+    }
+
+    /// The name in the one spelling that equal field names share: ASCII letters in lower case.
+    var fieldNameKey: String {
+        guard utf8.contains(where: { ($0 | 0x20).isASCIILowercase && $0 & 0x20 == 0 }) else { return self }
+        return String(decoding: utf8.map { ($0 | 0x20).isASCIILowercase ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
     /// Whether two field names mean the same field: equal but for ASCII case.

@@ -6,10 +6,43 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
     /// The name as it is sent; methods are case-sensitive (RFC 9110, section 9.1).
     public let rawValue: String
 
+    /// What the creator of a method of its own stated; `nil` leaves it to the registry.
+    private let semantics: Semantics?
+
+    private enum Semantics: UInt8, Sendable { case safe, idempotent, neither }
+
     /// Takes the name as it is sent.
-    public init(rawValue: String) { self.rawValue = rawValue }
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+        semantics = nil
+    }
+
     /// Takes the name as it is sent: `"PROPFIND"`.
-    public init(stringLiteral value: String) { rawValue = value }
+    public init(stringLiteral value: String) { self.init(rawValue: value) }
+
+    /// Creates a method that isn't in the IANA registry, or whose meaning a server defines more strictly.
+    ///
+    /// ```swift
+    /// static let purge = HTTPMethod("PURGE", isIdempotent: true)
+    /// ```
+    ///
+    /// Two methods are equal if their names are.
+    ///
+    /// - Parameters:
+    ///   - name: The name as it is sent.
+    ///   - isSafe: Whether the method only reads; a safe method is idempotent, too (RFC 9110, section 9.2.1).
+    ///   - isIdempotent: Whether sending a request twice has the effect of sending it once. Requests with such a method
+    ///     are retried, and sent again after an authentication refresh.
+    public init(_ name: String, isSafe: Bool = false, isIdempotent: Bool) {
+        rawValue = name
+        semantics = isSafe ? .safe : isIdempotent ? .idempotent : .neither
+    }
+
+    /// Whether the names are the same, with their case.
+    public static func == (one: HTTPMethod, other: HTTPMethod) -> Bool { one.rawValue == other.rawValue }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 
     /// GET (RFC 9110, section 9.3.1).
     public static let get = HTTPMethod(rawValue: "GET")
@@ -28,16 +61,42 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
     /// TRACE (RFC 9110, section 9.3.8).
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
-    /// Whether the method asks for nothing but an answer (RFC 9110, section 9.2.1).
+    /// Whether the method asks for nothing but a response (RFC 9110, section 9.2.1), as registered or as stated by
+    /// ``init(_:isSafe:isIdempotent:)``; `false` for any other method.
     public var isSafe: Bool {
-        switch self {
-        case .get, .head, .options, .trace: true
-        default: false
+        switch (semantics, self) {
+        case (.safe?, _): true
+        case (_?, _): false
+        case (nil, .get), (nil, .head): true
+        case (nil, .post), (nil, .put), (nil, .patch), (nil, .delete): false
+        case (nil, _): Self.registeredAsSafe.contains(rawValue)
         }
     }
 
-    /// Whether sending the request twice means the same as sending it once (RFC 9110, section 9.2.2).
-    public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
+    /// Whether sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2), as registered or as
+    /// stated by ``init(_:isSafe:isIdempotent:)``; `false` for any other method.
+    public var isIdempotent: Bool {
+        switch (semantics, self) {
+        case (.neither?, _): false
+        case (_?, _): true
+        case (nil, .get), (nil, .head), (nil, .put), (nil, .delete): true
+        case (nil, .post), (nil, .patch): false
+        case (nil, _):
+            Self.registeredAsSafe.contains(rawValue) || Self.registeredAsIdempotent.contains(rawValue)
+        }
+    }
+
+    /// The methods that the IANA HTTP Method Registry calls safe.
+    private static let registeredAsSafe: Set<String> = [
+        "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE",
+    ]
+
+    /// The methods that the IANA HTTP Method Registry calls idempotent, but not safe.
+    private static let registeredAsIdempotent: Set<String> = [
+        "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "COPY", "DELETE", "LABEL", "LINK", "MERGE",
+        "MKACTIVITY", "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE", "ORDERPATCH", "PROPPATCH", "PUT",
+        "REBIND", "UNBIND", "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
+    ]
 
     /// Whether parameters belong into the query unless the request says otherwise: GET, HEAD and DELETE.
     ///

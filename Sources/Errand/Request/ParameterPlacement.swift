@@ -6,6 +6,15 @@ struct ParameterPlacement {
     let method: HTTPMethod
     let encoding: ParameterEncoding
 
+    /// Whether parameters that are not the body are in the query.
+    private var isQuery: Bool {
+        encoding.format == .query || encoding.format == .automatic && method.putsParametersInQuery
+    }
+
+    /// Where parameters of config and service are put: never into a body of the request's own, nor into the query
+    /// in its place, where logs of servers and proxies keep them.
+    var placeOfBaseParameters: BaseParameterPlace { isQuery ? .query : body.isAutomatic ? .body : .bodyIsOwn }
+
     /// Writes the parameters.
     ///
     /// - Parameters:
@@ -32,11 +41,12 @@ struct ParameterPlacement {
             return (.data(Data(pairs.utf8)), Self.formType)
         }
         guard !values.isEmpty else { return (.empty, nil) }
-        switch encoding.format {
-        case .automatic where method.putsParametersInQuery, .query:
+        if isQuery {
             parts.append(encodedQuery: encoding.encodedPairs(values))
             return (.empty, nil)
-        case .automatic, .json:
+        }
+        switch encoding.format {
+        case .automatic, .query, .json:
             return (.data(JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).data), "application/json")
         case .form:
             return (.data(Data(encoding.encodedPairs(values).utf8)), Self.formType)
@@ -60,6 +70,17 @@ struct ParameterPlacement {
         for (name, value) in values { object[name] = try value.propertyList(at: name) }
         return try PropertyListSerialization.data(fromPropertyList: object, format: .xml, options: 0)
     }
+}
+
+/// Where the parameters of config and service are put.
+enum BaseParameterPlace: String, Sendable {
+    case absent = ""
+    case query = "in the query"
+    case body = "in the body"
+    case bodyIsOwn = "not sent: the request has a body of its own"
+    case withheld = "withheld: another origin"
+
+    var isSent: Bool { self == .query || self == .body }
 }
 
 extension JSONValue {

@@ -8,6 +8,16 @@ final class PreparedRequest: Sendable {
     /// Where to: scheme, host and port.
     let origin: String
     let choices: Choices
+    /// Whether credentials of config and service are sent.
+    let credentials: CredentialDecision
+    /// Where parameters of config and service are.
+    let baseParameters: BaseParameterPlace
+    /// Makes the body without them; `nil` if there are none in it.
+    let makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
+    /// The origin of the request's own URL, before URL filters.
+    let requestOrigin: String
+    /// Knows the origins of config and service.
+    let send: Send
     /// What must not be told to anyone, nor leave for another origin.
     let secrets: Secrets
     let acceptance: Acceptance
@@ -54,16 +64,20 @@ final class PreparedRequest: Sendable {
         _ request: some Request,
         of send: Send,
         as context: RequestContext,
-        outgoing: OutgoingRequest,
-        origin: String,
+        built: RequestBuilder.Built,
         choices: Choices,
         login: PinnedLogin?,
         step: CacheStep
     ) {
         let config = send.config
         self.context = context
-        self.outgoing = outgoing.body.isReplayable ? outgoing : outgoing.guardedAgainstReuse
-        self.origin = origin
+        self.send = send
+        outgoing = built.outgoing.body.isReplayable ? built.outgoing : built.outgoing.guardedAgainstReuse
+        origin = built.credentials.origin
+        credentials = built.credentials
+        baseParameters = built.baseParameters
+        makeBodyWithoutBase = built.makeBodyWithoutBase
+        requestOrigin = built.requestOrigin
         self.choices = choices
         self.login = login
         secrets = config.value.secrets
@@ -110,7 +124,8 @@ final class PreparedRequest: Sendable {
             serviceID: other.context.serviceID,
             tag: other.context.tag,
             attempt: 0,
-            attributes: other.context.attributes
+            attributes: other.context.attributes,
+            allowsCredentials: other.context.allowsCredentials
         )
         let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
         self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline)
@@ -123,6 +138,11 @@ final class PreparedRequest: Sendable {
         deadline: Deadline?
     ) {
         self.context = context
+        send = other.send
+        credentials = other.credentials
+        baseParameters = other.baseParameters
+        makeBodyWithoutBase = other.makeBodyWithoutBase
+        requestOrigin = other.requestOrigin
         outgoing = other.outgoing
         origin = other.origin
         choices = other.choices

@@ -25,6 +25,8 @@ extension Request {
     public var headers: HTTPHeaders { HTTPHeaders() }
     /// The default: ``Authorization/inherited``.
     public var authorization: Authorization { .inherited }
+    /// The default: ``CredentialPolicy/ownOrigins``.
+    public var credentialPolicy: CredentialPolicy { .ownOrigins }
     /// The default: ``IdempotencyKey/absent``.
     public var idempotencyKey: IdempotencyKey { .absent }
     /// The default: `true`.

@@ -28,9 +28,12 @@ public protocol Request<Model> {
     /// The path below the base URL, or an absolute URL, which skips the base.
     ///
     /// Already-encoded text: valid escapes stay, illegal characters are encoded, `?` starts the query. One slash
-    /// stands between base and path, whether you write it or not.
+    /// stands between base and path, whether you write it or not. Write values that may contain anything as
+    /// `\(component: value)`, which encodes what would change the path. A path below the base URL with `.` or `..` as a
+    /// component, or with `#`, fails with ``NetworkError/Kind/invalidRequest``; in an absolute URL these are resolved and
+    /// left out (RFC 3986, section 5.2.4).
     ///
-    /// Spelling: `var path: String { "/users/\(id)" }`.
+    /// Spelling: `var path: String { "/users/\(id)" }`, or `{ "/users/\(component: name)" }`.
     var path: String { get }
 
     /// The service it belongs to; default ``Service/default``.
@@ -61,6 +64,10 @@ public protocol Request<Model> {
     /// Of stored properties `nil` is not sent, `_id` is sent as `id`, and those that are members of this protocol are
     /// not sent unless `CodingKeys: String` list them. With a ``body`` of its own a request does not send them.
     ///
+    /// Parameters of service and config are put where these are, or would be. A request with a body of its own that would
+    /// have them in the body sends none of them: the body is sent as it is, and the query is no place for what may be
+    /// secret. To send them in the query with such a request, set ``parameterEncoding`` to `.query`.
+    ///
     /// Spelling: `var parameters: Parameters { ["name": name] }`.
     var parameters: Parameters { get throws }
 
@@ -79,10 +86,15 @@ public protocol Request<Model> {
     /// Spelling: `var headers: HTTPHeaders { ["Accept-Language": "en"] }`.
     var headers: HTTPHeaders { get }
 
-    /// The `Authorization` field; default `.inherited`.
+    /// The `Authorization` field; default `.inherited`. `.anonymous` removes one among the headers of service and config.
     ///
     /// Spelling: `var authorization: Authorization { .bearer(token) }`.
     var authorization: Authorization { get }
+
+    /// Which origins receive credentials of service and config; default `.ownOrigins`.
+    ///
+    /// Spelling: `var credentialPolicy: CredentialPolicy { .requestOrigin }`.
+    var credentialPolicy: CredentialPolicy { get }
 
     /// The `Idempotency-Key` field; default `.absent`.
     ///
@@ -94,7 +106,7 @@ public protocol Request<Model> {
     /// Spelling: `var usesBaseHeaders: Bool { false }`.
     var usesBaseHeaders: Bool { get }
 
-    /// Whether parameters of service and config are sent; default `true`.
+    /// Whether parameters of service and config are sent, as ``parameters`` says; default `true`.
     ///
     /// Spelling: `var usesBaseParameters: Bool { false }`.
     var usesBaseParameters: Bool { get }

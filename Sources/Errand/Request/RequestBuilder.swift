@@ -17,79 +17,154 @@ struct RequestBuilder {
         try request.check()
         let choices = Choices(request, of: send)
         var context = send.context
-        let outgoing: OutgoingRequest
-        let origin: String
+        let built: Built
         let login: PinnedLogin?
         if let custom = try request.customURLRequest() {
-            outgoing = try OutgoingRequest(custom)
-            origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
+            let outgoing = try OutgoingRequest(custom)
+            let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
+            let decision = try decide(for: origin, requestOrigin: origin, policy: request.credentialPolicy)
+            built = Built(outgoing: outgoing, credentials: decision, requestOrigin: origin)
             login = PinnedLogin(choices, of: send) { outgoing.headers }
         } else {
-            (outgoing, origin) = try build(request, choices: choices, context: &context)
+            built = try build(request, choices: choices, context: &context)
             login = PinnedLogin(choices, of: send) { request.headers }
         }
-        context.url = outgoing.url
-        try outgoing.validate()
-        return PreparedRequest(
-            request,
-            of: send,
-            as: context,
-            outgoing: outgoing,
-            origin: origin,
-            choices: choices,
-            login: login,
-            step: step
-        )
+        context.url = built.outgoing.url
+        context.allowsCredentials = built.credentials.areSent
+        try built.outgoing.validate()
+        return PreparedRequest(request, of: send, as: context, built: built, choices: choices, login: login, step: step)
+    }
+
+    /// What building makes of a request.
+    struct Built {
+        let outgoing: OutgoingRequest
+        let credentials: CredentialDecision
+        /// The origin of the request's own URL, before URL filters.
+        let requestOrigin: String
+        var baseParameters = BaseParameterPlace.absent
+        /// Makes the body without base parameters; `nil` if there are none in it.
+        var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
+    }
+
+    /// Decides about credentials of config and service for a URL.
+    private func decide(
+        for origin: String,
+        requestOrigin: String,
+        policy: CredentialPolicy,
+        isBelowBase: Bool = false
+    ) throws -> CredentialDecision {
+        // What was joined with the base URL or the CDN's, and not moved, needs no comparison.
+        let isOwn =
+            try policy != .ownOrigins || isBelowBase && origin == requestOrigin
+            || send.credentialOrigins(requestOrigin: requestOrigin).contains(origin)
+        return CredentialDecision(areSent: isOwn, policy: policy, origin: origin)
     }
 
     private func build(
         _ request: some Request,
         choices: Choices,
         context: inout RequestContext
-    ) throws -> (OutgoingRequest, origin: String) {
+    ) throws -> Built {
         let method = request.method
-        var headers = request.usesBaseHeaders ? config.value.headers.merging(send.service.headers) : HTTPHeaders()
-        if let value = choices.authorization.value.fieldValue { headers["Authorization"] = value }
+        let (found, isBelowBase) = try url(of: request)
+        let policy = request.credentialPolicy
+        func decide(for origin: String) throws -> CredentialDecision {
+            try self.decide(
+                for: origin,
+                requestOrigin: found.originKey,
+                policy: policy,
+                isBelowBase: isBelowBase
+            )
+        }
+        var parts = found
+        var credentials = try decide(for: parts.originKey)
+        let filters = config.value.urlFilters.and(send.service.urlFilters)
+        if !filters.isEmpty {
+            let own = try parts.url()
+            var url = own
+            for filter in filters {
+                context.url = url
+                context.allowsCredentials = credentials.areSent
+                url = try filter.filter(url, for: context)
+                guard let filtered = try URLParts(absolute: url.absoluteString) else {
+                    throw NetworkError(.invalidURL("a URL filter made one without a scheme"))
+                }
+                parts = filtered
+                credentials = try decide(for: parts.originKey)
+            }
+            if !credentials.areSent {
+                let left = try url.withoutCredentials(of: config.value.secrets, except: own)
+                parts = try URLParts(absolute: left.absoluteString) ?? parts
+            }
+        }
+        var headers = headers(of: request, authorization: choices.authorization, withCredentials: credentials.areSent)
+        let encoding = request.parameterEncoding
+        parts.append(encodedQuery: encoding.encodedPairs(try request.query.values(dates: encoding.dates)))
+        var parameters = try request.parameters
+        let body = try request.body
+        if !body.isAutomatic, parameters.areOwnProperties { parameters = Parameters() }
+        let base = request.usesBaseParameters ? send.service.parameters.over(config.value.parameters) : Parameters()
+        let placement = ParameterPlacement(body: body, method: method, encoding: encoding)
+        let place: BaseParameterPlace =
+            base.isEmpty ? .absent : credentials.areSent ? placement.placeOfBaseParameters : .withheld
+        let values = try parameters.over(place.isSent ? base : Parameters()).values(dates: encoding.dates)
+        var content = try placement.place(values, in: &parts)
+        if let type = content.type, !headers.contains("Content-Type") { headers.add("Content-Type", type) }
+        if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
+        if parts.path.isEmpty { parts.path = "/" }
+        var built = Built(
+            outgoing: OutgoingRequest(method: method, url: try parts.url(), headers: headers, body: content.body),
+            credentials: credentials,
+            requestOrigin: found.originKey,
+            baseParameters: place
+        )
+        if place == .body {
+            built.makeBodyWithoutBase = { [parameters, parts] in
+                var unused = parts
+                return try placement.place(try parameters.values(dates: encoding.dates), in: &unused).body
+            }
+        }
+        return built
+    }
+
+    /// The header fields, each level over the one before: config, service, request.
+    private func headers(
+        of request: some Request,
+        authorization: Choice<Authorization>,
+        withCredentials areSent: Bool
+    ) -> HTTPHeaders {
+        var headers = request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
+        func authorize(at level: Origin) {
+            guard authorization.origin == level, areSent || level == .request else { return }
+            headers["Authorization"] = authorization.value.fieldValue
+        }
+        authorize(at: .config)
+        if request.usesBaseHeaders { headers.merge(send.service.headers) }
+        if !areSent {
+            let secrets = config.value.secrets
+            headers = HTTPHeaders(headers.filter { !secrets.isCredential(header: $0.name) })
+        }
+        authorize(at: .service)
+        authorize(at: .request)
         headers.merge(request.headers)
         switch request.idempotencyKey.source {
         case .absent: break
         case .automatic: headers["Idempotency-Key"] = UUID().uuidString
         case .value(let key): headers["Idempotency-Key"] = key
         }
-        var parts = try url(of: request)
-        let filters = config.value.urlFilters.and(send.service.urlFilters)
-        if !filters.isEmpty {
-            var url = try parts.url()
-            for filter in filters {
-                context.url = url
-                url = try filter.filter(url, for: context)
-            }
-            guard let filtered = try URLParts(absolute: url.absoluteString) else {
-                throw NetworkError(.invalidURL("a URL filter made one without a scheme"))
-            }
-            parts = filtered
-        }
-        let encoding = request.parameterEncoding
-        parts.append(encodedQuery: encoding.encodedPairs(try request.query.values(dates: encoding.dates)))
-        let base = request.usesBaseParameters ? send.service.parameters.over(config.value.parameters) : Parameters()
-        var parameters = try request.parameters
-        let body = try request.body
-        if !body.isAutomatic, parameters.areOwnProperties { parameters = Parameters() }
-        let values = try parameters.over(base).values(dates: encoding.dates)
-        var content = try ParameterPlacement(body: body, method: method, encoding: encoding).place(values, in: &parts)
-        if let type = content.type, !headers.contains("Content-Type") { headers.add("Content-Type", type) }
-        if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
-        if parts.path.isEmpty { parts.path = "/" }
-        let url = try parts.url()
-        return (OutgoingRequest(method: method, url: url, headers: headers, body: content.body), parts.originKey)
+        return headers
     }
 
     /// The URL before filters and parameters: an absolute path as it is, else base and path joined.
-    private func url(of request: some Request) throws -> URLParts {
+    private func url(of request: some Request) throws -> (URLParts, isBelowBase: Bool) {
         let path = request.path
-        if let absolute = try URLParts(absolute: path) { return absolute }
-        let base = try base(usesCDN: request.usesCDN)
-        guard let base else {
+        if let absolute = try URLParts(absolute: path) {
+            // A component that was interpolated; dots in a URL from elsewhere are resolved as every client does.
+            let ownPath = path.prefix { $0 != "?" && $0 != "#" }
+            if URLText.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
+            return (absolute, false)
+        }
+        guard let base = try base(usesCDN: request.usesCDN) else {
             throw NetworkError(
                 .invalidBaseURL("the path is relative, and neither its service nor the config has a base URL")
             )
@@ -99,20 +174,52 @@ struct RequestBuilder {
         case .success(let found): parts = found
         case .failure(let boxed): throw NetworkError(boxed.reason)
         }
-        parts.append(path)
-        return parts
+        try parts.append(path)
+        return (parts, true)
     }
 
     private func base(usesCDN: Bool) throws -> BaseURL? {
-        if let name = send.service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty {
-            return BaseURL(text: text)
-        }
-        guard usesCDN else { return send.service.baseURL ?? config.value.baseURL }
-        guard let cdn = send.service.cdnURL ?? (send.service.baseURL == nil ? config.value.cdnURL : nil) else {
+        let (base, cdn) = send.baseURLs
+        guard usesCDN, send.overridingBaseURL == nil else { return base }
+        guard let cdn else {
             throw NetworkError(
                 .invalidBaseURL("the request wants the CDN, and neither its service nor the config has its URL")
             )
         }
         return cdn
+    }
+}
+
+extension Send {
+    /// The base URL that the environment sets in place of the service's; `nil` is none.
+    var overridingBaseURL: BaseURL? {
+        guard let name = service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty else {
+            return nil
+        }
+        return BaseURL(text: text)
+    }
+
+    /// Where relative paths start, and those of the CDN.
+    var baseURLs: (base: BaseURL?, cdn: BaseURL?) {
+        if let overridingBaseURL { return (overridingBaseURL, nil) }
+        return (
+            service.baseURL ?? config.value.baseURL,
+            service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil)
+        )
+    }
+
+    /// The origins that credentials of config and service are sent to.
+    ///
+    /// - Parameter requestOrigin: The origin of the request's own URL, for a request without base URL and list.
+    /// - Returns: The origins.
+    /// - Throws: ``NetworkError`` if one of the URLs is invalid.
+    func credentialOrigins(requestOrigin: String) throws(NetworkError) -> CredentialOrigins {
+        let (base, cdn) = baseURLs
+        return try CredentialOrigins(
+            base: base,
+            cdn: cdn,
+            listed: config.value.credentialOrigins.and(service.credentialOrigins),
+            requestOrigin: requestOrigin
+        )
     }
 }

@@ -16,6 +16,11 @@ public struct RequestContext: Sendable, Identifiable {
     public let tag: String
     /// The number of the attempt, from 1; 0 before the first.
     public internal(set) var attempt: Int
+    /// Whether credentials of the config and the service may be sent to the URL: its origin is one of theirs, or the
+    /// request's ``CredentialPolicy`` allows it.
+    ///
+    /// A URL filter or adapter that adds a credential, such as a token or an API key, adds it only if this is `true`.
+    public internal(set) var allowsCredentials: Bool
     /// What the request, or a stage before, left for later stages.
     public var attributes: [String: any Sendable]
 
@@ -28,7 +33,8 @@ public struct RequestContext: Sendable, Identifiable {
         serviceID: String = "default",
         tag: String = "",
         attempt: Int = 1,
-        attributes: [String: any Sendable] = [:]
+        attributes: [String: any Sendable] = [:],
+        allowsCredentials: Bool = true
     ) {
         self.id = id
         self.typeName = typeName
@@ -38,5 +44,6 @@ public struct RequestContext: Sendable, Identifiable {
         self.tag = tag
         self.attempt = attempt
         self.attributes = attributes
+        self.allowsCredentials = allowsCredentials
     }
 }

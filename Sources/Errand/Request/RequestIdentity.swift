@@ -112,12 +112,7 @@ extension OutgoingRequest {
 }
 
 extension Secrets {
-    /// Whether a field may show whose request it is.
-    func showUser(header name: String) -> Bool {
-        name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
-    }
-
     fileprivate func fieldsOfUser(_ headers: HTTPHeaders) -> [String] {
-        headers.filter { showUser(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+        headers.filter { isSecret(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
     }
 }

@@ -87,7 +87,11 @@ extension RequestPlan {
         own("parameterEncoding", request.parameterEncoding, default: .automatic)
         add("body", Self.words(for: final.body), try request.body.isAutomatic ? .library : .request)
         own("headers", request.headers, default: [:])
-        add("authorization", "\(prepared.choices.authorization.value)", prepared.choices.authorization.origin)
+        let (authorization, credentials) = (prepared.choices.authorization, prepared.credentials)
+        let isWithheld = !credentials.areSent && authorization.origin < .request && authorization.value != .anonymous
+        add("authorization", isWithheld ? "withheld: another origin" : "\(authorization.value)", authorization.origin)
+        own("credentialPolicy", request.credentialPolicy, default: .ownOrigins)
+        add("credentials", credentials.description, credentials.policy == .ownOrigins ? .library : .request)
         if let login = prepared.login {
             add(
                 "authentication",
@@ -98,6 +102,11 @@ extension RequestPlan {
         own("idempotencyKey", request.idempotencyKey == .absent ? "absent" : "sent", default: "absent")
         own("usesBaseHeaders", request.usesBaseHeaders, default: true)
         own("usesBaseParameters", request.usesBaseParameters, default: true)
+        add(
+            "baseParameters",
+            prepared.baseParameters.rawValue,
+            prepared.baseParameters == .absent ? .library : service.parameters.isEmpty ? .config : .service
+        )
         choice("limits.timeout", prepared.choices.timeout)
         choice("limits.deadline", prepared.choices.deadline)
         choice("limits.maximumBodySize", prepared.choices.maximumBodySize)

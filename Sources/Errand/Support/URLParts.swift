@@ -36,14 +36,39 @@ struct URLParts: Sendable, Hashable {
         originKey = (origin.hasSuffix(suffix) ? String(origin.dropLast(suffix.count)) : origin).lowercased()
         (path, query) = Self.pathAndQuery(String(rest) ?? "")
         if !path.isEmpty, path.first != "/" { path = "/" + path }
+        path = URLText.removingDotSegments(path)
     }
 
     /// Puts a path below this URL: exactly one slash between, and its query after this one's.
-    mutating func append(_ text: String) {
-        if URLText.isPlainPath(text) { return append(path: text) }
+    ///
+    /// - Throws: The path has a dot segment, which would lead elsewhere, or a fragment, which would be cut off.
+    mutating func append(_ text: String) throws(NetworkError) {
+        if URLText.isPlainPath(text) {
+            if URLText.dotSegments(in: text) != .absent { throw Self.dotSegment(in: text) }
+            return append(path: text)
+        }
+        if text.utf8.contains(UInt8(ascii: "#")) {
+            throw NetworkError(
+                .invalidURL(
+                    "the path '\(URLText.withoutSecrets(text))' is followed by '#', which would cut off the rest: "
+                        + Self.advice
+                )
+            )
+        }
         let (path, query) = Self.pathAndQuery(text)
+        if URLText.dotSegments(in: path) != .absent { throw Self.dotSegment(in: text) }
         append(path: path)
         if let query { append(encodedQuery: query) }
+    }
+
+    /// What to do about a path whose text is not only what its author wrote.
+    static let advice = #"write values that are interpolated into a path as "\(component: value)""#
+
+    /// A path that would lead elsewhere.
+    static func dotSegment(in path: String) -> NetworkError {
+        NetworkError(
+            .invalidURL("the path '\(URLText.withoutSecrets(path))' has '.' or '..' as a component: \(advice)")
+        )
     }
 
     private mutating func append(path text: String) {

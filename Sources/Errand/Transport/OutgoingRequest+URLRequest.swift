@@ -26,7 +26,7 @@ extension OutgoingRequest {
     func urlRequest() -> URLRequest {
         var request = URLRequest(url: url)
         request.httpMethod = method.rawValue
-        for field in headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
+        for field in headers.combined { request.setValue(field.value, forHTTPHeaderField: field.name) }
         request.httpBody = body.isEmpty ? nil : body.data
         return request
     }

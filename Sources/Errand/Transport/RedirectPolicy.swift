@@ -54,21 +54,26 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
     ///   - response: The answer.
     ///   - request: What it answers.
     ///   - hops: How many hops were made before.
-    ///   - secretHeaders: Fields that never leave for another origin.
+    ///   - credentials: What stays behind when a hop leaves the origin.
     /// - Returns: The next request and the hop that leads to it, or `nil` when there is none to make.
     /// - Throws: ``NetworkError`` for a target that is not followed, or what the veto throws.
     func next(
         after response: RawResponse,
         to request: OutgoingRequest,
         hops: Int,
-        secretHeaders: @autoclosure () -> [String]
+        credentials: @autoclosure () -> RedirectCredentials
     ) throws -> (request: OutgoingRequest, redirect: Redirect)? {
         let limit = maximumHops ?? 0
         guard limit > 0, [301, 302, 303, 307, 308].contains(response.statusCode),
             let location = response.headers.values(for: "Location").first, !location.isEmpty
         else { return nil }
         let target = try Self.target(location, from: request.url)
-        let redirect = Redirect(statusCode: response.statusCode, from: request.url, to: target)
+        let redirect = Redirect(
+            statusCode: response.statusCode,
+            from: request.url,
+            to: target,
+            headers: response.headers
+        )
         guard hops < limit else { throw NetworkError(.tooManyRedirects(limit: limit), response: response) }
         if request.url.scheme == "https", target.scheme != "https" {
             throw NetworkError(.insecureRedirect, response: response)
@@ -86,14 +91,9 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         guard next.body.isReplayable else {
             throw NetworkError(.invalidRedirect("its body can be read only once"), response: response)
         }
-        if redirect.leavesOrigin {
-            for name in Self.credentials + secretHeaders() + request.credentialHeaders { next.headers[name] = nil }
-        }
+        if redirect.leavesOrigin { try credentials().leave(on: &next, after: response) }
         return (next, redirect)
     }
-
-    /// What is bound to an origin whatever the config says.
-    private static let credentials = ["Authorization", "Cookie", "Proxy-Authorization", "Origin", "Referer"]
 
     /// RFC 9110, sections 15.4.2 to 15.4.4: POST becomes GET on 301 and 302 as everybody does it, all become GET on 303.
     private func changesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
@@ -130,6 +130,9 @@ public struct Redirect: Sendable, Hashable {
     public let from: URL
     /// Where the request goes next.
     public let to: URL
+    /// The header fields of the response that redirected, `Set-Cookie` among them; they may contain secrets, which the
+    /// description leaves out.
+    public let headers: HTTPHeaders
 
     /// Whether scheme, host or port differ, so that credentials stay behind.
     public var leavesOrigin: Bool { from.origin != to.origin }

@@ -19,7 +19,8 @@ struct SessionRequest {
         if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
         // Only the setter counts.
         request.timeoutInterval = SessionPlatform.never
-        for field in outgoing.headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
+        // A second line of a name would be joined with a bare comma, cookies too.
+        for field in outgoing.headers.combined { request.setValue(field.value, forHTTPHeaderField: field.name) }
         if let body {
             if !outgoing.headers.contains("Content-Type") {
                 request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")

@@ -295,4 +295,23 @@ import Testing
         // 50 ms where it is optimised.
         #expect(ContinuousClock.now - began < .seconds(3))
     }
+
+    /// The time of `n` against `4n`: 4 for a linear function, 16 for a quadratic one.
+    @Test(arguments: [("Connection", ""), ("Cache-Control", "no-cache=")])
+    func fieldsThatAServerNamesAreLeftOutInLinearTime(name: String, directive: String) {
+        func value(_ names: String) -> String { directive.isEmpty ? names : "\(directive)\"\(names)\"" }
+        func headers(_ count: Int) -> HTTPHeaders {
+            let names = (0..<count).map { "n\($0)" }.joined(separator: ",")
+            var fields = (0..<count).map { HTTPHeaders.Field(name: "f\($0)", value: "") }
+            fields.append(HTTPHeaders.Field(name: name, value: value(names)))
+            return HTTPHeaders(fields)
+        }
+        func time(_ count: Int) -> Duration {
+            let headers = headers(count)
+            return threadTime { #expect(CacheControl.storedHeaders(headers).count >= count) }
+        }
+        #expect(time(8000) < time(2000) * 9)
+        let some: HTTPHeaders = ["A": "1", "b": "2", "C": "3", name: value("B, c")]
+        #expect(!CacheControl.storedHeaders(some).contains("C") && !CacheControl.storedHeaders(some).contains("b"))
+    }
 }

@@ -95,4 +95,24 @@ import Testing
         #expect(headers[1].name == "B")
         #expect(HTTPHeaders().isEmpty)
     }
+
+    @Test func cookieLinesAreReadJoinedBySemicolons() {
+        var headers: HTTPHeaders = ["Cookie": "a=1", "X": "y"]
+        headers.add("cookie", "b=2")
+        #expect(headers["Cookie"] == "a=1; b=2")
+    }
+
+    /// The time of `n` against `4n`: 4 for a linear function, 16 for a quadratic one.
+    @Test func mergingManyFieldsTakesLinearTime() {
+        func headers(_ count: Int, _ prefix: String) -> HTTPHeaders {
+            HTTPHeaders((0..<count).map { HTTPHeaders.Field(name: "\(prefix)\($0)", value: "1") })
+        }
+        func time(_ count: Int) -> Duration {
+            let (one, other) = (headers(count, "A-"), headers(count, "B-"))
+            return threadTime { #expect(one.merging(other).count == 2 * count) }
+        }
+        #expect(time(8000) < time(2000) * 9)
+        let merged = headers(100, "A-").merging(headers(100, "a-"))
+        #expect(merged.map(\.name) == (0..<100).map { "a-\($0)" })
+    }
 }

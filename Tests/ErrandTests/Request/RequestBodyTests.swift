@@ -29,6 +29,27 @@ import Testing
         #expect(sent.url.query() == query)
     }
 
+    /// Parameters of the config, which may be API keys, are not put into the URL because the body is taken.
+    @Test(arguments: [RequestBody.json(["k": 1]), .data(Data("raw".utf8)), .form(["k": 1]), .empty])
+    func baseParametersAreNotPutIntoTheURLBesideABodyOfTheRequestsOwn(body: RequestBody) async throws {
+        let rig = Rig(config: .test { $0.parameters = ["api_key": "secret"] })
+        let request = post.body(body)
+        let sent = try await rig.wire(request)
+        #expect(sent.url.query() == "a=1")
+        #expect(!(try sent.bodyText()).contains("secret"))
+        let plan = try await rig.agent.plan(for: request)
+        #expect(plan["baseParameters"]?.value == "not sent: the request has a body of its own")
+    }
+
+    @Test func baseParametersAreSentWhereTheParametersOfTheRequestAre() async throws {
+        let rig = Rig(config: .test { $0.parameters = ["app": "x"] })
+        #expect(try await rig.wire(post).bodyText() == #"{"app":"x","a":1}"#)
+        #expect(try await rig.wire(post.parameterEncoding(.query)).url.query() == "app=x&a=1")
+        #expect(try await rig.wire(post.parameterEncoding(.query).body(.json([1]))).url.query() == "app=x&a=1")
+        #expect(try await rig.wire(GeneralRequest("/x").body(.empty)).url.query() == "app=x")
+        #expect(try await rig.agent.plan(for: post)["baseParameters"]?.value == "in the body")
+    }
+
     @Test func aContentTypeAmongTheHeadersWins() async throws {
         let sent = try await Rig().wire(post.header("content-type", "application/vnd.api+json"))
         #expect(sent.headers.values(for: "Content-Type") == ["application/vnd.api+json"])

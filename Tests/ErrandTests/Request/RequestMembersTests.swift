@@ -131,6 +131,17 @@ import Testing
         #expect(sent.headers.values(for: "Authorization") == ["Bearer abc"])
     }
 
+    struct WithCredentialPolicy: Request, Sendable {
+        typealias Model = JSONValue
+        var path: String { "https://other.example/x" }
+        var credentialPolicy: CredentialPolicy { .requestOrigin }
+    }
+
+    @Test func credentialPolicySaysWhichOriginsGetCredentials() async throws {
+        let sent = try await Rig(config: .test { $0.authorization = .bearer("config") }).wire(WithCredentialPolicy())
+        #expect(sent.headers["Authorization"] == "Bearer config")
+    }
+
     struct WithIdempotencyKey: Request, Sendable {
         typealias Model = JSONValue
         var path: String { "/x" }

@@ -40,7 +40,7 @@ import Testing
         ("/[1]{2}", "/%5B1%5D%7B2%7D"),
         ("/a?b=c", "/a?b=c"), ("/a?b=c d&e=[1]", "/a?b=c%20d&e=%5B1%5D"), ("/a?x=1?y", "/a?x=1?y"),
         ("/a?q=+;,", "/a?q=+;,"),
-        ("/a?ü=ö", "/a?%C3%BC=%C3%B6"), ("/a#frag", "/a"), ("/a\r\nb", "/a%0D%0Ab"), ("/a\u{0}", "/a%00"),
+        ("/a?ü=ö", "/a?%C3%BC=%C3%B6"), ("/a\r\nb", "/a%0D%0Ab"), ("/a\u{0}", "/a%00"),
         ("users/", "/users/"),
         ("a//b", "/a//b"), ("?a=1", "/?a=1"),
     ])
@@ -119,8 +119,10 @@ import Testing
             do {
                 url = try await agent.plan(for: GeneralRequest(path)).request.url
             } catch let error as NetworkError {
-                // The path names a scheme.
-                #expect(error.kind == .invalidRequest && path.contains(":"), "\(path.debugDescription)")
+                // The path names a scheme, or isn't only the text of its author.
+                #expect(error.kind == .invalidRequest, "\(path.debugDescription)")
+                let isSuspicious = path.contains(":") || path.contains("#") || path.contains("..")
+                #expect(isSuspicious, "\(path.debugDescription)")
                 continue
             }
             if path.hasPrefix("http://") { continue }
@@ -141,5 +143,42 @@ import Testing
             let error = await failure { try await agent.plan(for: GeneralRequest(path)) }
             #expect(error == nil || (error as? NetworkError)?.kind == .invalidRequest, "\(path.debugDescription)")
         }
+    }
+
+    @Test(arguments: [
+        "/users/../admin", "../admin", "/users/..", "./x", "/a/./b", "..", ".", "/users/%2e%2E/admin", "/users/.%2e",
+        "/%2e",
+        "/users/\(component: "..")", "/users/\(component: ".")/orders", "/x#y", "/users/7#", "#", "/a b#c", "/a?b=c#d",
+    ])
+    func aPathThatLeadsElsewhereOrIsCutOffIsAnErrorThatTeaches(path: String) async throws {
+        let error = try #require(await failure { try await url(path) } as? NetworkError)
+        #expect(error.kind == .invalidRequest)
+        #expect(error.description.contains(#""\(component: value)""#), "\(error)")
+    }
+
+    @Test(arguments: [
+        ("https://other.example/a/up/../x", "https://other.example/a/x"),
+        ("https://other.example/../x?q=/../y#f", "https://other.example/x?q=/../y"),
+        ("https://other.example/a/./b/..", "https://other.example/a/"),
+    ])
+    func dotSegmentsOfAnAbsoluteURLAreResolved(path: String, whole: String) async throws {
+        #expect(try await url(path) == whole)
+    }
+
+    @Test func escapedDotsInAnAbsoluteURLAreAnError() async throws {
+        let error = await failure { try await url("https://other.example/users/\(component: "..")/x") }
+        #expect((error as? NetworkError)?.kind == .invalidRequest)
+    }
+
+    @Test func dotSegmentsOfBaseFiltersAndAdaptersAreResolved() async throws {
+        #expect(try await url("x", base: "https://api.example/v1/../v2") == "https://api.example/v2/x")
+        struct Climbing: URLFilter {
+            func filter(_ url: URL, for context: RequestContext) throws -> URL { url.appending(path: "../y") }
+        }
+        let filtering = Rig(config: .test { $0.urlFilters = [Climbing()] })
+        #expect(try await filtering.wire(GeneralRequest("/a/b")).url.path() == "/a/y")
+        let adapter = RequestAdapterTests.Adapter { request, _ in request.url.append(path: "%2e./z") }
+        let adapting = Rig(config: .test { $0.adapters = [adapter] })
+        #expect(try await !adapting.wire(GeneralRequest("/a/b")).url.path().contains(".."))
     }
 }

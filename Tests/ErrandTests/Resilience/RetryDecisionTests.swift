@@ -144,7 +144,10 @@ import Testing
         let base = try #require(URL(string: "https://api.example/x"))
         let request = OutgoingRequest(method: .put, url: base, body: .source(Once(isReplayable: false)))
         let response = RawResponse(statusCode: status, headers: ["Location": "/y"], url: base)
-        let next = Result { try RedirectPolicy.follow.next(after: response, to: request, hops: 0, secretHeaders: []) }
+        let credentials = RedirectCredentials(ownHeaders: request.headers, ownBody: request.body)
+        let next = Result {
+            try RedirectPolicy.follow.next(after: response, to: request, hops: 0, credentials: credentials)
+        }
         if keepsBody {
             let error = #expect(throws: NetworkError.self) { try next.get() }
             #expect(error?.reason == .invalidRedirect("its body can be read only once"))

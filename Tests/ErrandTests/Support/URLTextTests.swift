@@ -51,4 +51,17 @@ import Testing
         #expect(tokens.count == 26 + 26 + 10 + 15)
         #expect(!tokens.contains { " \"(),/:;<=>?@[\\]{}\r\n".utf8.contains($0) || $0 > 0x7E })
     }
+
+    /// RFC 3986, sections 5.2.4, 5.4.1 and 5.4.2, and escaped dots.
+    @Test(arguments: [
+        ("/a/b/c/./../../g", "/a/g"), ("/mid/content=5/../6", "/mid/6"), ("/b/c/..", "/b/"), ("/b/c/.", "/b/c/"),
+        ("/../g", "/g"), ("/..", "/"), ("/.", "/"), ("/./g", "/g"), ("/b/../../../g", "/g"), ("/g.", "/g."),
+        ("/.g", "/.g"), ("/..g", "/..g"), ("/...", "/..."), ("", ""), ("/", "/"), ("//", "//"), ("/a//../b", "/a/b"),
+        ("/a/%2e%2E/b", "/b"), ("/a/.%2e/b", "/b"), ("/a/%2e/b", "/a/b"), ("/a%2e/b", "/a%2e/b"),
+        ("/a/%2e%2e%2e/b", "/a/%2e%2e%2e/b"), ("/a%2F../b", "/a%2F../b"), ("/a/..;x/b", "/a/..;x/b"),
+    ])
+    func dotSegmentsAreRemoved(path: String, result: String) {
+        #expect(URLText.removingDotSegments(path) == result)
+        #expect((URLText.dotSegments(in: path) == .absent) == (path == result))
+    }
 }

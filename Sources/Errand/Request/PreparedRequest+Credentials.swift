@@ -1,0 +1,43 @@
+internal import Foundation
+
+extension PreparedRequest {
+    /// The origins that credentials of config and service are sent to.
+    func credentialOrigins() throws(NetworkError) -> CredentialOrigins {
+        try send.credentialOrigins(requestOrigin: requestOrigin)
+    }
+
+    /// What a redirect to another origin leaves behind.
+    var redirectCredentials: RedirectCredentials {
+        RedirectCredentials(
+            policy: credentials.policy,
+            ownHeaders: outgoing.headers,
+            ownBody: outgoing.body,
+            secrets: secrets,
+            makeBodyWithoutBase: makeBodyWithoutBase,
+            origins: credentialOrigins
+        )
+    }
+
+    /// Withholds what adapters and interceptors added to a request for another origin, and every credential of one
+    /// that they moved to another origin.
+    func withholdCredentials(from request: inout OutgoingRequest) throws {
+        guard credentials.policy != .anyOrigin else { return }
+        var isMoved = false
+        if request.url != outgoing.url {
+            guard let parts = try URLParts(absolute: request.url.absoluteString) else { return }
+            isMoved = try parts.originKey != origin && !credentialOrigins().contains(parts.originKey)
+        }
+        guard isMoved || !credentials.areSent else { return }
+        let own = isMoved ? [] : Set(outgoing.headers)
+        // The authenticator of a login decides by itself where its credential belongs.
+        let login = FieldNames(login?.session.appliesTo(request.url) == true ? request.credentialHeaders : [])
+        request.headers = HTTPHeaders(
+            request.headers.filter { field in
+                own.contains(field) || login.contains(field.name) || !secrets.isCredential(header: field.name)
+            }
+        )
+        if request.url != outgoing.url {
+            request.url = try request.url.withoutCredentials(of: secrets, except: isMoved ? nil : outgoing.url)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+extension URLText {
+    /// How a path contains `.` or `..` as a segment.
+    enum DotSegments: Sendable, Equatable {
+        /// Not at all.
+        case absent
+        /// As written.
+        case literal
+        /// At least one with an escaped dot, such as `%2e%2E`, which stands for the same (RFC 3986, section 6.2.2.2).
+        case escaped
+    }
+
+    /// Finds segments of an encoded path that change what is requested.
+    static func dotSegments(in path: some StringProtocol) -> DotSegments {
+        guard path.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return .absent }
+        var found = DotSegments.absent
+        for segment in path.utf8.split(separator: UInt8(ascii: "/")) where dots(in: segment) != nil {
+            if segment.contains(UInt8(ascii: "%")) { return .escaped }
+            found = .literal
+        }
+        return found
+    }
+
+    /// Removes the segments `.` and `..` from an encoded path (RFC 3986, section 5.2.4), escaped ones too, because some
+    /// clients and servers take them for dots.
+    static func removingDotSegments(_ path: String) -> String {
+        guard dotSegments(in: path) != .absent else { return path }
+        var kept: [Substring.UTF8View] = []
+        let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        for (index, segment) in segments.enumerated() {
+            guard let count = dots(in: segment) else {
+                kept.append(segment)
+                continue
+            }
+            // The first segment is what stands before the first slash: nothing.
+            if count == 2, kept.count > 1 { kept.removeLast() }
+            if index == segments.count - 1 { kept.append("".utf8[...]) }
+        }
+        var result = kept.map { String(Substring($0)) }.joined(separator: "/")
+        if result.isEmpty, path.utf8.first == UInt8(ascii: "/") { result = "/" }
+        return result
+    }
+
+    /// The number of dots of a segment that consists of one or two, escaped or not; `nil` for any other.
+    private static func dots(in segment: some Collection<UInt8>) -> Int? {
+        guard segment.count <= 6 else { return nil }
+        var rest = Array(segment)[...]
+        var count = 0
+        while let byte = rest.first {
+            if byte == UInt8(ascii: ".") {
+                rest = rest.dropFirst()
+            } else if byte == UInt8(ascii: "%"), rest.count >= 3, rest[rest.startIndex + 1] == UInt8(ascii: "2"),
+                rest[rest.startIndex + 2] | 0x20 == UInt8(ascii: "e")
+            {
+                rest = rest.dropFirst(3)
+            } else {
+                return nil
+            }
+            count += 1
+        }
+        return (1...2).contains(count) ? count : nil
+    }
+}

@@ -1,0 +1,50 @@
+internal import Foundation
+
+/// What a redirected request leaves behind when a hop leaves the origin.
+struct RedirectCredentials: Sendable {
+    var policy = CredentialPolicy.ownOrigins
+    /// The header fields before adapters, interceptors and logins added theirs.
+    let ownHeaders: HTTPHeaders
+    /// The body before adapters and interceptors.
+    let ownBody: OutgoingBody
+    var secrets = Secrets()
+    /// Makes the body without base parameters; `nil` if there are none in it.
+    var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
+    /// Where base parameters may be sent.
+    var origins: @Sendable () throws(NetworkError) -> CredentialOrigins = { CredentialOrigins(keys: []) }
+
+    /// What belongs to the body, whoever made it.
+    private static let describesBody = FieldNames(["Content-Type", "Content-Encoding", "Content-Language"])
+
+    /// What is bound to an origin even if the request sends its credentials anywhere.
+    private static let alwaysLeft = FieldNames(["Cookie", "Proxy-Authorization", "Origin", "Referer"])
+
+    /// Removes what belongs to the origin that the request leaves.
+    ///
+    /// - Throws: ``NetworkError`` if the body holds base parameters that cannot be removed, because an adapter or
+    ///   interceptor made another body of them.
+    func leave(on request: inout OutgoingRequest, after response: RawResponse) throws {
+        let login = FieldNames(request.credentialHeaders)
+        func isLeft(_ name: String) -> Bool { Self.alwaysLeft.contains(name) || login.contains(name) }
+        if policy == .anyOrigin {
+            request.headers = HTTPHeaders(request.headers.filter { !isLeft($0.name) })
+            return
+        }
+        let own = Set(ownHeaders)
+        request.headers = HTTPHeaders(
+            request.headers.filter { field in
+                (own.contains(field) || Self.describesBody.contains(field.name)) && !isLeft(field.name)
+                    && !secrets.isCredential(header: field.name)
+            }
+        )
+        guard let makeBodyWithoutBase, !request.body.isEmpty, try !origins().contains(request.url) else { return }
+        guard let data = request.body.data, data == ownBody.data else {
+            throw NetworkError(
+                .invalidRedirect("its body holds parameters of the config or service, which belong to another origin"),
+                response: response
+            )
+        }
+        request.body = try makeBodyWithoutBase()
+        if request.body.isEmpty { request.headers["Content-Type"] = nil }
+    }
+}

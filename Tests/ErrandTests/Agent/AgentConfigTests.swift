@@ -1,0 +1,46 @@
+import Errand
+import ErrandTesting
+import Testing
+
+@Suite struct AgentConfigTests {
+    @Test func updatesFromSeveralTasksLoseNoChange() async {
+        let agent = Rig().agent
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for step in 0..<50 { agent.updateConfig { $0.headers.add("X-\(task)", "\(step)") } }
+                }
+            }
+        }
+        #expect(agent.config.headers.count == 400)
+        for task in 0..<8 {
+            #expect(agent.config.headers.values(for: "X-\(task)") == (0..<50).map { "\($0)" })
+        }
+    }
+
+    @Test func anUpdateRunsAgainIfAnotherComesFirst() {
+        let agent = Rig().agent
+        var runs = 0
+        let count = agent.updateConfig { config in
+            runs += 1
+            // The agent can be used inside, for no lock is held.
+            if runs == 1 { agent.config.headers["X-Other"] = "1" }
+            config.headers["X-Own"] = "1"
+            return config.headers.count
+        }
+        #expect(runs == 2)
+        #expect(count == 2)
+        #expect(agent.config.headers.map(\.name) == ["X-Other", "X-Own"])
+    }
+
+    @Test func anUpdateThatThrowsChangesNothing() {
+        let agent = Rig().agent
+        #expect(throws: Boom.self) {
+            try agent.updateConfig { config in
+                config.headers["X-Own"] = "1"
+                throw Boom()
+            }
+        }
+        #expect(agent.config.headers.isEmpty)
+    }
+}

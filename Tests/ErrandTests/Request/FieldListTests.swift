@@ -1,0 +1,71 @@
+import Errand
+import Testing
+
+/// What URLSession joins by commas, told apart again.
+@Suite struct FieldListTests {
+    @Test(arguments: [
+        (["a=1; Path=/, b=2"], ["a=1; Path=/", "b=2"]),
+        (
+            ["a=1; Expires=Wed, 09 Jun 2021 10:18:14 GMT; Secure, b=2; Expires=Thu, 10-Jun-2021 10:18:14 GMT, c=3"],
+            [
+                "a=1; Expires=Wed, 09 Jun 2021 10:18:14 GMT; Secure", "b=2; Expires=Thu, 10-Jun-2021 10:18:14 GMT",
+                "c=3",
+            ]
+        ),
+        (["a=x,y=z; Path=/"], ["a=x,y=z; Path=/"]), (["a=1", "b=2, c=3"], ["a=1", "b=2", "c=3"]),
+        (["a=1, nameless; Path=/"], ["a=1, nameless; Path=/"]),
+        (["__Host-a=1; Secure, d[e]=2"], ["__Host-a=1; Secure", "d[e]=2"]),
+        (["a=, b="], ["a=", "b="]), ([""], [""]), ([","], [","]),
+    ])
+    func cookiesAreToldApart(lines: [String], values: [String]) {
+        let headers = HTTPHeaders(lines.map { HTTPHeaders.Field(name: "set-cookie", value: $0) })
+        #expect(headers.values(for: "Set-Cookie") == values)
+    }
+
+    @Test(arguments: [
+        (#"Basic realm="a, b", Bearer"#, [#"Basic realm="a, b""#, "Bearer"]),
+        (
+            #"Digest realm="x", qop="auth, auth-int", nonce = "n\",m", Negotiate, NTLM TlRM==, Basic realm=simple"#,
+            [
+                #"Digest realm="x", qop="auth, auth-int", nonce = "n\",m""#, "Negotiate", "NTLM TlRM==",
+                "Basic realm=simple",
+            ]
+        ),
+        (
+            #"Newauth realm="apps", type=1, title="Login to \"apps\"", Basic realm="simple""#,
+            [
+                #"Newauth realm="apps", type=1, title="Login to \"apps\"""#, #"Basic realm="simple""#,
+            ]
+        ),
+        ("Basic , Bearer", ["Basic", "Bearer"]), (#"Basic realm="open, Bearer"#, [#"Basic realm="open, Bearer"#]),
+        ("Bearer", ["Bearer"]),
+    ])
+    func challengesAreToldApart(line: String, values: [String]) {
+        for name in ["WWW-Authenticate", "proxy-authenticate"] {
+            #expect(HTTPHeaders([name: line]).values(for: name) == values)
+        }
+    }
+
+    @Test(arguments: [
+        (#"</a,b>; rel="next, x", <https://h/c>; rel=last"#, [#"</a,b>; rel="next, x""#, "<https://h/c>; rel=last"]),
+        ("<a>,<b>, <c>", ["<a>", "<b>", "<c>"]), ("<a, <b>", ["<a, <b>"]), ("<a>; title=x, y", ["<a>; title=x, y"]),
+    ])
+    func linksAreToldApart(line: String, values: [String]) {
+        #expect(HTTPHeaders(["Link": line]).values(for: "link") == values)
+    }
+
+    @Test func otherFieldsStayAsTheyAre() {
+        let headers: HTTPHeaders = ["Accept": "a, b=1", "Warning": "199 - \"x\", 112 - \"y\""]
+        #expect(headers.values(for: "Accept") == ["a, b=1"])
+        #expect(headers.values(for: "Warning").count == 1)
+    }
+
+    @Test(arguments: ["Set-Cookie", "WWW-Authenticate", "Link"], [", a=1", "a, ", "<a>, ", "\"", "<", ",,", " , "])
+    func hostileLinesTakeLinearTime(name: String, piece: String) {
+        func time(_ count: Int) -> Duration {
+            let headers = HTTPHeaders([name: String(repeating: piece, count: count) + ", x=1"])
+            return threadTime { #expect(!headers.values(for: name).isEmpty) }
+        }
+        #expect(time(16_000) < time(4000) * 9 + .microseconds(200))
+    }
+}
