@@ -48,9 +48,10 @@ extension Agent {
             try outgoing.validate()
             return try await follow(outgoing, of: prepared)
         }
-        return try await first.intercept(outgoing, for: context) { [self] request in
+        let next = AttemptChain { [self] request in
             try await intercept(request, interceptors.dropFirst(), of: prepared, context)
         }
+        return try await first.intercept(outgoing, for: context, next: next)
     }
 
     /// Sends a request and follows redirects as the policy says.

@@ -133,7 +133,7 @@ public final class CircuitBreaker: Interceptor {
     public func intercept(
         _ request: OutgoingRequest,
         for context: RequestContext,
-        next: @Sendable (OutgoingRequest) async throws -> RawResponse
+        next: AttemptChain
     ) async throws -> RawResponse {
         let host = (request.url.host() ?? "").lowercased() + (request.url.port.map { ":\($0)" } ?? "")
         let ticket = try admit(to: host)

@@ -12,8 +12,36 @@ public protocol Interceptor: Sendable {
     func intercept(
         _ request: OutgoingRequest,
         for context: RequestContext,
-        next: @Sendable (OutgoingRequest) async throws -> RawResponse
+        next: AttemptChain
     ) async throws -> RawResponse
+}
+
+/// The rest of an attempt: the interceptors inside this one, redirects, and the transport.
+///
+/// A value and not a closure, so that an ``Interceptor`` is spelled alike in every module, whatever its default isolation
+/// and upcoming features are. It is called like a function: `try await next(request)`. A test of an interceptor creates
+/// one from a closure that returns the response that the interceptor is to see.
+public struct AttemptChain: Sendable {
+    private let send: @Sendable (OutgoingRequest) async throws -> RawResponse
+
+    /// Creates a chain that consists of a closure, such as for a test of an interceptor.
+    ///
+    /// - Parameter send: Returns the response to a request, or throws what the attempt fails with.
+    public init(_ send: @escaping @Sendable (OutgoingRequest) async throws -> RawResponse) {
+        self.send = send
+    }
+
+    /// Sends a request through the rest of the attempt.
+    ///
+    /// May be called any number of times, also at the same time. Each call sends the request.
+    ///
+    /// - Parameter request: The request to send, as received or changed. It is validated like one that adapters changed.
+    /// - Returns: The response, of any status.
+    /// - Throws: The failure of the attempt: a ``NetworkError``, a `CancellationError`, or what an interceptor inside this
+    ///   one throws.
+    public func callAsFunction(_ request: OutgoingRequest) async throws -> RawResponse {
+        try await send(request)
+    }
 }
 
 /// Wraps a whole send, from admission to the cache: before and after success and failure, once, whatever was retried.
@@ -22,7 +50,30 @@ public protocol SendInterceptor: Sendable {
     ///   - context: Which send it is.
     ///   - next: Runs the send; must be awaited, and may be called again.
     /// - Throws: What reaches the caller unchanged, in place of what `next` threw.
-    func intercept(_ context: RequestContext, next: @Sendable () async throws -> Void) async throws
+    func intercept(_ context: RequestContext, next: SendChain) async throws
+}
+
+/// The rest of a send: the send interceptors inside this one, admission, cache, and attempts.
+///
+/// A value and not a closure, for the same reason as ``AttemptChain``. It is called like a function: `try await next()`.
+public struct SendChain: Sendable {
+    private let run: @Sendable () async throws -> Void
+
+    /// Creates a chain that consists of a closure, such as for a test of a send interceptor.
+    ///
+    /// - Parameter run: Runs the send, or throws what it fails with.
+    public init(_ run: @escaping @Sendable () async throws -> Void) {
+        self.run = run
+    }
+
+    /// Runs the rest of the send.
+    ///
+    /// The response isn't returned: the agent keeps that of the last call that succeeded.
+    ///
+    /// - Throws: What the send fails with.
+    public func callAsFunction() async throws {
+        try await run()
+    }
 }
 
 extension PreparedRequest {
@@ -45,6 +96,9 @@ extension PreparedRequest {
         _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         guard let first = interceptors.first else { return try await work() }
-        try await first.intercept(context) { try await intercept(interceptors.dropFirst(), work) }
+        try await first.intercept(
+            context,
+            next: SendChain { [self] in try await intercept(interceptors.dropFirst(), work) }
+        )
     }
 }

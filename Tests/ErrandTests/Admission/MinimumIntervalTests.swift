@@ -62,7 +62,7 @@ struct MinimumIntervalTests {
 
     @Test func aSendThatAnInterceptorRepeatsIsTheSameSend() async throws {
         struct Twice: SendInterceptor {
-            func intercept(_ context: RequestContext, next: @Sendable () async throws -> Void) async throws {
+            func intercept(_ context: RequestContext, next: SendChain) async throws {
                 try await next()
                 try await next()
             }

@@ -252,7 +252,7 @@ struct ThrottleTests {
             func intercept(
                 _ request: OutgoingRequest,
                 for context: RequestContext,
-                next: @Sendable (OutgoingRequest) async throws -> RawResponse
+                next: AttemptChain
             ) async throws -> RawResponse {
                 if isAtOnce {
                     async let one = next(request)

@@ -34,7 +34,7 @@ import Testing
         func intercept(
             _ request: OutgoingRequest,
             for context: RequestContext,
-            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+            next: AttemptChain
         ) async throws -> RawResponse {
             var request = request
             request.headers["Authorization"] = "Bearer \(user)"

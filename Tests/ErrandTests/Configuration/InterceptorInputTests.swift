@@ -10,7 +10,7 @@ import Testing
         func intercept(
             _ request: OutgoingRequest,
             for context: RequestContext,
-            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+            next: AttemptChain
         ) async throws -> RawResponse {
             var request = request
             try change(&request)

@@ -1,5 +1,7 @@
-import Errand
+import Foundation
 import Testing
+
+@testable import Errand
 
 /// The session handshake of some servers: 409 with an id, to be shown from then on.
 @Suite(.timeLimit(.minutes(1)))
@@ -16,7 +18,7 @@ struct HandshakeTests {
         func intercept(
             _ request: OutgoingRequest,
             for context: RequestContext,
-            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+            next: AttemptChain
         ) async throws -> RawResponse {
             var request = request
             request.headers[field] = await session.id
@@ -38,5 +40,22 @@ struct HandshakeTests {
         #expect(try await bench.get() == 7)
         #expect(try await bench.get() == 7)
         #expect(transport.requests.map { $0.headers["X-Transmission-Session-Id"] } == [nil, "abc", "abc"])
+    }
+    @Test func interceptorCanBeTestedWithAChainOfItsOwn() async throws {
+        let url = try #require(URL(string: "https://api.example/"))
+        let ids = Lock<[String?]>([])
+        let chain = AttemptChain { request in
+            let id = request.headers["X-Transmission-Session-Id"]
+            ids.withLock { $0.append(id) }
+            return RawResponse(
+                statusCode: id == nil ? 409 : 200,
+                headers: ["X-Transmission-Session-Id": "abc"],
+                url: request.url
+            )
+        }
+        let response = try await SessionHandshake()
+            .intercept(OutgoingRequest(url: url), for: RequestContext(), next: chain)
+        #expect(response.statusCode == 200)
+        #expect(ids.withLock(\.self) == [nil, "abc"])
     }
 }
