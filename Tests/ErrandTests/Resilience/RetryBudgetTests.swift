@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct RetryBudgetTests {
+@Suite(.ownThread) struct RetryBudgetTests {
     private func take(_ budget: RetryBudget, _ count: Int, at seconds: Double, host: String = "h") -> Int {
         (0..<count).filter { _ in budget.takeRetry(to: host, at: .seconds(seconds)) }.count
     }
