@@ -36,19 +36,20 @@ let package = Package(
             path: "Tests/Benchmarks",
             swiftSettings: settings
         ),
+        .target(name: "TestSupport", dependencies: ["Errand"], path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "ErrandTesting"],
+            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ErrandTestingTests",
-            dependencies: ["Errand", "ErrandTesting"],
+            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ErrandIntegrationTests",
-            dependencies: ["Errand", "ErrandTesting"],
+            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -58,7 +59,7 @@ let package = Package(
                 .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
             ]
         ),
-        .testTarget(name: "ExampleTests", swiftSettings: settings),
+        .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

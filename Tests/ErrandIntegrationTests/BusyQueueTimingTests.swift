@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// All exchanges of a process share one queue of URLSession; what waits for it is not silent.
-@Suite(.timing, .serialized, .timeLimit(.minutes(1)))
+@Suite(.timing, .serialized, .limit(seconds: 60))
 struct BusyQueueTimingTests {
     @Test(arguments: [true, false])
     func anAnswerOrAStartThatWaitsForTheQueueDoesNotTimeOut(_ isSentBefore: Bool) async throws {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// No server can hold a send beyond its deadline, nor fill the memory.
-@Suite(.timing, .serialized, .timeLimit(.minutes(2)))
+@Suite(.timing, .serialized, .limit(seconds: 120))
 struct DeadlineTimingTests {
     private static let deadline = Duration.milliseconds(300)
 

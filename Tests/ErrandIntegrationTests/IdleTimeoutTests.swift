@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The idle timeout of an exchange, kept by the transport itself: exact, whatever the fraction of a second.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .limit(seconds: 60))
 struct IdleTimeoutTests {
     private let server: MockServer
 

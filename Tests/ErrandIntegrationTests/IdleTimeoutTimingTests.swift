@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Idle timeouts are kept to the millisecond, whoever else is watched and for how long.
-@Suite(.timing, .serialized, .timeLimit(.minutes(1)))
+@Suite(.timing, .serialized, .limit(seconds: 60))
 struct IdleTimeoutTimingTests {
     @Test
     func eachExchangeEndsWithin100MillisecondsOfItsOwnTimeout() async throws {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Logins that end while a thousand requests are on their way, over real sockets.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.limit(seconds: 120))
 struct LoginRefreshSocketTests {
     private struct Tokens: Codable, Sendable, Equatable {
         var access: String

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// How far bodies are, told on real sockets.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct ProgressTests {
     private static let size = 1 << 20
 

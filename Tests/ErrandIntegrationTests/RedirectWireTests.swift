@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Redirects on a real wire: URLSession's own following never gets a hand on them.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .limit(seconds: 60))
 struct RedirectWireTests {
     /// A body that is made while it is sent.
     private struct Made: BodySource {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ErrandTesting
 
-@Suite struct GzipTests {
+@Suite(.ownThread) struct GzipTests {
     @Test func theCheckSumIsThatOfTheStandard() {
         #expect(CRC32.checksum(Data("123456789".utf8)) == 0xCBF4_3926)
         #expect(CRC32.checksum(Data()) == 0)

@@ -64,6 +64,8 @@ import Testing
             }
         }
         await clock.waitForSleepers(5)
+        // The last one sleeps, but its job may not have ended yet; then it would go on without being enqueued.
+        await Task(executorPreference: queue) {}.value
         clock.advance(by: .seconds(100))
         for sleeper in sleepers { try await sleeper.value }
         #expect(woken.withLock { $0 } == [1, 3, 5, 7, 9])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ErrandTesting
 
-@Suite struct MockAnswerTests {
+@Suite(.ownThread) struct MockAnswerTests {
     @Test(
         arguments: [
             (.json("{}"), 200, "application/json", "{}"),

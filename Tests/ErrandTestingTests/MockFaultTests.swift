@@ -4,7 +4,7 @@ import Testing
 
 @testable import ErrandTesting
 
-@Suite struct MockFaultTests {
+@Suite(.ownThread) struct MockFaultTests {
     /// What a fault sends in answer to GET with the body "0123456789", and how the stream ends.
     ///
     /// Each row asks for the end by `Connection: close` or gets it from the fault.

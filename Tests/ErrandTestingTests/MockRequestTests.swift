@@ -4,7 +4,7 @@ import Testing
 
 @testable import ErrandTesting
 
-@Suite struct MockRequestTests {
+@Suite(.ownThread) struct MockRequestTests {
     @Test(
         arguments: [
             ("/a/b", "/a/b", nil), ("/a?b=1?c", "/a", "b=1?c"), ("/?", "/", ""), ("*", "*", nil),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ErrandTesting
 
-@Suite struct MockServerConnectionTests {
+@Suite(.ownThread) struct MockServerConnectionTests {
     @Test func pipelinedRequestsAreAnsweredInOrder() throws {
         let server = try MockServer { .text($0.path + $0.text) }
         let client = try RawClient(port: server.port)

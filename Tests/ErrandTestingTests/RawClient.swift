@@ -12,7 +12,7 @@ import Darwin
 
 /// A client that shows every byte of an answer: one TCP connection to the loopback address.
 ///
-/// A read that takes more than 10 seconds fails, so that no test hangs.
+/// A read that takes more than 30 seconds fails, so that no test hangs.
 final class RawClient {
     /// What ended a stream.
     enum Ending: Equatable {
@@ -32,7 +32,7 @@ final class RawClient {
         socket = Socket(descriptor: descriptor)
         socket.configure()
         if let receiveBufferByteCount { socket.setOption(SOL_SOCKET, SO_RCVBUF, receiveBufferByteCount) }
-        var patience = timeval(tv_sec: 10, tv_usec: 0)
+        var patience = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in(loopbackPort: port)
         let code = withUnsafePointer(to: &address) { pointer in

@@ -3,7 +3,7 @@ import Testing
 
 /// Runs the examples as a user does: as programs of their own, which end with status 0 when all held.
 @Suite struct ExampleTests {
-    @Test(.timeLimit(.minutes(2)), arguments: ["Tour", "ReadmeSnippets"])
+    @Test(.limit(seconds: 120), arguments: ["Tour", "ReadmeSnippets"])
     func exampleEndsWithoutFailure(name: String) async throws {
         let program = try #require(Self.program(name), "\(name) is not built; `swift build` builds it")
         let outcome = try await Self.run(program)

@@ -1,7 +1,7 @@
 /// A step of a chain that may be one request or another, or no request at all.
 ///
 /// ```swift
-/// chain.then { user -> ChainStep<[Order]> in user.isGuest ? .value([]) : .send(GetOrders(of: user.id)) }
+/// let orders = chain.then { user -> ChainStep<[Order]> in user.isGuest ? .value([]) : .send(GetOrders(of: user.id)) }
 /// ```
 ///
 /// To end a chain early, put the steps that may be left out into a chain of their own: `.send(ChainRequest(…).then …)`.

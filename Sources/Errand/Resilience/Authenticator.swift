@@ -11,7 +11,7 @@ public import Foundation
 ///         request.headers["Authorization"] = "Bearer \(token.access)"
 ///     }
 ///     func refresh(_ token: Token, with agent: Agent) async throws -> Token {
-///         try await agent.send(RefreshToken(token.refresh))
+///         try await agent.send(RefreshToken(refresh: token.refresh))
 ///     }
 ///     func scope(of token: Token) -> String? { token.userID }
 /// }

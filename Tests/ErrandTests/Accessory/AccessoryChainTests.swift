@@ -79,7 +79,7 @@ import Testing
         _ = await failure { try await rig.agent.send(OnCaller(walked: path, probe: probe)) }
         #expect(probe.seen.all == [false, false, false])
         rig.agent.start(OnCaller(walked: path, probe: probe)) { _ in MainActor.assertIsolated() }
-        while probe.seen.all.count < 6 { await Task.yield() }
+        await wait { probe.seen.all.count >= 6 }
         #expect(probe.seen.all.allSatisfy { !$0 })
     }
 

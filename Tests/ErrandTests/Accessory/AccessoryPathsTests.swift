@@ -115,7 +115,7 @@ import Testing
             await rig.transport.waitForRequests()
             if path == .cancelledWhile { handle.cancel() } else { rig.agent.cancelAll() }
         }
-        while !handle.isFinished { await Task.yield() }
+        await wait { handle.isFinished }
         let completion = path == .success ? "completion" : "completion with error"
         #expect(events.all == ["willStart", "willStop \(path.outcome)", completion, "didStop \(path.outcome)"])
     }

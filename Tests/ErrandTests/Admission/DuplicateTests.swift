@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .limit(seconds: 60))
 struct DuplicateTests {
     @Test func aThousandWhoShareMakeOneRequest() async throws {
         let bench = AdmissionBench(isOpen: false)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct MinimumIntervalTests {
     private let bench = AdmissionBench()
     private let request = AdmissionBench.get().limits(Limits(minimumInterval: .seconds(2)))
@@ -72,7 +72,7 @@ struct MinimumIntervalTests {
         #expect(bench.transport.requestCount == 2)
     }
 
-    @Test func oldIdentitiesAreForgotten() throws {
+    @Test(.ownThread) func oldIdentitiesAreForgotten() throws {
         var intervals = MinimumIntervals()
         let config = ConfigSnapshot(.test)
         func key(_ number: Int) throws -> DuplicateKey {

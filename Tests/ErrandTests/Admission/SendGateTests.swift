@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct SendGateTests {
     private struct Asking: SendGate {
         let answer: @Sendable (RequestContext) async throws -> Void

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .limit(seconds: 120))
 struct ThrottleTests {
     /// Notes when each request arrives, and how many are on the wire.
     private final class Wire: Transport {

@@ -9,9 +9,6 @@ import Testing
 
     private let request = GeneralRequest("/x")
 
-    /// Waits for what another task does next, without a clock.
-    private func wait(until isOver: () -> Bool) async { while !isOver() { await Task.yield() } }
-
     @Test func theCompletionIsCalledOnceOnItsQueue() async {
         let key = DispatchSpecificKey<Bool>()
         let queue = DispatchQueue(label: "test")

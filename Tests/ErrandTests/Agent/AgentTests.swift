@@ -48,7 +48,7 @@ import Testing
         config.filter = EnvelopeFilter(code: "new", data: "other")
         rig.agent.config = config
         #expect(try await rig.agent.send(GeneralRequest("/new")) == "after")
-        while gate.all.isEmpty { await Task.yield() }
+        await wait { !gate.all.isEmpty }
         gate.all.first?.resume()
         #expect(try await before.value == "before")
         #expect(rig.transport.requests.map { $0.url.host() } == ["api.example", "new.example"])

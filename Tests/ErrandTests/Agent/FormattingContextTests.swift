@@ -68,7 +68,7 @@ import Testing
     @MainActor @Test func theCallbackOfAnyOtherRequestIsFormattedOnTheMainActor() async {
         let steps = Steps()
         let handle = Rig().agent.start(Unsendable(steps: steps)) { _ in steps.add("completion") }
-        while !handle.isFinished { await Task.yield() }
+        await wait { handle.isFinished }
         #expect(steps.all == expected("main") + ["completion main"])
     }
 

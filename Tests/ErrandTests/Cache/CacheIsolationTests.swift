@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// Guarantee G22: no answer ever crosses users, whatever shows who they are.
-@Suite struct CacheIsolationTests {
+@Suite(.limit(seconds: 60)) struct CacheIsolationTests {
     /// How a request shows its user.
     enum Shown: String, CaseIterable, Sendable {
         case bearer, bearerAndVariant, variant, scopedAdapter, bareAdapter, apiKey, cookie, login, interceptor

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct DiskStoreTests {
+@Suite(.ownThread) struct DiskStoreTests {
     private let folder: TemporaryDirectory
     private let store: DiskStore
 

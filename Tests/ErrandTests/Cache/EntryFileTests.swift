@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct EntryFileTests {
+@Suite(.ownThread) struct EntryFileTests {
     private let key = CacheKey("k")
 
     private func full() -> CacheEntry {

@@ -7,7 +7,7 @@ import Testing
 /// Random graphs of batches and chains on a clock of our own, with random failures and cancels.
 ///
 /// `ERRAND_GRAPHS` says how many; 10,000 are what the library promises.
-@Suite struct RandomGraphTests {
+@Suite(.limit(seconds: 60)) struct RandomGraphTests {
     /// A batch, a chain or a request, before it is made into one.
     indirect enum Node: Sendable {
         case leaf(id: Int, delay: Int, fails: Bool, ignored: Bool, stays: Bool)

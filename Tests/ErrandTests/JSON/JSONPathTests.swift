@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct JSONPathTests {
+@Suite(.ownThread) struct JSONPathTests {
     /// The input of the worked examples of TCNetwork's parse path; its payload is the member `data`.
     private static let body = """
         {"code":0,"data":{"list":[{"id":1},{"id":2},{"id":3}],"total":"3","page":{"n":1},"e":[],"z":null,\

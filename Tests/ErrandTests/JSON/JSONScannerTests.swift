@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct JSONScannerTests {
+@Suite(.ownThread) struct JSONScannerTests {
     @Test(arguments: [
         "0", "-0", "-1", "10", "1.5", "1e5", "1E+5", "1.25e-3", "true", "false", "null", "\"\"", "\"a\"", "[]", "{}",
         " [ ] ", "\t{\n}\r\n", "[1]", "[1,2]", "[ 1 , 2 ]", "[[],{}]", "{\"a\":1}", "{ \"a\" : 1 , \"b\" : [ ] }",

@@ -20,7 +20,7 @@ enum JSONTestSuite {
     }
 }
 
-@Suite(.enabled(if: JSONTestSuite.isPresent, "set ERRAND_SUITES to run"))
+@Suite(.ownThread, .enabled(if: JSONTestSuite.isPresent, "set ERRAND_SUITES to run"))
 struct JSONTestSuiteTests {
     @Test func allFilesAreThere() throws {
         #expect(try JSONTestSuite.files().count == 318)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct JSONValueTests {
+@Suite(.ownThread) struct JSONValueTests {
     @Test func literalsAndAccessors() {
         let value: JSONValue = [
             "id": 7, "price": 1.5, "name": "n\("")", "on": true, "tags": ["a", "b"], "note": nil,

@@ -1,7 +1,8 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -103,7 +104,7 @@ import FoundationNetworking
         async let first = rig.agent.send(WithDuplicatePolicy())
         await rig.transport.waitForRequests()
         async let second = rig.agent.send(WithDuplicatePolicy(page: 2))
-        for _ in 0..<1_000 { await Task.yield() }
+        await wait { rig.agent.admission.flights.waiterCount == 2 }
         door.advance(by: .seconds(1))
         let values = try await [first, second]
         #expect(values == [1, 1])

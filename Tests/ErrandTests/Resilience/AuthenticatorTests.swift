@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// Who gets a credential, what refuses it, and what others see of it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct AuthenticatorTests {
     private struct Refused: Error {}
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// The breaker around attempts of an agent.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct CircuitBreakerTests {
     private struct Foreign: Error {}
 

@@ -3,7 +3,7 @@ import Testing
 @testable import Errand
 
 /// The circuit against a naive reference that keeps everything that ever happened and looks it up.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.ownThread)
 struct CircuitTests {
     @Test
     func theCircuitDoesWhatTheReferenceDoes() {

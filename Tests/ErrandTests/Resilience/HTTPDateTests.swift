@@ -3,7 +3,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct HTTPDateTests {
+@Suite(.ownThread) struct HTTPDateTests {
     /// 2026-03-01 12:00:00.
     private static let now = Date(timeIntervalSince1970: 1_772_366_400)
 

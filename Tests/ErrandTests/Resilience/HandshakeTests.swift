@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// The session handshake of some servers: 409 with an id, to be shown from then on.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct HandshakeTests {
     private struct SessionHandshake: Interceptor {
         private actor Session {

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// Who waits for a refresh can leave at any time, and takes nothing with it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct LoginCancellationTests {
     @Test
     func cancelledWaitersEndAtOnceAndTheOthersGetTheirValues() async throws {

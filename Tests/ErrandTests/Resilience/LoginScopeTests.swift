@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// A send stays with the user for whom it began.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct LoginScopeTests {
     private static func prepared(_ bench: LoginBench) throws -> PreparedRequest {
         let request = LoginBench.request()

@@ -131,7 +131,7 @@ struct LoginBench: Sendable {
         }
     }
 
-    func waitForWaiters(_ count: Int) async { while session.waiterCount != count { await Task.yield() } }
+    func waitForWaiters(_ count: Int) async { await wait { session.waiterCount == count } }
 }
 
 extension Result where Failure == any Error {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite struct RetryBudgetTests {
+@Suite(.ownThread) struct RetryBudgetTests {
     private func take(_ budget: RetryCounts, _ count: Int, at seconds: Double, host: String = "h") -> Int {
         (0..<count).filter { _ in budget.takeRetry(to: host, within: .standard, at: .seconds(seconds)) }.count
     }

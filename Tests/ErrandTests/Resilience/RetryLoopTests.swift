@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct RetryLoopTests {
     private struct Own: Error {}
 

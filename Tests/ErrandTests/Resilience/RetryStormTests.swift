@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// What a server that fails everything gets.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.limit(seconds: 300))
 struct RetryStormTests {
     /// On a virtual clock: 10,000 sends, so many at once, one wave after the other.
     @Test(arguments: [1, 16, 1000])

@@ -65,7 +65,7 @@ public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
 /// let sum = JSONRPCCall<Int>("sum", [1, 2], id: 1)
 /// let name = JSONRPCCall<String>("name", id: "n")
 /// let answers = try await agent.send(GeneralRequest("/rpc").calling(batch: sum, name))
-/// try answers.value(of: sum)      // an Int, or the ServiceError that answers this call
+/// let three = try answers.value(of: sum)      // an Int, or the ServiceError that answers this call
 /// ```
 public struct JSONRPCAnswers: Sendable {
     private var envelopes: [JSONRPCID: Envelope] = [:]
