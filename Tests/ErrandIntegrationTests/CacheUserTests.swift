@@ -41,7 +41,7 @@ import Testing
         func intercept(
             _ request: OutgoingRequest,
             for context: RequestContext,
-            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+            next: AttemptChain
         ) async throws -> RawResponse {
             var changed = request
             change.apply(context.tag, to: &changed)

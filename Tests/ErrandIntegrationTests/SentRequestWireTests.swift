@@ -47,7 +47,7 @@ struct SentRequestWireTests {
         func intercept(
             _ request: OutgoingRequest,
             for context: RequestContext,
-            next: @Sendable (OutgoingRequest) async throws -> RawResponse
+            next: AttemptChain
         ) async throws -> RawResponse {
             _ = try await next(request)
             return try await next(request)
@@ -55,7 +55,7 @@ struct SentRequestWireTests {
     }
 
     private struct SendTwice: SendInterceptor {
-        func intercept(_ context: RequestContext, next: @Sendable () async throws -> Void) async throws {
+        func intercept(_ context: RequestContext, next: SendChain) async throws {
             try await next()
             try await next()
         }
