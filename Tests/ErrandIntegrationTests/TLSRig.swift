@@ -36,7 +36,10 @@ enum TLSRig {
         let bind = "cat \(list) ca.pem > list.crt && mount --bind list.crt \(list) && exec \"$@\""
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return try run(
-            ["unshare", "-m", "sh", "-c", bind, "sh", program, "--testing-library", "swift-testing", "--filter", suite],
+            [
+                "unshare", "-m", "sh", "-c", bind, "sh", program, "--testing-library", "swift-testing", "--filter",
+                suite,
+            ],
             in: folder
         )
     }

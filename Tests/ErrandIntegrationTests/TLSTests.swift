@@ -5,7 +5,10 @@ import Testing
 @testable import Errand
 
 /// Runs ``TLSFailureTests`` and ``HTTP2UploadTests`` in a process that trusts their certificates.
-@Suite(.enabled(if: TLSRig.obstacle == nil && TLSRig.folder == nil, "\(TLSRig.obstacle ?? "")"), .timeLimit(.minutes(5)))
+@Suite(
+    .enabled(if: TLSRig.obstacle == nil && TLSRig.folder == nil, "\(TLSRig.obstacle ?? "")"),
+    .timeLimit(.minutes(5))
+)
 struct TLSTests {
     @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests"])
     func suitePassesInAProcessThatTrustsItsCertificates(_ suite: String) async throws {
@@ -160,7 +163,9 @@ struct HTTP2UploadTests {
         try await upload(.data, count: 400, concurrency, hasKey: hasKey)
     }
 
-    @Test(arguments: [(Kind.small, 400), (.largeData, 40), (.source, 24), (.largeSource, 12), (.sourceOfUnknownLength, 12)])
+    @Test(arguments: [
+        (Kind.small, 400), (.largeData, 40), (.source, 24), (.largeSource, 12), (.sourceOfUnknownLength, 12),
+    ])
     func bodiesOfEachKindArriveOnceAndWhole(_ kind: Kind, _ count: Int) async throws {
         try await upload(kind, count: count, 8, hasKey: false)
     }

@@ -15,8 +15,8 @@ final class SessionExchange: Stoppable {
         var waiter: CheckedContinuation<TransportResponse, any Error>?
         var task: URLSessionTask?
         var isChallenged = false
-        /// A second task sends the request, for the connection of the first one died.
-        var isRestarted = false
+        /// The first task, if a second one sends the request because the connection of the first one died.
+        var retired: URLSessionTask?
         /// Set with the first outcome that the caller is to see.
         var isSettled = false
         /// Nobody wants the rest.
@@ -69,7 +69,7 @@ final class SessionExchange: Stoppable {
     /// Not before: cancelling a task that has not started is another thing to URLSession.
     func began(_ task: URLSessionTask) {
         let isUnwanted = state.withLock { state in
-            guard !state.hasEnded else { return false }
+            guard !state.hasEnded, state.retired !== task else { return false }
             state.task = task
             state.lastActivity = .now
             return state.isCancelled
@@ -78,7 +78,7 @@ final class SessionExchange: Stoppable {
     }
 
     func urlRequest() -> URLRequest {
-        if !state.withLock({ $0.isRestarted }), let data = request.dataForSession() {
+        if let data = request.dataForSession(), state.withLock({ $0.retired == nil }) {
             return SessionRequest(request, body: .data(data)).urlRequest
         }
         return SessionRequest(request, body: bodyStream().map(SessionRequest.Body.stream)).urlRequest
@@ -122,7 +122,7 @@ final class SessionExchange: Stoppable {
             stop()
             return false
         }
-        state.withLock { state in (state.task, state.isRestarted) = (nil, true) }
+        state.withLock { state in (state.task, state.retired) = (nil, task) }
         control.async {
             task.cancel()
             start()

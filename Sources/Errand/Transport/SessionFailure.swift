@@ -61,7 +61,8 @@ enum SessionFailure {
         case .unsupportedURL: .malformedStatusLine
         case .badURL: .unsupportedHost("as given")
         case .secureConnectionFailed: .tlsHandshakeFailed("the system does not say why")
-        case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: .certificateRefused("its issuer is not trusted")
+        case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot:
+            .certificateRefused("its issuer is not trusted")
         case .serverCertificateHasBadDate: .certificateRefused("it has expired")
         case .serverCertificateNotYetValid: .certificateRefused("it is not valid yet")
         case .clientCertificateRequired: .tlsHandshakeFailed(wantsClientCertificate)
@@ -93,7 +94,9 @@ enum SessionFailure {
         return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library does not say why") : nil
     }
 
-    private static func lost(_ hasHead: Bool) -> NetworkError.Reason { hasHead ? .closedInBody : .closedWithoutResponse }
+    private static func lost(_ hasHead: Bool) -> NetworkError.Reason {
+        hasHead ? .closedInBody : .closedWithoutResponse
+    }
 
     private static func reset(_ hasHead: Bool) -> NetworkError.Reason { hasHead ? .closedInBody : .connectionReset }
 
@@ -164,7 +167,8 @@ enum SessionFailure {
 
     /// The other side reset the connection or the HTTP/2 stream.
     private static let resetPhrases = [
-        "Recv failure", "was not closed cleanly", "HTTP2 framing layer", "HTTP/2 framing layer", "Connection reset by peer",
+        "Recv failure", "was not closed cleanly", "HTTP2 framing layer", "HTTP/2 framing layer",
+        "Connection reset by peer",
     ]
 
     private static func text(after phrase: String, in words: String) -> String? {

@@ -47,7 +47,7 @@ extension OutgoingRequest {
     /// some time after its last byte. A server that knows the end by `Content-Length` may respond before that; if another
     /// exchange on the connection reads that response, libcurl loses it and sends the request again.
     private var mustNotShareHTTP2: Bool {
-        guard url.scheme == "https", !body.isEmpty else { return false }
+        guard !body.isEmpty, url.scheme == "https" else { return false }
         return body.byteCount.map { $0 > Self.largestSharedBody } ?? true
     }
 
@@ -55,7 +55,7 @@ extension OutgoingRequest {
     ///
     /// Without TLS a stream is better: it can be read again when a kept-alive connection dies.
     func dataForSession() -> Data? {
-        guard url.scheme == "https", !body.isEmpty, !mustNotShareHTTP2 else { return nil }
+        guard !body.isEmpty, url.scheme == "https", !mustNotShareHTTP2 else { return nil }
         return body.data ?? body.read()
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
+@testable import Errand
+
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
-
-@testable import Errand
 
 /// A failure as URLSession reports it, and what it means before and after the header section.
 struct SystemFailure: Sendable, CustomTestStringConvertible {
@@ -27,14 +27,26 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
     static let table: [SystemFailure] = certificates + handshakes + connections + responses
 
     static let certificates = [
-        SystemFailure(.unknown, "SSL certificate problem: certificate has expired", .certificateRefused("it has expired")),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: certificate has expired",
+            .certificateRefused("it has expired")
+        ),
         SystemFailure(
             .unknown,
             "SSL certificate problem: certificate is not yet valid",
             .certificateRefused("it is not valid yet")
         ),
-        SystemFailure(.unknown, "SSL certificate problem: self-signed certificate", .certificateRefused("it is self-signed")),
-        SystemFailure(.unknown, "SSL certificate problem: self signed certificate", .certificateRefused("it is self-signed")),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: self-signed certificate",
+            .certificateRefused("it is self-signed")
+        ),
+        SystemFailure(
+            .unknown,
+            "SSL certificate problem: self signed certificate",
+            .certificateRefused("it is self-signed")
+        ),
         SystemFailure(
             .unknown,
             "SSL certificate problem: self-signed certificate in certificate chain",
@@ -144,7 +156,12 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             late: .closedInBody
         ),
         SystemFailure(.unknown, "Recv failure: Connection reset by peer", .connectionReset, late: .closedInBody),
-        SystemFailure(.networkConnectionLost, "Recv failure: Connection reset by peer", .connectionReset, late: .closedInBody),
+        SystemFailure(
+            .networkConnectionLost,
+            "Recv failure: Connection reset by peer",
+            .connectionReset,
+            late: .closedInBody
+        ),
         SystemFailure(
             .unknown,
             "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
