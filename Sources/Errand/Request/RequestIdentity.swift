@@ -13,7 +13,8 @@ struct RequestIdentity: Sendable, Hashable {
             hash.update("\(text.utf8.count):".utf8)
             hash.update(text.utf8)
         }
-        add(prepared.context.typeName)
+        // The type itself: the name of a generic one goes without its arguments.
+        add("\(prepared.typeID)")
         add(prepared.outgoing.method.rawValue)
         add(prepared.outgoing.url.absoluteString)
         add(prepared.outgoing.headers["Authorization"] ?? "")
