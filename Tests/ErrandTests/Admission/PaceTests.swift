@@ -15,6 +15,10 @@ import Testing
         }
     }
 
+    @Test func costOfAStartDoesNotGrowWithTheBurst() {
+        expectLinear(5_000) { count in _ = starts(4 * count, by: Throttle.Rate(count, per: .seconds(1), burst: count)) }
+    }
+
     /// The most starts in any half-open window.
     static func most(_ starts: [Duration], in window: Duration) -> Int {
         var (most, first) = (0, 0)

@@ -16,6 +16,17 @@ import Testing
         ServerTiming.pause(statusCode: status, headers: headers, now: now)
     }
 
+    @Test
+    func costGrowsWithTheFieldsAndTheirLengthOnly() {
+        expectLinear(20_000) { count in
+            _ = pause(["Retry-After": String(repeating: "9", count: count)])
+            _ = pause(["Retry-After": String(repeating: " ", count: count) + "x"])
+            var headers = HTTPHeaders()
+            for number in 0..<count / 20 { headers.add("X-\(number)", "1") }
+            _ = pause(headers)
+        }
+    }
+
     @Test(arguments: fields)
     func secondsAreAPause(_ field: String) {
         #expect(pause([field: "7"]) == .seconds(7))
