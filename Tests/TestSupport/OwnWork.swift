@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Errand
+internal import Foundation
 
 /// Runs tests so that long ones do not hold up the others, and ends those that hang.
 public enum OwnWork {
@@ -44,17 +45,57 @@ public enum OwnWork {
     }
 
     private static func run(hasOwnThread: Bool, _ body: @Sendable () async throws -> Void) async throws {
-        try await withTaskExecutorPreference(hasOwnThread ? OwnThread() : nil) { try await body() }
+        guard hasOwnThread else { return try await body() }
+        let thread = OwnThread()
+        defer { thread.stop() }
+        try await withoutActuallyEscaping(body) { body in
+            try await withThrowingTaskGroup { group in
+                group.addTask(executorPreference: thread) { try await leavingCaller(body) }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// Moves to the preferred executor, which a function that runs on its caller does not.
+    @concurrent private static func leavingCaller(_ body: @Sendable () async throws -> Void) async throws {
+        try await body()
     }
 }
 
-/// Runs jobs one after the other on a queue of its own, so that they may compute and block as long as they like.
+/// Runs jobs one after the other on a thread of its own, so that they may compute and block as long as they like.
+///
+/// Not on a queue of Dispatch: threads of its queues come from the pool on which tasks run.
 private final class OwnThread: TaskExecutor {
-    private let queue = DispatchQueue(label: "test")
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isStopped = false
+    }
+
+    private let state = Lock(State())
+    private let signal = DispatchSemaphore(value: 0)
+
+    init() {
+        Thread.detachNewThread { [self] in
+            while true {
+                signal.wait()
+                let (job, isStopped) = state.withLock { state in
+                    (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isStopped)
+                }
+                if let job { job.runSynchronously(on: asUnownedTaskExecutor()) } else if isStopped { return }
+            }
+        }
+    }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        state.withLock { $0.jobs.append(job) }
+        signal.signal()
+    }
+
+    /// Ends the thread after the jobs that it has.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        signal.signal()
     }
 }
 
