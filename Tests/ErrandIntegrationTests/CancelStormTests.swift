@@ -207,6 +207,8 @@ struct RedirectStormTests {
                 switch result {
                 case .success: tally.values += 1
                 case .failure(is CancellationError): tally.cancellations += 1
+                // A request of a batch, by a newer one with `.cancelPrevious`.
+                case .failure(let error as NetworkError) where error.reason == .superseded: tally.cancellations += 1
                 case .failure(let error as NetworkError) where error.kind == .timedOut: tally.deadlines += 1
                 case .failure(let error): tally.others.append("\(error)")
                 }

@@ -95,7 +95,7 @@ private final class IndicatorFace {
 
     private func hideWhenDue() {
         guard let shown else { return }
-        let due = shown + minimumDisplayTime
+        let due = shown + minimumDisplayTime.clamped
         guard timeline.now() < due else { return hide() }
         guard hiding == nil else { return }
         hiding = Task { [weak self, timeline] in

@@ -62,7 +62,8 @@ extension Agent {
             request,
             in: scope,
             running: { @MainActor agent, request, handle, deliver in
-                await agent.run(request, formatting: .callerByChoice, for: handle, deliver: deliver)
+                let veto: CacheVeto = { request.shouldCache($0, of: $1) }
+            await agent.run(request, formatting: .callerByChoice, veto: veto, for: handle, deliver: deliver)
             },
             deliver: deliver
         )
@@ -237,6 +238,7 @@ private actor QueueCaller {
         for handle: RequestHandle,
         deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
-        await agent.run(request, formatting: .callerByChoice, for: handle, deliver: deliver)
+        let veto: CacheVeto = { request.shouldCache($0, of: $1) }
+        await agent.run(request, formatting: .callerByChoice, veto: veto, for: handle, deliver: deliver)
     }
 }

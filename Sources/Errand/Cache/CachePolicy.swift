@@ -48,7 +48,7 @@ extension CachePolicy {
         case .cacheElseNetwork(let maxAge): return Self.isWithin(maxAge, age)
         case .staleWhileRevalidate(let maxAge, let maxStale):
             if Self.isWithin(maxAge, age) == .use { return .use }
-            return Self.isWithin(maxAge + max(.zero, maxStale), age) == .use
+            return Self.isWithin(maxAge.clamped + max(.zero, maxStale.clamped), age) == .use
                 ? .useAndRefresh : Self.isWithin(maxAge, age)
         case .inherited, .networkOnly, .networkElseCache, .cacheThenNetwork, .reload, .http: return .refuse(.bypassed)
         }

@@ -30,7 +30,7 @@ public struct Polling<R: Request>: AsyncSequence {
             isOver = true
             if !isFirst {
                 let timeline = polling.agent.timeline
-                try await timeline.sleep(timeline.now() + polling.interval)
+                try await timeline.sleep(timeline.now() + polling.interval.clamped)
             }
             try Task.checkCancellation()
             isFirst = false

@@ -81,12 +81,12 @@ struct Circuit: Sendable {
             phase = .closed(consecutiveFailures: consecutive, window: window)
             let isTooMany = policy.consecutiveFailures.map { consecutive >= $0 } ?? false
             if verdict == .failure, isTooMany || window?.isTooMany(at: now) ?? false {
-                enter(.open(end: now + policy.openDuration))
+                enter(.open(end: now + policy.openDuration.clamped))
             }
         case .open: break  // No ticket is given while it is open.
         case .halfOpen(let underWay, let successes):
             switch verdict {
-            case .failure: enter(.open(end: now + policy.openDuration))
+            case .failure: enter(.open(end: now + policy.openDuration.clamped))
             case .ignored: phase = .halfOpen(underWay: underWay - 1, successes: successes)
             case .success where successes + 1 == policy.probeCount:
                 enter(.closed(consecutiveFailures: 0, window: policy.failureRatio.map(FailureWindow.init)))

@@ -13,7 +13,7 @@ public struct RefreshWindow: Sendable {
     /// 5 refreshes in 30 seconds unless you say otherwise; a negative count is 0.
     public init(maximumCount: Int = 5, duration: Duration = .seconds(30)) {
         self.maximumCount = max(0, maximumCount)
-        self.duration = duration
+        self.duration = duration.clamped
     }
 
     /// Whether a refresh may start now.

@@ -1,8 +1,9 @@
 import Dispatch
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 @Suite struct AgentStartTests {
     typealias Completions = Record<Result<JSONValue, any Error>>
@@ -236,5 +237,30 @@ import Testing
             let error = await failure { try await rig.agent.send(request) } as? NetworkError
             #expect(error?.reason == .deadlineExceeded(limit))
         }
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min)])
+    func noOtherDurationTraps(time: Duration) async throws {
+        let clock = ManualClock()
+        var policy = CircuitBreaker.Policy(consecutiveFailures: 1)
+        policy.openDuration = time
+        let breaker = CircuitBreaker(policy, clock: clock)
+        let rig = Rig(config: .test { $0.interceptors = [breaker] }, answer: .status(503))
+        _ = await failure { try await rig.agent.send(request) }
+        _ = await failure { try await rig.agent.send(request) }
+        let stale = CachePolicy.staleWhileRevalidate(maxAge: time, maxStale: time)
+        #expect(stale.reading(age: .seconds(5)) == (time > .zero ? .use : .refuse(.expired)))
+        var window = RefreshWindow(maximumCount: 1, duration: time)
+        let isAdmitted = window.admit(at: .zero)
+        #expect(isAdmitted)
+        let polling = Rig(clock: clock).agent.poll(request, every: time)
+        var polls = polling.makeAsyncIterator()
+        _ = try await polls.next(isolation: nil)
+        let second = Task { [agent = Rig(clock: clock).agent, request] in
+            for try await _ in agent.poll(request, every: time) {}
+        }
+        if time > .zero { await clock.waitForSleepers() }
+        second.cancel()
+        _ = await second.result
     }
 }
