@@ -185,7 +185,8 @@ struct RedirectStormTests {
         await withTaskGroup(of: Result<Void, any Error>.self) { group in
             for (index, pause) in pauses.enumerated() {
                 group.addTask {
-                    let isOverdue = index % 3 == 0
+                    let isLeftAlone = index % 25 == 24
+                    let isOverdue = index % 3 == 0 && !isLeftAlone
                     let limits = isOverdue ? Limits(deadline: .microseconds(pause + 1)) : Limits()
                     let request = Self.request(index).limits(limits)
                     let send = Task {
@@ -195,7 +196,7 @@ struct RedirectStormTests {
                             _ = try await agent.send(request)
                         }
                     }
-                    if !isOverdue {
+                    if !isOverdue, !isLeftAlone {
                         // The random moment is the point of this test; no policy is proved by the pause.
                         try? await Task.sleep(for: .microseconds(pause))
                         send.cancel()

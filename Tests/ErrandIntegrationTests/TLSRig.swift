@@ -177,7 +177,10 @@ final class TLSServers {
             context.load_cert_chain("good.pem", "good.key")
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations("ca.pem")
-            t = context.wrap_socket(c, server_side=True); t.recv(4096); t.send(OK)
+            t = context.wrap_socket(c, server_side=True, do_handshake_on_connect=False)
+            try: t.do_handshake()
+            # Closing at once would reset the connection and could overtake the alert.
+            except ssl.SSLError: time.sleep(0.5)
         def proxy(status):
             def handle(c):
                 c.recv(4096); c.send(b"HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n" % status)
