@@ -63,7 +63,7 @@ extension Agent {
             in: scope,
             running: { @MainActor agent, request, handle, deliver in
                 let veto: CacheVeto = { request.shouldCache($0, of: $1) }
-            await agent.run(request, formatting: .callerByChoice, veto: veto, for: handle, deliver: deliver)
+                await agent.run(request, formatting: .callerByChoice, veto: veto, for: handle, deliver: deliver)
             },
             deliver: deliver
         )
@@ -178,12 +178,8 @@ extension Agent {
     ) async {
         if let composition = request._composition { return await run(composition, for: handle, deliver: deliver) }
         // What is thrown was delivered.
-        _ = try? await run(
-            request,
-            formatting: formatting,
-            veto: { veto },
-            observedBy: HandleObserver(handle: handle)
-        ) { result in
+        let (asking, observer) = ({ veto }, HandleObserver(handle: handle))
+        _ = try? await run(request, formatting: formatting, veto: asking, observedBy: observer) { result in
             await deliver(result.map(Made.init))
             return !handle.isCancelled
         }

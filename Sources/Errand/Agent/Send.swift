@@ -12,7 +12,7 @@ final class Send: Sendable {
     let context: RequestContext
     private let timeline: Timeline
     private let started: Duration
-    /// When the send must have ended: by its own limit, or with the batch or chain that it belongs to. `nil` is never.
+    /// When the send must have ended, by its own limit or with the batch or chain that it belongs to; `nil` if never.
     let deadline: Deadline?
     let accessories: AccessoryChain
     /// Whether the send belongs to a batch, a chain or the like.
@@ -116,7 +116,13 @@ final class Send: Sendable {
     func runWhole<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         state.withLock { $0.isWhole = true }
         do {
-            return try await stop.runAnyway(grace: .whole, startsHere: false, work)
+            // Without accessories nobody waits for more than the error.
+            return try await stop.runAnyway(
+                grace: .whole,
+                startsHere: false,
+                endsWhenCancelled: accessories.isEmpty,
+                work
+            )
         } catch {
             throw final(error, nil)
         }

@@ -42,16 +42,15 @@ final class StopSignal: Sendable {
 
         fileprivate static let queue = DispatchQueue(label: "errand.agent.grace")
 
+        /// Calls `end` after this time, unless `hasEnded` returns `true` by then.
+        ///
         /// On a busy machine it lasts longer: until what was ready to run before has run.
-        fileprivate func afterwards(
-            unless hasEnded: @escaping @Sendable () -> Bool,
-            _ work: @escaping @Sendable () -> Void
-        ) {
+        fileprivate func afterwards(hasEnded: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void) {
             Self.queue.asyncAfter(deadline: .now() + .milliseconds(rawValue)) {
                 guard !hasEnded() else { return }
                 Task {
                     for _ in 0..<10 { await Task.yield() }
-                    work()
+                    end()
                 }
             }
         }
@@ -68,7 +67,9 @@ final class StopSignal: Sendable {
 
     init() {}
 
-    /// Why the send has to end, or `nil` if it does not. The end of the caller's own task is not noted here.
+    /// Why the send has to end, or `nil` if it does not.
+    ///
+    /// The cancellation of the caller's own task is not noted here.
     var reason: Reason? { state.withLock { $0.reason } }
 
     /// Ends what the send is doing, and what it would do next.
@@ -141,13 +142,22 @@ final class StopSignal: Sendable {
         return try await runAnyway(grace: grace, startsHere: startsHere, work)
     }
 
-    /// Runs work that has its time even if the send has to end already: the grace period.
+    /// Runs work that gets its grace period even if the send has to end already.
+    ///
+    /// - Parameters:
+    ///   - grace: How long the work may go on after its cancellation before this returns without it.
+    ///   - startsHere: Whether the work may run on this thread until it first waits.
+    ///   - endsWhenCancelled: Whether this returns at once when the send is cancelled.
+    ///   - work: What to run.
+    /// - Returns: What the work returns.
+    /// - Throws: What the work throws, or `CancellationError`.
     func runAnyway<Value: Sendable>(
         grace: Grace,
         startsHere: Bool = true,
+        endsWhenCancelled: Bool = false,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let run = StoppableRun<Value>(grace: grace)
+        let run = StoppableRun<Value>(grace: grace, endsWhenCancelled: endsWhenCancelled)
         let slot = slot()
         slot.fill(with: run)
         defer { slot.clear() }
@@ -182,9 +192,13 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
 
     let outcome = Delivery<Result<Value, any Error>>()
     private let grace: StopSignal.Grace
+    private let endsWhenCancelled: Bool
     private let state = Lock(State())
 
-    init(grace: StopSignal.Grace) { self.grace = grace }
+    init(grace: StopSignal.Grace, endsWhenCancelled: Bool) {
+        self.grace = grace
+        self.endsWhenCancelled = endsWhenCancelled
+    }
 
     func start(startsHere: Bool, _ work: @escaping @Sendable () async throws -> Value) {
         let deliver: @Sendable () async -> Void = { [outcome] in
@@ -207,6 +221,7 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
             state.isStopped = true
             return state.task
         }
+        if endsWhenCancelled { outcome.deliver(.failure(CancellationError())) }
         task?.cancel()
         stopAfterGrace()
     }
@@ -217,14 +232,16 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
             return !state.isEnding
         }
         guard isFirst, !outcome.isDelivered else { return }
-        grace.afterwards(unless: { [outcome] in outcome.isDelivered }) { [self] in
-            outcome.deliver(.failure(CancellationError()))
-            let task = state.withLock { state in
-                state.isStopped = true
-                return state.task
-            }
-            task?.cancel()
+        grace.afterwards(hasEnded: { [outcome] in outcome.isDelivered }, end: { [self] in end() })
+    }
+
+    private func end() {
+        outcome.deliver(.failure(CancellationError()))
+        let task = state.withLock { state in
+            state.isStopped = true
+            return state.task
         }
+        task?.cancel()
     }
 }
 
