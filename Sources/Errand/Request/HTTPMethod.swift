@@ -23,7 +23,9 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
     /// Creates a method that isn't in the IANA registry, or whose meaning a server defines more strictly.
     ///
     /// ```swift
-    /// static let purge = HTTPMethod("PURGE", isIdempotent: true)
+    /// extension HTTPMethod {
+    ///     static let purge = HTTPMethod("PURGE", isIdempotent: true)
+    /// }
     /// ```
     ///
     /// Two methods are equal if their names are.
