@@ -135,6 +135,26 @@ import Testing
         }
     }
 
+    private struct AddingForUsers: RequestAdapter {
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            if !context.tag.isEmpty { Change.query.apply(context.tag, to: &request) }
+        }
+    }
+
+    @Test(arguments: [DuplicatePolicy.allow, .share])
+    func staleResponseFromBeforeALoginIsNotGivenToAUser(duplicates: DuplicatePolicy) async throws {
+        let server = try MockServer { request in
+            request.target.contains("token") ? .status(503) : .text("nobody")
+        }
+        var config = Self.config(server, .networkElseCache(maxStale: nil))
+        config.adapters = [AddingForUsers()]
+        let agent = Agent(config: config)
+        let request = Self.request(.query, duplicates)
+        #expect(try await agent.send(request) == "nobody")
+        let error = await #expect(throws: NetworkError.self) { try await agent.send(request.tag("bob")) }
+        #expect(error?.statusCode == 503)
+    }
+
     @Test(arguments: Change.allCases, Hook.allCases)
     func failuresDoNotCrossUsers(change: Change, hook: Hook) async throws {
         let server = try Self.server(status: 403)

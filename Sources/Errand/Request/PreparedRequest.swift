@@ -111,7 +111,8 @@ final class PreparedRequest: Sendable {
     /// The same request for another send of it: what happens is told to others, and it ends when it is told to or at
     /// this deadline.
     convenience init(_ other: PreparedRequest, telling accessories: AccessoryChain, deadline: Deadline?) {
-        self.init(other, as: other.context, telling: accessories, deadline: deadline)
+        // What is found out about this send holds for the one that waits for it.
+        self.init(other, as: other.context, telling: accessories, deadline: deadline, check: other.identityCheck)
     }
 
     /// The same request as a send of its own: without accessories, with a new number and its time anew.
@@ -128,14 +129,16 @@ final class PreparedRequest: Sendable {
             allowsCredentials: other.context.allowsCredentials
         )
         let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
-        self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline)
+        let check = other.identityCheck.map { _ in IdentityCheck() }
+        self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline, check: check)
     }
 
     private init(
         _ other: PreparedRequest,
         as context: RequestContext,
         telling accessories: AccessoryChain,
-        deadline: Deadline?
+        deadline: Deadline?,
+        check: IdentityCheck?
     ) {
         self.context = context
         send = other.send
@@ -161,7 +164,7 @@ final class PreparedRequest: Sendable {
         cacheUse = other.cacheUse
         cache = other.cache
         pinnedScopes = other.pinnedScopes
-        identityCheck = other.identityCheck.map { _ in IdentityCheck() }
+        identityCheck = check
         duplicatePolicy = other.duplicatePolicy
         duplicateKey = other.duplicateKey
         typeID = other.typeID
