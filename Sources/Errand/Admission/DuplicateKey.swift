@@ -32,7 +32,7 @@ struct DuplicateKey: Sendable, Hashable {
         let secrets = prepared.secrets
         for field in request.headers {
             let counts =
-                isOwn ? secrets.isSecret(header: field.name) : !field.name.isSameFieldName(as: "Idempotency-Key")
+                isOwn ? secrets.isCredential(header: field.name) : !field.name.isSameFieldName(as: "Idempotency-Key")
             guard counts else { continue }
             add(field.name.lowercased())
             add(field.value)

@@ -37,7 +37,7 @@ final class Flights: Sendable {
         case .start(let id, let previous):
             previous?.task?.cancel()
             for seat in previous?.seats.values ?? [:].values { seat.supersede() }
-            start(key, id, seat, prepared, fetch)
+            start(key, id, seat, isPassing: isPassing, prepared, fetch)
             return try await wait(in: seat, for: key, id, as: prepared, fetch)
         }
     }
@@ -46,10 +46,11 @@ final class Flights: Sendable {
         _ key: DuplicateKey,
         _ id: Int,
         _ starter: FlightSeat,
+        isPassing: Bool,
         _ prepared: PreparedRequest,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
     ) {
-        let prepared = prepared.inFlight(telling: Relay(flights: self, key: key, id: id))
+        let prepared = prepared.inFlight(telling: Relay(flights: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
             let result: Result<Answer, any Error>
             do {
@@ -78,7 +79,7 @@ final class Flights: Sendable {
             while true {
                 switch await seat.next() {
                 case .superseded:
-                    prepared.stop.supersede()
+                    prepared.stop.note(.superseded)
                     throw CancellationError()
                 case .ended(let result): return try result.get()
                 case .notShared: return try await fetch(prepared)
@@ -110,8 +111,13 @@ final class Flights: Sendable {
 extension PreparedRequest {
     /// The request as a flight sends it: what happens is told to all who wait, and where they may be several none of
     /// their deadlines ends it.
-    fileprivate func inFlight(telling accessory: some Accessory) -> PreparedRequest {
+    fileprivate func inFlight(telling accessory: some Accessory, isPassing: Bool) -> PreparedRequest {
         let deadline = duplicatePolicy == .share ? nil : deadline
-        return PreparedRequest(self, telling: AccessoryChain([accessory]), deadline: deadline)
+        return PreparedRequest(
+            self,
+            telling: AccessoryChain([accessory]),
+            deadline: deadline,
+            isPassing: isPassing
+        )
     }
 }

@@ -52,9 +52,14 @@ final class Turns: Sendable {
         _ work: () async throws -> RawResponse
     ) async throws -> RawResponse {
         guard prepared.choices.throttle.value.isLimited else { return try await work() }
-        let turn = WireTurn(turns: self, of: prepared, attempt: attempt, waits: !isPassedBy)
+        let turn = WireTurn(turns: self, of: prepared, attempt: attempt, waits: !(prepared.isPassing || isPassedBy))
         try await turn.take(at: prepared.outgoing.url.origin)
-        defer { turn.finish() }
+        // Code of the user's own that is left behind must not keep the permit.
+        let id = prepared.stop.onAbandon { turn.finish() }
+        defer {
+            prepared.stop.removeAbandonHandler(id)
+            turn.finish()
+        }
         return try await WireTurn.$current.withValue(turn) { try await work() }
     }
 
@@ -73,6 +78,12 @@ final class Turns: Sendable {
         }
         guard hasTurn else { throw CancellationError() }
         return timeline.now() - began
+    }
+
+    /// Takes a turn if one is free and nobody waits for it.
+    func takeIfFree(_ host: String, _ throttle: Throttle) -> Bool {
+        let now = timeline.now()
+        return state.withLock { $0.queue.start(host, throttle, at: now) }
     }
 
     /// Takes a turn without waiting.

@@ -14,6 +14,9 @@ final class WireTurn: Sendable {
         var isBusy = false
         /// Whether its attempt is over; tasks that were started in the attempt and outlive it still see the turn.
         var isFinished = false
+        /// Requests of the same attempt that wait until nothing is being sent in the turn.
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWaiter = 0
     }
 
     private let turns: Turns
@@ -74,11 +77,13 @@ final class WireTurn: Sendable {
 
     /// The attempt is over: gives the turn back, or lets what is still being sent in it do so.
     func finish() {
-        let isBusy = state.withLock { state in
+        let (isBusy, waiters) = state.withLock { state in
             state.isFinished = true
-            return state.isBusy
+            defer { state.waiters = [:] }
+            return (state.isBusy, state.waiters)
         }
         if !isBusy { giveBack() }
+        for waiter in waiters.values { waiter.resume() }
     }
 
     /// Gives the turn back, if that was not done.
@@ -108,18 +113,32 @@ final class WireTurn: Sendable {
         case asIs
         /// In a new one, in place of the one that there is.
         case anew
-        /// In one more, while another request is on the wire, or after the attempt.
+        /// In one more, after the attempt.
         case beside
+        /// None yet, while another request of the attempt is on the wire.
+        case later
     }
 
     private func use(
         at host: String,
         _ exchange: () async throws -> RawResponse
     ) async throws -> RawResponse {
-        let use = state.withLock { state -> Use in
-            if state.isBusy || state.isFinished { return .beside }
-            defer { (state.isUsed, state.isBusy) = (true, true) }
-            return !state.isUsed && state.host == host ? .asIs : .anew
+        var use = Use.later
+        while use == .later {
+            use = state.withLock { state -> Use in
+                if state.isFinished { return .beside }
+                if state.isBusy { return .later }
+                defer { (state.isUsed, state.isBusy) = (true, true) }
+                return !state.isUsed && state.host == host ? .asIs : .anew
+            }
+            guard use == .later else { break }
+            // There may be a free permit beside that of the attempt. Waiting for one could be for ever: all may be held
+            // by attempts that wait as this one does.
+            if turns.takeIfFree(host, throttle) {
+                defer { turns.giveBack(host) }
+                return try await exchange()
+            }
+            try await waitUntilIdle()
         }
         if use == .beside {
             let turn = WireTurn(beside: self)
@@ -128,17 +147,41 @@ final class WireTurn: Sendable {
             return try await exchange()
         }
         defer {
-            let isFinished = state.withLock { state in
+            let (isFinished, waiters) = state.withLock { state in
                 state.isBusy = false
-                return state.isFinished
+                defer { state.waiters = [:] }
+                return (state.isFinished, state.waiters)
             }
             if isFinished { giveBack() }
+            for waiter in waiters.values { waiter.resume() }
         }
         if use == .anew {
             giveBack()
             try await take(at: host)
         }
         return try await exchange()
+    }
+
+    /// Waits until nothing is being sent in the turn, or its attempt is over.
+    private func waitUntilIdle() async throws {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = state.withLock { state in
+                    // The flag is set before the cancellation handler runs, and the handler needs this lock.
+                    guard state.isBusy, !state.isFinished, !Task.isCancelled else { return false }
+                    state.waiters[id] = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+        try Task.checkCancellation()
     }
 
     /// Heeds what an answer says about when to come back.

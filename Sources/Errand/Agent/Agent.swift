@@ -120,8 +120,17 @@ extension Agent {
             return try await runHere(request, as: send, step: step, delivering: deliver)
         }
         // Code outside of the library may block, and must not hold up the end of the send.
-        return try await send.runWhole {
-            try await self.runHere(request, as: send, step: step, delivering: deliver)
+        let settled = Lock(Result<Response<R.Model>, any Error>?.none)
+        do {
+            return try await send.runWhole {
+                try await self.runHere(request, as: send, step: step, delivering: deliver) { result in
+                    settled.withLock { $0 = result }
+                }
+            }
+        } catch {
+            // An accessory that blocks after the outcome is known does not change it.
+            guard let result = settled.withLock({ $0 }) else { throw error }
+            return try result.get()
         }
     }
 
@@ -129,7 +138,8 @@ extension Agent {
         _ request: R,
         as send: Send,
         step: CacheStep,
-        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)?
+        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)?,
+        settled: (Result<Response<R.Model>, any Error>) -> Void = { _ in }
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         try await run(
             request,
@@ -137,7 +147,8 @@ extension Agent {
             .background,
             step: step,
             veto: { { request.shouldCache($0, of: $1) } },
-            delivering: deliver
+            delivering: deliver,
+            settled: settled
         )
     }
 }

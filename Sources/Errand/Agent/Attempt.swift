@@ -50,8 +50,10 @@ extension Agent {
             )
         }
         response.credentialVersion = outgoing.credentialVersion
-        // An interceptor made it, of whatever it was given.
-        if response.cacheNote == nil, prepared.identityCheck?.isChanged == true { response.cacheNote = .unidentified }
+        // Without a note an interceptor made it, of whatever it was given.
+        if let check = prepared.identityCheck, check.isChanged || response.cacheNote == nil {
+            response.cacheNote = response.cacheNote?.unidentified ?? .unidentified
+        }
         return response
     }
 
@@ -90,6 +92,8 @@ extension Agent {
         let began = timeline.now()
         while true {
             do {
+                // Code of the user's own may come back after the end of the send.
+                try prepared.stop.check()
                 var response = try await WireTurn.sending(outgoing, of: prepared) {
                     try retries.willSend(outgoing, of: prepared, in: record, isRedirected: !redirects.isEmpty)
                     return try await exchange(outgoing, of: prepared)

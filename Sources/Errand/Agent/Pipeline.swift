@@ -47,7 +47,8 @@ extension Agent {
         _ formatting: Metrics.Formatting,
         step: CacheStep = .whole,
         veto: () -> CacheVeto? = { nil },
-        delivering deliver: Deliver<R.Model>? = nil
+        delivering deliver: Deliver<R.Model>? = nil,
+        settled: (Result<Response<R.Model>, any Error>) -> Void = { _ in }
     ) async throws -> Response<R.Model> {
         sends.note(send)
         send.watchDeadline()
@@ -73,6 +74,7 @@ extension Agent {
         } catch {
             result = .failure(send.final(error, prepared))
         }
+        settled(result)
         await send.tell(.willStop(Outcome(result)), prepared)  // 12
         let isDelivered = await deliver?(result) ?? true
         await send.tell(.didStop(isDelivered ? Outcome(result) : .cancelled), prepared)

@@ -30,7 +30,7 @@ extension PreparedRequest {
         do {
             return try await work()
         } catch is CancellationError {
-            guard !Task.isCancelled, stop.reason == .deadline, let deadline else { throw CancellationError() }
+            guard stop.isOverDeadline, let deadline else { throw CancellationError() }
             throw deadline.error.placed(at: outgoing.url, method: outgoing.method)
         }
     }

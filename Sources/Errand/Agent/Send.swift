@@ -22,7 +22,6 @@ final class Send: Sendable {
         var watch: Task<Void, any Error>?
         /// The last notification of the accessories, where they run beside the caller.
         var notification: Task<Void, Never>?
-        var isWhole = false
     }
 
     private let state = Lock(State())
@@ -108,13 +107,13 @@ final class Send: Sendable {
 
     /// The send has ended.
     func finish() {
-        guard deadline != nil else { return }
-        state.withLock { $0.watch }?.cancel()
+        stop.note(.finished)
+        if deadline != nil { state.withLock { $0.watch }?.cancel() }
     }
 
     /// Runs the whole send so that it ends in time even if an accessory or a formatter blocks.
     func runWhole<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        state.withLock { $0.isWhole = true }
+        stop.runsAsWhole()
         do {
             // Without accessories nobody waits for more than the error.
             return try await stop.runAnyway(
@@ -132,18 +131,25 @@ final class Send: Sendable {
     func final(_ error: any Error, _ prepared: PreparedRequest?) -> any Error {
         if error is CancellationError {
             let failure: NetworkError
-            switch stop.reason {
-            case .deadline? where !Task.isCancelled: failure = deadline?.error ?? NetworkError(.deadlineExceeded(.zero))
-            // A batch that throws `CancellationError` would seem to have been cancelled by its caller.
-            case .superseded? where isPart: failure = NetworkError(.superseded)
-            default: return error
+            if stop.isOverDeadline, let deadline {
+                failure = deadline.error
+            } else if stop.reason == .superseded, isPart {
+                // A batch that throws `CancellationError` would seem to have been cancelled by its caller.
+                failure = NetworkError(.superseded)
+            } else {
+                return error
             }
             return placing(prepared.map { failure.placed(at: $0.outgoing.url, method: context.method) } ?? failure)
         }
         // The deadline may pass before the work notices that its caller has cancelled it.
-        if Task.isCancelled, case .deadlineExceeded? = (error as? NetworkError)?.reason { return CancellationError() }
+        if case .deadlineExceeded? = (error as? NetworkError)?.reason, !stop.isOverDeadline, isCancelled {
+            return CancellationError()
+        }
         return placing(error)
     }
+
+    /// Whether the caller has cancelled the send.
+    private var isCancelled: Bool { stop.isWhole ? stop.reason == .cancelled : Task.isCancelled }
 
     // MARK: Notifications
 
@@ -157,7 +163,7 @@ final class Send: Sendable {
     func tell(_ event: @autoclosure () -> AccessoryEvent, _ prepared: PreparedRequest? = nil) async {
         guard !accessories.isEmpty else { return }
         let (event, context) = (event(), prepared?.context ?? context)
-        if state.withLock({ $0.isWhole }) { return await accessories.tell(event, of: context) }
+        if stop.isWhole { return await accessories.tell(event, of: context) }
         let notification = state.withLock { [accessories] state in
             let previous = state.notification
             let notification = Task {

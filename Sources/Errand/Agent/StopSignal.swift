@@ -7,10 +7,14 @@ protocol Stoppable: AnyObject, Sendable {
 
     /// Ends it if it is still running once its grace period has passed.
     func stopAfterGrace()
+
+    /// Whether a deadline leaves it its grace period, because it notices the deadline by itself.
+    var noticesDeadlines: Bool { get }
 }
 
 extension Stoppable {
     func stopAfterGrace() { stop() }
+    var noticesDeadlines: Bool { false }
 }
 
 /// Ends a send from outside its task: for `cancelAll(where:)`, handles, scopes and deadlines.
@@ -27,6 +31,8 @@ final class StopSignal: Sendable {
         case deadline
         /// A newer equal send took its place, by ``DuplicatePolicy/cancelPrevious``.
         case superseded
+        /// It has ended by itself; what code that it left behind begins is refused.
+        case finished
     }
 
     /// How long code that does not react to its cancellation may hold up the end of a send.
@@ -58,9 +64,11 @@ final class StopSignal: Sendable {
 
     private struct State {
         var reason: Reason?
+        var isWhole = false
         var lastID = 0
         /// What the send waits for, the innermost last.
         var entries: [(id: Int, stoppable: any Stoppable)] = []
+        var abandonHandlers: [Int: @Sendable () -> Void] = [:]
     }
 
     private let state = Lock(State())
@@ -69,7 +77,7 @@ final class StopSignal: Sendable {
 
     /// Why the send has to end, or `nil` if it does not.
     ///
-    /// The cancellation of the caller's own task is not noted here.
+    /// The cancellation of the caller's own task is noted only where the send runs in a task.
     var reason: Reason? { state.withLock { $0.reason } }
 
     /// Ends what the send is doing, and what it would do next.
@@ -80,15 +88,61 @@ final class StopSignal: Sendable {
             if state.reason == nil || reason == .cancelled { state.reason = reason }
             return state.entries
         }
-        guard let innermost = entries.last else { return }
-        innermost.stoppable.stop()
-        for entry in entries.dropLast().reversed() {
-            if reason == .deadline { entry.stoppable.stopAfterGrace() } else { entry.stoppable.stop() }
+        for (place, entry) in entries.enumerated().reversed() {
+            let isInnermost = place == entries.count - 1
+            if reason == .deadline, !isInnermost || entry.stoppable.noticesDeadlines {
+                entry.stoppable.stopAfterGrace()
+            } else {
+                entry.stoppable.stop()
+            }
         }
     }
 
-    /// Notes that a newer equal send took the place of this one, which ends by itself.
-    func supersede() { state.withLock { $0.reason = $0.reason ?? .superseded } }
+    /// Whether the deadline ended the send, rather than its caller.
+    ///
+    /// Where the send has a task of its own, the end of that is no sign of the caller's.
+    var isOverDeadline: Bool {
+        let (reason, isWhole) = state.withLock { ($0.reason, $0.isWhole) }
+        return reason == .deadline && (isWhole || !Task.isCancelled)
+    }
+
+    /// Notes that the send as a whole runs in a task of its own.
+    func runsAsWhole() { state.withLock { $0.isWhole = true } }
+
+    /// Whether the send as a whole runs in a task of its own.
+    var isWhole: Bool { state.withLock { $0.isWhole } }
+
+    /// Notes why the send ends by itself, unless there is a reason already.
+    func note(_ reason: Reason) { state.withLock { $0.reason = $0.reason ?? reason } }
+
+    /// Notes that the caller has cancelled the send, which takes precedence over an expired deadline.
+    private func callerWasCancelled() {
+        state.withLock { state in
+            if case .finished? = state.reason { return }
+            state.reason = .cancelled
+        }
+    }
+
+    /// Calls a closure if code that the send waited for is left behind.
+    ///
+    /// - Returns: The number by which ``removeAbandonHandler(_:)`` removes it.
+    func onAbandon(_ handler: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.lastID &+= 1
+            state.abandonHandlers[state.lastID] = handler
+            return state.lastID
+        }
+    }
+
+    func removeAbandonHandler(_ id: Int) { state.withLock { _ = $0.abandonHandlers.removeValue(forKey: id) } }
+
+    fileprivate func didAbandon() {
+        let handlers = state.withLock { state in
+            defer { state.abandonHandlers = [:] }
+            return state.abandonHandlers
+        }
+        for handler in handlers.values { handler() }
+    }
 
     /// - Throws: `CancellationError` if the send has to end, or its task was cancelled.
     func check() throws {
@@ -114,7 +168,7 @@ final class StopSignal: Sendable {
         case nil: break
         // What begins after the deadline, such as a look-up of a stale response, has its grace period.
         case .deadline?: stoppable.stopAfterGrace()
-        case .cancelled?, .superseded?: stoppable.stop()
+        case .cancelled?, .superseded?, .finished?: stoppable.stop()
         }
     }
 
@@ -157,7 +211,10 @@ final class StopSignal: Sendable {
         endsWhenCancelled: Bool = false,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let run = StoppableRun<Value>(grace: grace, endsWhenCancelled: endsWhenCancelled)
+        let run = StoppableRun<Value>(grace: grace, endsWhenCancelled: endsWhenCancelled) { [weak self] in
+            self?.didAbandon()
+        }
+        let isOutermost = state.withLock { $0.entries.isEmpty }
         let slot = slot()
         slot.fill(with: run)
         defer { slot.clear() }
@@ -165,6 +222,8 @@ final class StopSignal: Sendable {
             run.start(startsHere: startsHere, work)
             return try await run.outcome.value().get()
         } onCancel: {
+            // Further inside it need not be the caller: an interceptor may cancel one of several requests.
+            if isOutermost { callerWasCancelled() }
             run.stop()
         }
     }
@@ -191,13 +250,16 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
     }
 
     let outcome = Delivery<Result<Value, any Error>>()
+    var noticesDeadlines: Bool { grace == .whole }
     private let grace: StopSignal.Grace
     private let endsWhenCancelled: Bool
+    private let didAbandon: @Sendable () -> Void
     private let state = Lock(State())
 
-    init(grace: StopSignal.Grace, endsWhenCancelled: Bool) {
+    init(grace: StopSignal.Grace, endsWhenCancelled: Bool, didAbandon: @escaping @Sendable () -> Void) {
         self.grace = grace
         self.endsWhenCancelled = endsWhenCancelled
+        self.didAbandon = didAbandon
     }
 
     func start(startsHere: Bool, _ work: @escaping @Sendable () async throws -> Value) {
@@ -236,12 +298,13 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
     }
 
     private func end() {
-        outcome.deliver(.failure(CancellationError()))
+        let isAbandoned = outcome.deliver(.failure(CancellationError()))
         let task = state.withLock { state in
             state.isStopped = true
             return state.task
         }
         task?.cancel()
+        if isAbandoned { didAbandon() }
     }
 }
 

@@ -76,7 +76,7 @@ struct CacheIdentification: Sendable {
         for field in outgoing.headers {
             let name = field.name.lowercased()
             if Self.bypassing.contains(name) { throw .bypassed }
-            let isCounted = names.contains(name) || prepared.secrets.isSecret(header: name)
+            let isCounted = names.contains(name) || prepared.secrets.isCredential(header: name)
             if isCounted { fields.append((name, field.value)) }
         }
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
@@ -167,7 +167,7 @@ final class CacheNote: Sendable {
         let before = prepared.outgoing.headers
         self.isUnidentified = isUnidentified
         changesVary = CacheControl.varyNames(response).contains {
-            !prepared.secrets.isSecret(header: $0) && before[$0] != sent[$0]
+            !prepared.secrets.isCredential(header: $0) && before[$0] != sent[$0]
         }
         confirmed = nil
     }
@@ -176,6 +176,13 @@ final class CacheNote: Sendable {
     static let unidentified = CacheNote()
 
     private init() { (isUnidentified, changesVary, confirmed) = (true, true, nil) }
+
+    /// The same of an exchange whose response may show another user.
+    var unidentified: CacheNote { CacheNote(unidentified: self) }
+
+    private init(unidentified note: CacheNote) {
+        (isUnidentified, changesVary, confirmed) = (true, note.changesVary, note.confirmed)
+    }
 
     init(_ note: CacheNote, confirmed: CacheEntry) {
         isUnidentified = note.isUnidentified

@@ -66,6 +66,20 @@ extension Secrets {
 }
 
 extension URL {
+    /// This URL without these pairs of its query, each once.
+    func removing(pairs: String) throws(NetworkError) -> URL {
+        guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
+        var removed: [Substring: Int] = [:]
+        for pair in pairs.split(separator: "&") { removed[pair, default: 0] += 1 }
+        let left = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
+            guard let count = removed[pair], count > 0 else { return true }
+            removed[pair] = count - 1
+            return false
+        }
+        parts.query = left.isEmpty ? nil : left.joined(separator: "&")
+        return try parts.url()
+    }
+
     /// This URL without pairs of its query that are credentials, except those of another URL.
     func withoutCredentials(of secrets: Secrets, except own: URL?) throws(NetworkError) -> URL {
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }

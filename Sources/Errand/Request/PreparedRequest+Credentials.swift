@@ -39,5 +39,26 @@ extension PreparedRequest {
         if request.url != outgoing.url {
             request.url = try request.url.withoutCredentials(of: secrets, except: isMoved ? nil : outgoing.url)
         }
+        if isMoved { try withholdBaseParameters(from: &request) }
+    }
+
+    /// Removes base parameters from a request that was moved to another origin.
+    private func withholdBaseParameters(from request: inout OutgoingRequest) throws {
+        if let makeBaseQuery {
+            request.url = try request.url.removing(pairs: makeBaseQuery())
+        }
+        guard let makeBodyWithoutBase, !request.body.isEmpty else { return }
+        let own = try makeBodyWithoutBase()
+        guard let data = request.body.data, data == outgoing.body.data || data == own.data else {
+            throw NetworkError(
+                .invalidURL(
+                    "an adapter or interceptor moved the request to another origin and changed its body, which holds "
+                        + "parameters of the config or service; move it in a URL filter, or list the origin in "
+                        + "credentialOrigins"
+                )
+            )
+        }
+        request.body = own
+        if own.isEmpty { request.headers["Content-Type"] = nil }
     }
 }

@@ -14,6 +14,8 @@ final class PreparedRequest: Sendable {
     let baseParameters: BaseParameterPlace
     /// Makes the body without them; `nil` if there are none in it.
     let makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
+    /// Makes the pairs of base parameters in the query; `nil` if there are none.
+    let makeBaseQuery: (@Sendable () throws -> String)?
     /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
     /// Knows the origins of config and service.
@@ -41,6 +43,8 @@ final class PreparedRequest: Sendable {
     let pinnedScopes: [String]?
     /// Compares what is sent with what was identified; `nil` where nothing is shared or stored, or nothing can change.
     let identityCheck: IdentityCheck?
+    /// Whether its attempts wait for no permit, because others that hold one wait for them.
+    let isPassing: Bool
     let duplicatePolicy: DuplicatePolicy
     /// The key of its own by which it equals others; empty when it has none.
     let duplicateKey: String
@@ -71,12 +75,14 @@ final class PreparedRequest: Sendable {
     ) {
         let config = send.config
         self.context = context
+        isPassing = false
         self.send = send
         outgoing = built.outgoing.body.isReplayable ? built.outgoing : built.outgoing.guardedAgainstReuse
         origin = built.credentials.origin
         credentials = built.credentials
         baseParameters = built.baseParameters
         makeBodyWithoutBase = built.makeBodyWithoutBase
+        makeBaseQuery = built.makeBaseQuery
         requestOrigin = built.requestOrigin
         self.choices = choices
         self.login = login
@@ -110,9 +116,22 @@ final class PreparedRequest: Sendable {
 
     /// The same request for another send of it: what happens is told to others, and it ends when it is told to or at
     /// this deadline.
-    convenience init(_ other: PreparedRequest, telling accessories: AccessoryChain, deadline: Deadline?) {
+    convenience init(
+        _ other: PreparedRequest,
+        telling accessories: AccessoryChain,
+        deadline: Deadline?,
+        isPassing: Bool
+    ) {
         // What is found out about this send holds for the one that waits for it.
-        self.init(other, as: other.context, telling: accessories, deadline: deadline, check: other.identityCheck)
+        let check = other.identityCheck
+        self.init(
+            other,
+            as: other.context,
+            telling: accessories,
+            deadline: deadline,
+            check: check,
+            isPassing: isPassing
+        )
     }
 
     /// The same request as a send of its own: without accessories, with a new number and its time anew.
@@ -130,7 +149,7 @@ final class PreparedRequest: Sendable {
         )
         let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
         let check = other.identityCheck.map { _ in IdentityCheck() }
-        self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline, check: check)
+        self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline, check: check, isPassing: false)
     }
 
     private init(
@@ -138,13 +157,16 @@ final class PreparedRequest: Sendable {
         as context: RequestContext,
         telling accessories: AccessoryChain,
         deadline: Deadline?,
-        check: IdentityCheck?
+        check: IdentityCheck?,
+        isPassing: Bool
     ) {
+        self.isPassing = isPassing
         self.context = context
         send = other.send
         credentials = other.credentials
         baseParameters = other.baseParameters
         makeBodyWithoutBase = other.makeBodyWithoutBase
+        makeBaseQuery = other.makeBaseQuery
         requestOrigin = other.requestOrigin
         outgoing = other.outgoing
         origin = other.origin

@@ -44,6 +44,8 @@ struct RequestBuilder {
         var baseParameters = BaseParameterPlace.absent
         /// Makes the body without base parameters; `nil` if there are none in it.
         var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
+        /// Makes the pairs of base parameters in the query; `nil` if there are none.
+        var makeBaseQuery: (@Sendable () throws -> String)?
     }
 
     /// Decides about credentials of config and service for a URL.
@@ -118,6 +120,12 @@ struct RequestBuilder {
             requestOrigin: found.originKey,
             baseParameters: place
         )
+        if place == .query {
+            built.makeBaseQuery = { [parameters] in
+                let own = Set(parameters.names)
+                return encoding.encodedPairs(try base.values(dates: encoding.dates).filter { !own.contains($0.name) })
+            }
+        }
         if place == .body {
             built.makeBodyWithoutBase = { [parameters, parts] in
                 var unused = parts

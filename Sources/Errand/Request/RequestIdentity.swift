@@ -30,8 +30,8 @@ struct RequestIdentity: Sendable, Hashable {
 ///
 /// What was identified is the request before adapters, with the credential scope of each. An adapter without a scope,
 /// and an interceptor, may change fields that tell no user apart, such as a nonce; once one changes the method, the URL,
-/// the content or a secret field, only the send itself is given the response. The scope of a login, and a
-/// ``CacheIdentity/variant``, tell users apart whatever is changed.
+/// the content or a secret field, only the send itself is given the response. Neither a login nor a
+/// ``CacheIdentity/variant`` is an excuse: what they tell apart need not be what the adapter adds.
 final class IdentityCheck: Sendable {
     private let changedByAdapter = Atomic(false)
     private let changedByInterceptor = Atomic(false)
@@ -52,18 +52,17 @@ final class IdentityCheck: Sendable {
     ) {
         let scope = prepared.scopes[index]
         let isStillScope = scope == prepared.scope(ofAdapter: index)
-        if isStillScope, !scope.isEmpty || prepared.knowsUser || after.showsSameUser(as: before, prepared) { return }
+        if isStillScope, !scope.isEmpty || after.showsSameUser(as: before, prepared) { return }
         changedByAdapter.store(true, ordering: .relaxed)
     }
 
     /// A request has passed the interceptors.
     ///
-    /// - Returns: Whether its response is of use to nobody else.
+    /// - Returns: Whether its response is of use to nobody else, because this request or one before it was changed: an
+    ///   interceptor may put one response into another.
     func compare(_ sent: OutgoingRequest, with adapted: OutgoingRequest, of prepared: PreparedRequest) -> Bool {
-        guard !isChangedByAdapter else { return true }
-        if prepared.interceptors.isEmpty || prepared.knowsUser || sent.showsSameUser(as: adapted, prepared) {
-            return false
-        }
+        guard !isChanged else { return true }
+        if prepared.interceptors.isEmpty || sent.showsSameUser(as: adapted, prepared) { return false }
         changedByInterceptor.store(true, ordering: .relaxed)
         return true
     }
@@ -73,13 +72,11 @@ extension PreparedRequest {
     /// Whether a result may be given to others with the same identity.
     func mayShare(_ result: Result<Answer, any Error>) -> Bool {
         switch result {
-        case .success(let answer): answer.response.cacheNote?.isUnidentified != true
+        case .success(let answer):
+            if let note = answer.response.cacheNote { !note.isUnidentified && !note.changesVary } else { true }
         case .failure: identityCheck?.isChanged != true
         }
     }
-
-    /// Whether something tells one user from another that adapters and interceptors cannot change.
-    fileprivate var knowsUser: Bool { !cacheIdentity.variant.isEmpty || !(login?.scope ?? "").isEmpty }
 
     /// Whose credentials each adapter adds, as identified; empty for one that does not say.
     var scopes: [String] { pinnedScopes ?? adapters.indices.map(scope) }
@@ -114,6 +111,6 @@ extension OutgoingRequest {
 
 extension Secrets {
     fileprivate func fieldsOfUser(_ headers: HTTPHeaders) -> [String] {
-        headers.filter { isSecret(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+        headers.filter { isCredential(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
     }
 }

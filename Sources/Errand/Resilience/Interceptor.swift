@@ -80,15 +80,23 @@ extension PreparedRequest {
     /// Runs a send inside its send interceptors, and at once where it has none.
     func intercepted(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
         guard !sendInterceptors.isEmpty else { return try await work() }
-        let answer = Lock(Answer?.none)
-        try await intercept(sendInterceptors[...]) {
-            let new = try await work()
-            answer.withLock { $0 = new }
+        let last = Lock(Result<Answer, any Error>?.none)
+        try await intercept(sendInterceptors[...]) { [stop] in
+            try stop.check()
+            do {
+                let answer = try await work()
+                last.withLock { $0 = .success(answer) }
+            } catch {
+                // An interceptor that swallows an error has no response to go on with.
+                last.withLock { last in if case .success? = last {} else { last = .failure(error) } }
+                throw error
+            }
         }
-        guard let answer = answer.withLock({ $0 }) else {
+        guard let last = last.withLock({ $0 }) else {
+            try stop.check()
             throw NetworkError(.interceptedWithoutAnswer).placed(at: outgoing.url, method: outgoing.method)
         }
-        return answer
+        return try last.get()
     }
 
     private func intercept(

@@ -25,6 +25,8 @@ struct RedirectCredentials: Sendable {
     ///   interceptor made another body of them.
     func leave(on request: inout OutgoingRequest, after response: RawResponse) throws {
         let login = FieldNames(request.credentialHeaders)
+        // Without its key, a request that was sent once could be sent twice.
+        func isKey(_ name: String) -> Bool { name.isSameFieldName(as: "Idempotency-Key") }
         func isLeft(_ name: String) -> Bool { Self.alwaysLeft.contains(name) || login.contains(name) }
         if policy == .anyOrigin {
             request.headers = HTTPHeaders(request.headers.filter { !isLeft($0.name) })
@@ -34,17 +36,18 @@ struct RedirectCredentials: Sendable {
         request.headers = HTTPHeaders(
             request.headers.filter { field in
                 (own.contains(field) || Self.describesBody.contains(field.name)) && !isLeft(field.name)
-                    && !secrets.isCredential(header: field.name)
+                    && (!secrets.isCredential(header: field.name) || isKey(field.name))
             }
         )
         guard let makeBodyWithoutBase, !request.body.isEmpty, try !origins().contains(request.url) else { return }
-        guard let data = request.body.data, data == ownBody.data else {
+        let ownWithoutBase = try makeBodyWithoutBase()
+        guard let data = request.body.data, data == ownBody.data || data == ownWithoutBase.data else {
             throw NetworkError(
                 .invalidRedirect("its body holds parameters of the config or service, which belong to another origin"),
                 response: response
             )
         }
-        request.body = try makeBodyWithoutBase()
+        request.body = ownWithoutBase
         if request.body.isEmpty { request.headers["Content-Type"] = nil }
     }
 }

@@ -62,12 +62,13 @@ public final class URLSessionTransport: StoppableTransport {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 exchange.await(continuation)
+                // Before it starts: a send that has ended sends nothing.
+                stop?.fill(with: exchange)
                 if SharedQueue.isFree, !exchange.needsNewConnection {
                     SharedQueue.measuring { start(exchange) }
                 } else {
                     control.async { [self] in start(exchange) }
                 }
-                stop?.fill(with: exchange)
             }
         } onCancel: {
             exchange.stop()
