@@ -5,7 +5,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
     ///
     /// The size is that of the whole body, also where only its beginning is kept. Control characters are escaped.
     public var description: String {
-        let place = [method?.rawValue, host.map { $0 + (path ?? "") } ?? requestName].compactMap(\.self)
+        let place = [method?.rawValue, host.map { $0 + (path ?? "").shortened() } ?? requestName].compactMap(\.self)
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
 
@@ -13,7 +13,9 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
     var detail: String {
         var text = reason.sentence
         if let response {
-            let type = response.headers["Content-Type"].map { " of \($0.prefix { $0 != ";" })" } ?? ""
+            let type =
+                response.headers["Content-Type"].map { " of \(String($0.prefix { $0 != ";" }).shortened(to: 100))" }
+                ?? ""
             text += " (the answer: status \(response.statusCode), \(response.bodyByteCount) bytes\(type))"
         }
         if attempts > 1 { text += " after \(attempts) attempts" }
@@ -30,10 +32,11 @@ extension NetworkError.Reason {
     var sentence: String {
         switch self {
         case .invalidBaseURL(let text): "\(text); give an absolute http or https URL with a host"
-        case .invalidURL(let text): "the URL cannot be formed: \(text)"
-        case .unsupportedScheme(let scheme): "the scheme '\(scheme)' is not spoken here; use http or https"
+        case .invalidURL(let text): "the URL cannot be formed: \(text.shortened())"
+        case .unsupportedScheme(let scheme):
+            "the scheme '\(scheme.shortened(to: 100))' is not spoken here; use http or https"
         case .unsupportedHost(let host):
-            "the host '\(host)' cannot be used in this spelling on this platform; use a host name"
+            "the host '\(host.shortened(to: 300))' cannot be used in this spelling on this platform; use a host name"
         case .invalidMethod: "the method is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
         case .invalidHeaderName: "a header name is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
         case .invalidHeaderValue(let name):
@@ -87,16 +90,16 @@ extension NetworkError.Reason {
         case .invalidContentCoding: "the answer's content coding is unknown or its data damaged"
         case .tooManyRedirects(let limit): "there were more than \(limit) redirects"
         case .insecureRedirect: "a redirect from https to http is not followed"
-        case .invalidRedirect(let text): "the redirect cannot be followed: \(text)"
+        case .invalidRedirect(let text): "the redirect cannot be followed: \(text.shortened())"
         case .decompressionRatio(let limit):
             "the body grew to more than \(limit) times its size on the wire; raise limits.maximumExpansion if it may"
         case .status(let code): "the status \(code) is not acceptable"
-        case .contentType(let type): "the content type '\(type)' is not acceptable"
+        case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"
         case .bodyTooLarge(let limit):
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
         case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error)"
         case .shape(let error): "the body has another shape than it must have: \(error)"
-        case .envelope(let text): "the envelope cannot be opened: \(text)"
+        case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"
         case .path(let error): "the path leads to no value: \(error)"
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"
         case .notCached: "there is no stored answer"

@@ -135,6 +135,134 @@ import Testing
         }
     }
 
+    /// What says something of users, and nothing of the one that an adapter shows.
+    enum Excuse: CaseIterable, Sendable {
+        case login, loginElsewhere, variant
+    }
+
+    private struct AppLogin: Authenticator {
+        let applies: Bool
+        func appliesTo(_ url: URL) -> Bool { applies }
+        func apply(_ credential: String, to request: inout OutgoingRequest, for context: RequestContext) {
+            request.headers["X-App"] = credential
+        }
+        func refresh(_ credential: String, with agent: Agent) async throws -> String { credential }
+        func scope(of credential: String) -> String? { "the app" }
+    }
+
+    @Test(arguments: Excuse.allCases, Hook.allCases)
+    func noLoginAndNoVariantExcusesWhatAHookAdds(excuse: Excuse, hook: Hook) async throws {
+        let server = try Self.server()
+        for change in [Change.query, .authorization] {
+            var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)), change, hook)
+            let plain = Self.request(change, .share)
+            let request = excuse == .variant ? plain.cacheIdentity(CacheIdentity(variant: "en")) : plain
+            switch excuse {
+            case .login: config.authentication = .session(LoginSession(AppLogin(applies: true), credential: "a"))
+            case .loginElsewhere:
+                config.authentication = .session(LoginSession(AppLogin(applies: false), credential: "a"))
+            case .variant: break
+            }
+            let agent = Agent(config: config)
+            async let alice = agent.send(request.tag("alice"))
+            async let bob = agent.send(request.tag("bob"))
+            #expect(try await [alice, bob] == ["alice", "bob"], "\(change)")
+            #expect(try await agent.send(request.tag("bob")) == "bob", "\(change)")
+        }
+    }
+
+    /// Asks for the user's response elsewhere, and puts it in place of the server's.
+    private struct Replacing: Interceptor {
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            _ = try await next(request)
+            return RawResponse(headers: ["Content-Type": "text/plain"], body: Data(context.tag.utf8), url: request.url)
+        }
+    }
+
+    @Test func responseThatAnInterceptorMakesUpIsNeitherStoredNorShared() async throws {
+        let server = try Self.server()
+        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
+        config.interceptors = [Replacing()]
+        let agent = Agent(config: config)
+        let request = Self.request(.query, .share)
+        async let alice = agent.send(request.tag("alice"))
+        async let bob = agent.send(request.tag("bob"))
+        #expect(try await [alice, bob] == ["alice", "bob"])
+        #expect(try await agent.send(request.tag("bob")) == "bob")
+    }
+
+    private struct AddingField: RequestAdapter {
+        let name: String
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers[name] = context.tag
+        }
+    }
+
+    /// A field that the server varies by, and a cookie although the names of secret fields were replaced.
+    @Test(arguments: ["X-User", "Cookie"])
+    func fieldThatTellsUsersApartIsNotShared(name: String) async throws {
+        let server = try MockServer { request in
+            var answer = MockAnswer.text(request.headers[name] ?? "").delayed(by: .milliseconds(30))
+            if name == "X-User" { answer.headers["Vary"] = name }
+            return answer
+        }
+        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
+        config.secrets.headers = ["X-Other"]
+        config.adapters = [AddingField(name: name)]
+        let agent = Agent(config: config)
+        let request = Self.request(.query, .share)
+        async let alice = agent.send(request.tag("alice"))
+        async let bob = agent.send(request.tag("bob"))
+        #expect(try await [alice, bob] == ["alice", "bob"])
+        #expect(try await agent.send(request.tag("bob")) == "bob")
+    }
+
+    /// Staff and customers, who are numbered alike.
+    @Test func usersOfTwoKindsDoNotShareTheirNumber() async throws {
+        struct Customers: Authenticator {
+            func appliesTo(_ url: URL) -> Bool { true }
+            func apply(_ credential: String, to request: inout OutgoingRequest, for context: RequestContext) {
+                request.headers["X-Customer"] = credential
+            }
+            func refresh(_ credential: String, with agent: Agent) async throws -> String { credential }
+            func scope(of credential: String) -> String? { "the app" }
+        }
+        let server = try MockServer { .text($0.headers["X-Customer"] ?? "staff") }
+        var (staff, customers) = (Service(id: "staff"), Service(id: "customers"))
+        staff.authentication = .session(LoginSession(AppLogin(applies: true), credential: "s"))
+        customers.authentication = .session(LoginSession(Customers(), credential: "c"))
+        let agent = Agent(config: Self.config(server, .cacheElseNetwork(maxAge: .seconds(60))))
+        let request = Self.request(.query, .allow)
+        #expect(try await agent.send(request.service(staff)) == "staff")
+        #expect(try await agent.send(request.service(customers)) == "c")
+    }
+
+    /// One opens envelopes and takes any status, the other neither.
+    @Test func sharedResponseIsJudgedAndOpenedAsEachRequestSays() async throws {
+        let server = try MockServer { request in
+            request.path == "/none"
+                ? MockAnswer.status(404).delayed(by: .milliseconds(50))
+                : MockAnswer.json(#"{"code": 0, "data": "inner"}"#).delayed(by: .milliseconds(50))
+        }
+        let agent = Agent(config: Self.config(server, .networkOnly))
+        let plain = GeneralRequest("/me").expecting(JSONValue.self).duplicatePolicy(.share)
+        async let opened = agent.send(plain.filter(EnvelopeFilter(code: "code", message: "msg", data: "data")))
+        async let whole = agent.send(plain)
+        #expect(try await opened == "inner")
+        #expect(try await whole != "inner")
+
+        let none = GeneralRequest("/none").expecting(Data.self).duplicatePolicy(.share)
+        async let tolerant = agent.send(none.acceptance(Acceptance(statusCodes: 200..<500)))
+        async let strict = agent.send(none)
+        _ = try await tolerant
+        let refused: Data? = try? await strict
+        #expect(refused == nil)
+    }
+
     private struct AddingForUsers: RequestAdapter {
         func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
             if !context.tag.isEmpty { Change.query.apply(context.tag, to: &request) }

@@ -141,6 +141,64 @@ struct CredentialOriginWireTests {
         }
     }
 
+    /// Moves a request to another port, as a fail-over does.
+    private struct Moving: RequestAdapter, Interceptor {
+        let port: Int?
+
+        private func move(_ request: inout OutgoingRequest) throws {
+            var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: false)
+            parts?.port = port
+            request.url = try #require(parts?.url)
+        }
+
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws { try move(&request) }
+
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            var request = request
+            try move(&request)
+            return try await next(request)
+        }
+    }
+
+    @Test(arguments: [true, false], [HTTPMethod.get, .post])
+    func baseParametersStayBehindARequestThatAHookMoves(isAdapter: Bool, method: HTTPMethod) async throws {
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        other.on(method, "/x", .json("1"))
+        for encoding in [ParameterEncoding.json, .form] {
+            var config = NetworkConfig(baseURL: home.baseURL)
+            config.parameters = ["tenant": "parameter-secret", "apiKey": "key-secret"]
+            let moving = Moving(port: other.baseURL.port)
+            if isAdapter { config.adapters = [moving] } else { config.interceptors = [moving] }
+            var request = GeneralRequest("/x").method(method).parameters(["own": "1"])
+            if method == .post { request = request.parameterEncoding(encoding) }
+            _ = try await Agent(config: config).send(request.expecting(Int.self))
+            let last = try #require(other.requests.last)
+            #expect(!"\(last.target)\n\(last.text)".contains("secret"), "\(last.target) \(last.text)")
+            #expect("\(last.target)\n\(last.text)".contains("own"))
+        }
+        #expect(home.requestCount == 0)
+    }
+
+    @Test func aPostWithBaseParametersIsRedirectedOverTwoOrigins() async throws {
+        let (home, near, far) = (try MockServer(), try MockServer(), try MockServer())
+        defer { for server in [home, near, far] { server.stop() } }
+        for (server, next) in [(home, near), (near, far)] {
+            server.on(.post, "/x", .redirect(to: next.baseURL.appending(path: "x").absoluteString, status: 307))
+        }
+        far.on(.post, "/x", .json("1"))
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.parameters = ["tenant": "parameter-secret"]
+        let request = GeneralRequest("/x").method(.post).parameters(["own": "1"]).expecting(Int.self)
+        #expect(try await Agent(config: config).send(request) == 1)
+        #expect(far.requests.map(\.text) == [#"{"own":"1"}"#])
+    }
+
     /// As a signed download of a storage host: what the request itself says goes where it goes.
     @Test
     func whatARequestSetsItselfGoesToAnyURL() async throws {

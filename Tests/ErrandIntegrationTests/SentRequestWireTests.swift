@@ -153,6 +153,16 @@ struct SentRequestWireTests {
         #expect(server.requests.map(\.text) == ["ab012"])
     }
 
+    @Test func bodyOfAnAdapterIsNotSentEmptyByASendInterceptor() async throws {
+        server.on(.put, "/x", .text("ok"))
+        let body = SingleUse()
+        adapt { $0.body = .source(body) }
+        agent.config.sendInterceptors = [SendTwice()]
+        let error = await #expect(throws: NetworkError.self) { try await send(.put) }
+        #expect(error?.reason == .bodyAlreadySent)
+        #expect(server.requests.map(\.text) == ["ab012"])
+    }
+
     @Test func interceptorMayRepeatABodyThatCanBeReadAgain() async throws {
         defer { server.stop() }
         server.on(.put, "/x", .text("done"))

@@ -37,6 +37,7 @@ public struct LoggingAccessory: Accessory {
     ) {
         self.level = level
         self.secrets = secrets
+        if write == nil { StandardError.open() }
         self.write = write ?? { StandardError.write($0 + "\n") }
     }
 

@@ -16,6 +16,9 @@ struct DuplicateKey: Sendable, Hashable {
     init?(_ prepared: PreparedRequest, body: OutgoingBody, isPassing: Bool) {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
+        // What is shared has been judged and opened; who would judge or open it otherwise shares nothing.
+        let filter = prepared.choices.filter
+        guard filter.origin != .request || Self.isComparable(filter.value) else { return nil }
         type = prepared.typeID
         cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
@@ -28,6 +31,9 @@ struct DuplicateKey: Sendable, Hashable {
         add(prepared.login?.scope ?? "")
         add(prepared.cacheIdentity.variant)
         for scope in prepared.scopes { add(scope) }
+        add(String(reflecting: prepared.acceptance))
+        add("\(prepared.transportOptions)")
+        add(filter.origin == .request ? String(reflecting: filter.value) : "")
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {
@@ -42,6 +48,7 @@ struct DuplicateKey: Sendable, Hashable {
             for pair in secrets.secretPairs(in: request.url) { add(pair) }
             add("")
             add(prepared.duplicateKey)
+            add(prepared.baseParameterText)
         } else {
             add(request.method.rawValue)
             add(request.url.absoluteString)
@@ -49,6 +56,14 @@ struct DuplicateKey: Sendable, Hashable {
         }
         digest = hash.hexadecimal()
     }
+
+    /// Whether the description of a filter has all that it goes by: no closure, and nothing that only its type knows.
+    private static func isComparable(_ filter: any ResponseFilter) -> Bool {
+        filter is EnvelopeFilter || filter is JSONRPCFilter || filter is JSONRPCBatchFilter
+            || filter is PassthroughFilter || filter is any Hashable || isEmpty(filter)
+    }
+
+    private static func isEmpty<F: ResponseFilter>(_ filter: F) -> Bool { MemoryLayout<F>.size == 0 }
 }
 
 extension Secrets {

@@ -55,7 +55,7 @@ final class Turns: Sendable {
         let turn = WireTurn(turns: self, of: prepared, attempt: attempt, waits: !(prepared.isPassing || isPassedBy))
         try await turn.take(at: prepared.outgoing.url.origin)
         // Code of the user's own that is left behind must not keep the permit.
-        let id = prepared.stop.onAbandon { turn.finish() }
+        let id = prepared.stop.onAbandon { turn.release() }
         defer {
             prepared.stop.removeAbandonHandler(id)
             turn.finish()

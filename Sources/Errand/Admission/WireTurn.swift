@@ -86,6 +86,11 @@ final class WireTurn: Sendable {
         for waiter in waiters.values { waiter.resume() }
     }
 
+    /// Gives the turn back if nothing is being sent in it: the code that has it was left behind.
+    ///
+    /// What that code sends still passes, because others may wait for it.
+    func release() { if !state.withLock({ $0.isBusy }) { giveBack() } }
+
     /// Gives the turn back, if that was not done.
     private func giveBack() {
         let host = state.withLock { state in

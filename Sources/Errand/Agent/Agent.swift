@@ -73,6 +73,8 @@ public final class Agent: Sendable {
     }
 
     /// Cancels every send under way whose context fits; each ends once with `CancellationError`.
+    ///
+    /// The requests of a login refresh are left alone, because the server may have spent the refresh token already.
     public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) { sends.cancelAll(where: isMeant) }
 
     func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -85,9 +85,13 @@ extension Agent {
         of prepared: PreparedRequest,
         _ record: AttemptRecord?
     ) async throws -> RawResponse {
+        var outgoing = outgoing
+        if let key = record?.idempotencyKey, !outgoing.method.isIdempotent {
+            // Adapters run anew for each attempt; a new key would let the server do it twice.
+            outgoing.headers["Idempotency-Key"] = key
+        }
         let sent = outgoing.headers
         let isUnidentified = prepared.identityCheck?.compare(outgoing, with: adapted, of: prepared) ?? false
-        var outgoing = outgoing
         var redirects: [Redirect] = []
         let began = timeline.now()
         while true {

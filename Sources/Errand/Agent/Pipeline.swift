@@ -76,8 +76,10 @@ extension Agent {
         }
         settled(result)
         await send.tell(.willStop(Outcome(result)), prepared)  // 12
-        let isDelivered = await deliver?(result) ?? true
-        await send.tell(.didStop(isDelivered ? Outcome(result) : .cancelled), prepared)
+        // Until it is delivered, a callback may still be cancelled.
+        let isCancelled = deliver != nil && send.stop.reason == .cancelled
+        let isDelivered = await deliver?(isCancelled ? .failure(CancellationError()) : result) ?? true
+        await send.tell(.didStop(isDelivered && !isCancelled ? Outcome(result) : .cancelled), prepared)
         return try result.get()
     }
 
@@ -87,11 +89,15 @@ extension Agent {
         veto: CacheVeto?,
         insteadOf miss: CacheMiss? = nil
     ) async throws -> Answer {
+        // Once for each send: a stored response that turned out to be of no use is replaced inside of the same.
+        guard miss == nil else { return try await find(prepared, veto, miss) }
+        return try await prepared.enclosed { try await self.find(prepared, veto, nil) }
+    }
+
+    private func find(_ prepared: PreparedRequest, _ veto: CacheVeto?, _ miss: CacheMiss?) async throws -> Answer {
         do {
-            return try await prepared.enclosed {
-                guard prepared.cacheUse != nil else { return try await self.fetch(prepared, validating: nil) }
-                return try await self.cache.answer(to: prepared, by: self, veto: veto, insteadOf: miss)  // 3, 4
-            }
+            guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
+            return try await cache.answer(to: prepared, by: self, veto: veto, insteadOf: miss)  // 3, 4
         } catch let refusal as GateRefusal {
             throw refusal.error
         }

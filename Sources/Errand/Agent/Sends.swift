@@ -13,7 +13,10 @@ struct Sends: Sendable {
     private let running = Lock<[Int: Running]>([:])
 
     /// Notes a send, or what has become of it.
+    ///
+    /// What a refresh sends belongs to its session: ended from here, a spent refresh token would be lost.
     func note(_ send: Send, _ prepared: PreparedRequest? = nil) {
+        guard !RefreshScope.isActive else { return }
         running.withLock { $0[send.id] = Running(send: send, prepared: prepared) }
     }
 

@@ -30,6 +30,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
     ///   - title: What stands before the bar; control characters are left out.
     ///   - width: How many characters the bar has, from 1 to 200.
     public convenience init(_ title: String = "", width: Int = 30) {
+        StandardError.open()
         self.init(title, width: width, write: isatty(STDERR_FILENO) == 1 ? StandardError.write : nil)
     }
 

@@ -6,6 +6,7 @@ struct SecretNames: Sendable {
     private let endings: [Int: Set<String>]
     /// Those with which a longer name may end in the middle of what looks like one word, such as `accesstoken`.
     private let suffixes: [String]
+    private let longest: Int
 
     /// Words that end many names that are no secrets: `statusCode`, `shippingPin`, `trainingSession`.
     private static let ambiguous: Set<String> = ["auth", "code", "pin", "session", "sig"]
@@ -18,6 +19,7 @@ struct SecretNames: Sendable {
         names = Set(listed.map { Self.words(of: $0).joined() })
         let endings = names.subtracting(Self.ambiguous).subtracting([""])
         self.endings = Dictionary(grouping: endings, by: \.utf8.count).mapValues(Set.init)
+        longest = endings.map(\.utf8.count).max() ?? 0
         suffixes = Array(endings.intersection(Self.unmistakable))
     }
 
@@ -29,6 +31,8 @@ struct SecretNames: Sendable {
         var ending = ""
         for word in words.reversed() {
             ending = word + ending
+            // No listed name is longer; a name of a server's can have any number of words.
+            if ending.utf8.count > longest { return false }
             if endings[ending.utf8.count]?.contains(ending) == true { return true }
         }
         return false

@@ -6,6 +6,15 @@ extension PreparedRequest {
         try send.credentialOrigins(requestOrigin: requestOrigin)
     }
 
+    /// The base parameters that are sent, as text that two sends can be compared by; empty if there are none.
+    var baseParameterText: String {
+        guard baseParameters.isSent else { return "" }
+        let base = send.service.parameters.over(send.config.value.parameters)
+        // What cannot be encoded has failed when the request was built.
+        let values = (try? base.values(dates: .iso8601)) ?? []
+        return JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).description
+    }
+
     /// What a redirect to another origin leaves behind.
     var redirectCredentials: RedirectCredentials {
         RedirectCredentials(

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The `Sendable` snapshot of a request, on which the pipeline runs: nothing in it refers to the request's own types.
 ///
 /// A class, for it goes through many hands and is large.
@@ -43,6 +45,8 @@ final class PreparedRequest: Sendable {
     let pinnedScopes: [String]?
     /// Compares what is sent with what was identified; `nil` where nothing is shared or stored, or nothing can change.
     let identityCheck: IdentityCheck?
+    /// Whether a body that can be read once was handed to the transport.
+    let hasSentSingleUseBody = Atomic(false)
     /// Whether its attempts wait for no permit, because others that hold one wait for them.
     let isPassing: Bool
     let duplicatePolicy: DuplicatePolicy

@@ -18,9 +18,16 @@ final class AttemptRecord: Sendable {
 
     /// Whether the attempt uses the retry budget, and counts there as a retry.
     let isPaid: Bool
+    /// The `Idempotency-Key` under which the request was sent before; `nil` if the method needs none.
+    ///
+    /// Another one would make it another request.
+    let idempotencyKey: String?
     private let state = Lock(State())
 
-    init(isPaid: Bool) { self.isPaid = isPaid }
+    init(isPaid: Bool, idempotencyKey: String? = nil) {
+        self.isPaid = isPaid
+        self.idempotencyKey = idempotencyKey
+    }
 
     /// Where a request goes, in the spelling of ``PreparedRequest/origin``.
     private static func host(of request: OutgoingRequest, _ prepared: PreparedRequest) -> String {
@@ -113,6 +120,11 @@ extension OutgoingBody {
         guard case .source(let source) = self else { return false }
         return (source as? SingleUseBody)?.isSpent ?? false
     }
+}
+
+extension OutgoingRequest {
+    /// The key by which a server knows the request again; `nil` if its method needs none.
+    var neededIdempotencyKey: String? { method.isIdempotent ? nil : headers["Idempotency-Key"] }
 }
 
 extension PreparedRequest {

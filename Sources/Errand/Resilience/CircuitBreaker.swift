@@ -16,13 +16,13 @@ public final class CircuitBreaker: Interceptor {
     /// When a circuit opens, and how it closes again.
     public struct Policy: Sendable {
         /// How many failures in a row open it, 1 at least; `nil` does not count them.
-        public var consecutiveFailures: Int?
+        public var consecutiveFailures: Int? { didSet { consecutiveFailures = consecutiveFailures.map { max(1, $0) } } }
         /// Which share of failures opens it; `nil` does not count it.
         public var failureRatio: FailureRatio?
         /// How long it stays open.
-        public var openDuration: Duration
+        public var openDuration: Duration { didSet { openDuration = max(.zero, openDuration) } }
         /// How many probes must succeed before it closes, 1 at least; as many at most are under way at a time.
-        public var probeCount: Int
+        public var probeCount: Int { didSet { probeCount = max(1, probeCount) } }
 
         /// Opens after five failures in a row, stays open for 30 seconds and closes after one good probe, unless you say
         /// otherwise.

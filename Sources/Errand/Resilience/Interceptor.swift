@@ -44,7 +44,7 @@ public struct AttemptChain: Sendable {
     }
 }
 
-/// Wraps a whole send, from admission to the cache: before and after success and failure, once, whatever was retried.
+/// Wraps a whole send, from reading the cache to writing it: before and after success and failure, once, whatever was retried.
 public protocol SendInterceptor: Sendable {
     /// - Parameters:
     ///   - context: Which send it is.
@@ -53,7 +53,7 @@ public protocol SendInterceptor: Sendable {
     func intercept(_ context: RequestContext, next: SendChain) async throws
 }
 
-/// The rest of a send: the send interceptors inside this one, admission, cache, and attempts.
+/// The rest of a send: the send interceptors inside this one, cache, admission, and attempts.
 ///
 /// A value and not a closure, for the same reason as ``AttemptChain``. It is called like a function: `try await next()`.
 public struct SendChain: Sendable {

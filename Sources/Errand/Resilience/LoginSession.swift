@@ -57,7 +57,8 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     }
 
     private func scope(_ own: String?, login: Int) -> String {
-        own.map { "user \($0)" } ?? "login \(login) of \(name)"
+        // Users of different kinds may have the same number.
+        own.map { "\(String(reflecting: A.self)) user \($0)" } ?? "login \(login) of \(name)"
     }
 
     /// How many sends wait for the refresh that is under way.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// The loop around an attempt: asks the policy, then the budget, pauses, and tries again.
 ///
@@ -50,7 +51,9 @@ struct RetryLoop: Sendable {
                 case .retry(let pause, let isPaid):
                     failed.append(error.attempt ?? Metrics.Attempt(total: timeline.now() - began))
                     try await wait(pause, after: error, of: prepared, attempt: number)
-                    record = AttemptRecord(isPaid: isPaid)
+                    let key =
+                        record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
+                    record = AttemptRecord(isPaid: isPaid, idempotencyKey: key)
                 }
             }
             number += 1
@@ -78,7 +81,12 @@ struct RetryLoop: Sendable {
         in record: AttemptRecord?,
         isRedirected: Bool
     ) throws(NetworkError) {
-        if !isRedirected, request.body.isSpent { throw NetworkError(.bodyAlreadySent) }
+        if !isRedirected, !request.body.isReplayable {
+            // A hook may make a new body of the same source; what it reads is known only to itself.
+            guard !request.body.isSpent, !prepared.hasSentSingleUseBody.exchange(true, ordering: .relaxed) else {
+                throw NetworkError(.bodyAlreadySent)
+            }
+        }
         let isFirst = try record?.willSend(request, of: prepared, isRedirected: isRedirected) ?? !isRedirected
         guard isFirst, prepared.retries, !prepared.retryBudget.isUnlimited, record?.isPaid != true else { return }
         counts.countRequest(to: record?.host ?? prepared.origin, within: prepared.retryBudget, at: timeline.now())

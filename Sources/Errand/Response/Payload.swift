@@ -71,7 +71,8 @@ public struct Payload: Sendable {
                 return try lossless.decode(type, from: value.validatedJSON)
             }
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
-            return try decoder.decode(type, from: value)
+            return try (decoder as? JSONDecoder)?.withoutJSON5.decode(type, from: value)
+                ?? decoder.decode(type, from: value)
         } catch let error as DecodingError {
             let detail = error.place(decoding: type, from: value, with: decoder)
             throw NetworkError(.model(type: String(describing: type), detail: detail), underlying: error)
@@ -180,11 +181,13 @@ extension DecodingError {
             switch self {
             case .typeMismatch(let type, let context): (context, "\(type) expected")
             case .valueNotFound(let type, let context): (context, "\(type) expected, null found")
-            case .keyNotFound(let key, let context): (context, "no member '\(key.stringValue)'")
+            case .keyNotFound(let key, let context): (context, "no member '\(key.stringValue.shortened(to: 100))'")
             case .dataCorrupted(let context): (context, context.unfitNumber ?? "the value does not fit")
             @unknown default: (nil, "the value does not fit")
             }
-        let path = (context?.codingPath ?? []).map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+        // The keys are a server's; so are their number and length.
+        let keys = (context?.codingPath ?? []).prefix(50)
+        let path = keys.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue.shortened(to: 100))" }.joined()
         return path.isEmpty ? what : "\(what) at \(path.drop { $0 == "." })"
     }
 }
@@ -196,5 +199,22 @@ extension DecodingError.Context {
         let name = codingPath.last { $0.intValue == nil }?.stringValue
         let isSecret = name.map { Secrets.usual.isSecret(jsonKey: $0) } ?? false
         return isSecret ? "a number does not fit \(unfit.type)" : "the number \(unfit.text) does not fit \(unfit.type)"
+    }
+}
+
+extension JSONDecoder {
+    /// This decoder, or one like it that reads no JSON5.
+    ///
+    /// Foundation's scanner for JSON5 can be made to trap, also by valid JSON such as `1e-999999999999999999999`. What is
+    /// decoded here has been validated as JSON.
+    fileprivate var withoutJSON5: JSONDecoder {
+        guard allowsJSON5 else { return self }
+        let copy = JSONDecoder()
+        copy.dateDecodingStrategy = dateDecodingStrategy
+        copy.dataDecodingStrategy = dataDecodingStrategy
+        copy.nonConformingFloatDecodingStrategy = nonConformingFloatDecodingStrategy
+        copy.keyDecodingStrategy = keyDecodingStrategy
+        copy.userInfo = userInfo
+        return copy
     }
 }

@@ -58,8 +58,8 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
 
     /// The description without its place.
     var detail: String {
-        let words = message.flatMap { $0.isBlank ? nil : ": \($0)" } ?? ""
-        return "the service reported \(code.quoted)\(words) (status \(response.statusCode))".oneLine
+        let words = message.flatMap { $0.isBlank ? nil : ": \($0.shortened())" } ?? ""
+        return "the service reported \(code.quoted.shortened(to: 100))\(words) (status \(response.statusCode))".oneLine
     }
 }
 

@@ -11,7 +11,29 @@ internal import Darwin
 /// Foundation's `FileHandle.write(_:)` traps on Linux if the descriptor is closed or the disk is full.
 enum StandardError {
     /// Writes a text as a whole; if it cannot be written, the rest is dropped.
-    static func write(_ text: String) { write(text, to: STDERR_FILENO) }
+    ///
+    /// Once the descriptor is closed, the next connection may get its number: the text must not go there.
+    static func write(_ text: String) {
+        guard let file, file == FileIdentity(of: STDERR_FILENO) else { return }
+        write(text, to: STDERR_FILENO)
+    }
+
+    /// What the standard error was when it was first asked for; `nil` if it was closed.
+    private static let file = FileIdentity(of: STDERR_FILENO)
+
+    /// Notes what the standard error is now, before it can be closed.
+    static func open() { _ = file }
+
+    private struct FileIdentity: Equatable {
+        let device: UInt64
+        let number: UInt64
+
+        init?(of descriptor: Int32) {
+            var facts = stat()
+            guard fstat(descriptor, &facts) == 0 else { return nil }
+            (device, number) = (UInt64(truncatingIfNeeded: facts.st_dev), UInt64(truncatingIfNeeded: facts.st_ino))
+        }
+    }
 
     static func write(_ text: String, to descriptor: Int32) {
         withoutPipeSignal {

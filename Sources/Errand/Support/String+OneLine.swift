@@ -24,6 +24,16 @@ extension String {
         return text
     }
 
+    /// This text, or its beginning with an ellipsis if it is longer: for what a server wrote, in errors and logs.
+    func shortened(to limit: Int = 500) -> String {
+        // By scalars: one character can have any number of marks.
+        let scalars = unicodeScalars
+        guard utf8.count > limit,
+            let end = scalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
+        else { return self }
+        return String(scalars[..<end]) + "…"
+    }
+
     /// Whether the text has nothing to read.
     var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.breaksLines } }
 }

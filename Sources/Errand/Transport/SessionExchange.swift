@@ -288,7 +288,9 @@ final class SessionExchange: Stoppable {
 
     private func failure(of error: (any Error)?, _ state: State) -> (any Error)? {
         if let refusal = state.refusal { return refusal }
-        guard let error else { return nil }
+        guard let error else {
+            return state.head?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
+        }
         if state.isChallenged, state.head != nil, (error as? URLError)?.code == .cancelled { return nil }
         return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHead: state.head != nil)
     }
@@ -304,6 +306,17 @@ extension HTTPURLResponse {
             guard let name = name.base as? String, let value = value as? String else { return nil }
             return HTTPHeaders.Field(name: name, value: value)
         }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// Whether the `Content-Length` is no number (RFC 9110, section 8.6): libcurl reads what begins like one, and cuts the
+    /// body after `0` for `0x10`.
+    fileprivate var hasMalformedLength: Bool {
+        // Nearly every response has a length that Foundation has read, and needs no look-up.
+        guard expectedContentLength < 0, let text = value(forHTTPHeaderField: "Content-Length") else { return false }
+        return !text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { part in
+            let digits = part.trimmingCharacters(in: .whitespaces)
+            return !digits.isEmpty && digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
     }
 
     /// Whether the `Content-Length` of a body without a `Content-Encoding` is larger than a limit.

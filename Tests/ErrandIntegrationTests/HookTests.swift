@@ -1,0 +1,230 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Synchronization
+import Testing
+
+/// Adapters, interceptors and accessories that send for themselves, come late or never: what becomes of their own send, and
+/// of the others.
+@Suite(.limit(seconds: 60))
+struct HookTests {
+    private struct Adapting: RequestAdapter {
+        let work: @Sendable (inout OutgoingRequest) async throws -> Void
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws { try await work(&request) }
+    }
+
+    private struct Intercepting: Interceptor {
+        let work: @Sendable (OutgoingRequest, AttemptChain) async throws -> RawResponse
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse { try await work(request, next) }
+    }
+
+    private struct Enclosing: SendInterceptor {
+        let work: @Sendable (SendChain) async throws -> Void
+        func intercept(_ context: RequestContext, next: SendChain) async throws { try await work(next) }
+    }
+
+    private struct NotLoggedIn: Error {}
+
+    private struct Refusing: SendGate {
+        func admit(_ context: RequestContext) async throws { throw NotLoggedIn() }
+    }
+
+    /// Pauses, whether it is cancelled or not.
+    private static func pauseRegardless(_ milliseconds: Int) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { continuation.resume() }
+        }
+    }
+
+    private let server: MockServer
+    private let agent: Agent
+    private let request = GeneralRequest("/x").expecting(Int.self)
+
+    init() throws {
+        server = try MockServer()
+        server.on(.get, "/x", .json("1"))
+        server.on(.post, "/x", .json("1"))
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .milliseconds(10))
+        agent = Agent(config: config)
+    }
+
+    // MARK: Permits
+
+    @Test func sharedRequestOfAnAdapterIsRetriedAheadOfThoseThatWaitForIt() async throws {
+        defer { server.stop() }
+        let count = Atomic(0)
+        server.on(.get, "/token") { _ in
+            count.add(1, ordering: .relaxed).newValue == 1
+                ? .status(503).delayed(by: .milliseconds(300)) : .json("7")
+        }
+        agent.config.throttle = Throttle(maximumPerHost: 2)
+        agent.config.adapters = [
+            Adapting { [agent] request in
+                guard request.url.path() != "/token" else { return }
+                let token = GeneralRequest("/token").duplicatePolicy(.share).expecting(Int.self)
+                request.headers["X-Token"] = String(try await agent.send(token))
+            }
+        ]
+        let first = Task { [agent, request] in try await agent.send(request) }
+        while count.load(ordering: .relaxed) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        let others = (0..<4).map { _ in Task { [agent, request] in try await agent.send(request) } }
+        try await Task.sleep(for: .milliseconds(50))
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        for other in others { #expect(try await other.value == 1) }
+        agent.config.adapters = []
+    }
+
+    @Test func interceptorThatSendsTwoAtOnceNeedsOnePermit() async throws {
+        defer { server.stop() }
+        agent.config.throttle = Throttle(maximumPerHost: 1)
+        agent.config.interceptors = [
+            Intercepting { request, next in
+                async let other = next(request)
+                let response = try await next(request)
+                _ = try await other
+                return response
+            }
+        ]
+        let sends = (0..<4).map { _ in Task { [agent, request] in try await agent.send(request) } }
+        for send in sends { #expect(try await send.value == 1) }
+        #expect(server.requestCount == 8)
+    }
+
+    @Test func codeThatIsLeftBehindKeepsNoPermit() async throws {
+        defer { server.stop() }
+        agent.config.throttle = Throttle(maximumPerHost: 1)
+        let isFirst = Atomic(true)
+        agent.config.adapters = [
+            Adapting { _ in
+                if isFirst.exchange(false, ordering: .relaxed) { await Self.pauseRegardless(20_000) }
+            }
+        ]
+        let late = GeneralRequest("/x").limits(Limits(deadline: .milliseconds(100))).expecting(Int.self)
+        await #expect(throws: NetworkError.self) { try await agent.send(late) }
+        let start = ContinuousClock.now
+        #expect(try await agent.send(request) == 1)
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    // MARK: Ends
+
+    /// How a send ends while its interceptor still runs.
+    enum End: String, CaseIterable, Sendable {
+        case task, cancelAll, deadline
+    }
+
+    @Test(arguments: End.allCases)
+    func nothingIsSentOnceTheSendHasEnded(_ end: End) async throws {
+        defer { server.stop() }
+        let errors = AsyncStream.makeStream(of: Bool.self)
+        let hasBegun = AsyncStream.makeStream(of: Void.self)
+        agent.config.interceptors = [
+            Intercepting { request, next in
+                try await Task.detached {
+                    hasBegun.continuation.yield()
+                    await Self.pauseRegardless(500)
+                    do {
+                        let response = try await next(request)
+                        errors.continuation.yield(false)
+                        return response
+                    } catch {
+                        errors.continuation.yield(true)
+                        throw error
+                    }
+                }.value
+            }
+        ]
+        let limits = Limits(deadline: end == .deadline ? .milliseconds(50) : nil)
+        let post = GeneralRequest("/x").method(.post).limits(limits).expecting(Int.self)
+        let task = Task { [agent] in try await agent.send(post) }
+        for await _ in hasBegun.stream { break }
+        if end == .task { task.cancel() }
+        if end == .cancelAll { agent.cancelAll() }
+        _ = await task.result
+        for await isError in errors.stream {
+            #expect(isError)
+            break
+        }
+        #expect(server.requestCount == 0)
+    }
+
+    @Test(arguments: End.allCases)
+    func sendInterceptorThatSwallowsTheEndDoesNotHideIt(_ end: End) async throws {
+        defer { server.stop() }
+        server.on(.get, "/slow", .json("1").delayed(by: .seconds(20)))
+        agent.config.sendInterceptors = [Enclosing { next in try? await next() }]
+        let limits = Limits(deadline: end == .deadline ? .milliseconds(200) : nil)
+        let slow = GeneralRequest("/slow").limits(limits).expecting(Int.self)
+        let task = Task { [agent] in try await agent.send(slow) }
+        while server.requestCount == 0, end != .deadline { try await Task.sleep(for: .milliseconds(5)) }
+        if end == .task { task.cancel() }
+        if end == .cancelAll { agent.cancelAll() }
+        let error = await #expect(throws: (any Error).self) { try await task.value }
+        if end == .deadline {
+            #expect((error as? NetworkError)?.reason == .deadlineExceeded(.milliseconds(200)))
+        } else {
+            #expect(error is CancellationError)
+        }
+    }
+
+    @Test func sendInterceptorSeesTheErrorOfAGate() async throws {
+        defer { server.stop() }
+        let isSeen = Atomic(false)
+        agent.config.sendGates = [Refusing()]
+        agent.config.sendInterceptors = [
+            Enclosing { next in
+                do { try await next() } catch let error as NotLoggedIn {
+                    isSeen.store(true, ordering: .relaxed)
+                    throw error
+                }
+            }
+        ]
+        await #expect(throws: NotLoggedIn.self) { try await agent.send(request) }
+        let wasSeen = isSeen.load(ordering: .relaxed)
+        #expect(wasSeen)
+    }
+
+    @Test func accessoryThatBlocksInWillStopChangesNoOutcome() async throws {
+        defer { server.stop() }
+        agent.config.accessories = [Blocking()]
+        let timely = GeneralRequest("/x").limits(Limits(deadline: .milliseconds(400))).expecting(Int.self)
+        #expect(try await agent.send(timely) == 1)
+    }
+
+    private final class Blocking: Accessory {
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            if case .willStop = event { Thread.sleep(forTimeInterval: 0.8) }
+        }
+    }
+
+    // MARK: Repetitions
+
+    /// Who adds a new key to each request.
+    @Test(arguments: [true, false])
+    func retriedPostKeepsTheKeyOfItsFirstAttempt(isAdapter: Bool) async throws {
+        defer { server.stop() }
+        server.enqueue(.status(503), .status(503), .json("1"))
+        let field = "Idempotency-Key"
+        if isAdapter {
+            agent.config.adapters = [Adapting { $0.headers[field] = UUID().uuidString }]
+        } else {
+            agent.config.interceptors = [
+                Intercepting { request, next in
+                    var request = request
+                    request.headers[field] = UUID().uuidString
+                    return try await next(request)
+                }
+            ]
+        }
+        #expect(try await agent.send(GeneralRequest("/x").method(.post).expecting(Int.self)) == 1)
+        #expect(server.requestCount == 3)
+        #expect(Set(server.requests.map { $0.headers[field] }).count == 1)
+    }
+}
