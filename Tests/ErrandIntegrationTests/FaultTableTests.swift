@@ -34,6 +34,8 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
         FaultVerdict(.wrongLength(-3), .value(byteCount: 36)),
         FaultVerdict(.negativeContentLength, .error(.invalidContentLength)),
         FaultVerdict(.wordContentLength, .error(.invalidContentLength)),
+        // libcurl reads the 0, drops the rest and reports success.
+        FaultVerdict(.hexadecimalContentLength, .error(.invalidContentLength)),
         // libcurl reads to the end of the connection and reports success.
         FaultVerdict(.hugeContentLength, .value(byteCount: 39)),
         FaultVerdict(.duplicateContentLength, .error(.closedInBody)),

@@ -10,7 +10,9 @@ import Testing
 struct HookTests {
     private struct Adapting: RequestAdapter {
         let work: @Sendable (inout OutgoingRequest) async throws -> Void
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws { try await work(&request) }
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            try await work(&request)
+        }
     }
 
     private struct Intercepting: Interceptor {

@@ -139,6 +139,32 @@ import Testing
     }
 
     /// Text of the server's and the caller's cannot look like a line of a log's own, nor move a terminal.
+    @Test func whatAServerWroteMakesNoLongDescription() async throws {
+        let long = String(repeating: "k\u{301}", count: 500_000)
+        let words = #"{"code": "\#(long)", "msg": "\#(long)", "data": null}"#
+        let envelope = NetworkConfig.test { $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data") }
+        let reported = await failure {
+            try await Rig(config: envelope, answer: .json(words)).agent.send(GeneralRequest("/x"))
+        }
+        let service = try #require(reported as? ServiceError)
+        #expect(service.message?.unicodeScalars.count == 1_000_000)
+        #expect(service.description.utf8.count < 3_000)
+
+        let request = GeneralRequest("/x").expecting([String: Int].self)
+        let rig = Rig(answer: .json(#"{"\#(long)": "a"}"#))
+        let undecodable = await failure { try await rig.agent.send(request) } as? NetworkError
+        #expect(try #require(undecodable).description.utf8.count < 3_000)
+
+        let typed = MockAnswer.text("a", headers: ["Content-Type": long])
+        for reason in [NetworkError.Reason.contentType(long), .invalidRedirect(long), .envelope(long)] {
+            let error = NetworkError(
+                reason,
+                response: RawResponse(headers: typed.headers, body: Data(), url: URL(filePath: "/"))
+            )
+            #expect(error.description.utf8.count < 3_000)
+        }
+    }
+
     @Test(arguments: ["\r\n", "\n", "\u{2028}", "\u{2029}", "\u{85}", "\u{1B}[2J", "\u{202E}", "\0", "\u{7F}"])
     func descriptionsAreOneLine(mark: String) throws {
         let url = try #require(URL(string: "https://api.example/x"))

@@ -12,26 +12,43 @@ internal import Darwin
 enum StandardError {
     /// Writes a text as a whole; if it cannot be written, the rest is dropped.
     ///
-    /// Once the descriptor is closed, the next connection may get its number: the text must not go there.
+    /// Once the descriptor is closed, the next connection or file may get its number: the text must not go there.
     static func write(_ text: String) {
-        guard let file, file == FileIdentity(of: STDERR_FILENO) else { return }
+        guard let now = Target(descriptor: STDERR_FILENO), now.isSame(as: first) || now.isLog else { return }
         write(text, to: STDERR_FILENO)
     }
 
     /// What the standard error was when it was first asked for; `nil` if it was closed.
-    private static let file = FileIdentity(of: STDERR_FILENO)
+    private static let first = Target(descriptor: STDERR_FILENO)
 
     /// Notes what the standard error is now, before it can be closed.
-    static func open() { _ = file }
+    static func open() { _ = first }
 
-    private struct FileIdentity: Equatable {
-        let device: UInt64
-        let number: UInt64
+    /// What a descriptor leads to.
+    private struct Target {
+        private let facts: stat
+        private let isAppended: Bool
 
-        init?(of descriptor: Int32) {
+        init?(descriptor: Int32) {
             var facts = stat()
             guard fstat(descriptor, &facts) == 0 else { return nil }
-            (device, number) = (UInt64(truncatingIfNeeded: facts.st_dev), UInt64(truncatingIfNeeded: facts.st_ino))
+            self.facts = facts
+            let flags = fcntl(descriptor, F_GETFL)
+            isAppended = flags >= 0 && flags & O_APPEND != 0
+        }
+
+        func isSame(as other: Target?) -> Bool {
+            facts.st_dev == other?.facts.st_dev && facts.st_ino == other?.facts.st_ino
+        }
+
+        /// Whether a program may have put it in place of its standard error: a terminal, a pipe, or a file that is appended
+        /// to; no socket, and no file with content of another kind.
+        var isLog: Bool {
+            switch facts.st_mode & S_IFMT {
+            case S_IFCHR, S_IFIFO: true
+            case S_IFREG: isAppended
+            default: false
+            }
         }
     }
 

@@ -39,7 +39,8 @@ extension AnswerWriter {
             switching.field("Upgrade", "mock")
             try socket.send(switching.ended())
             return .close
-        case .wrongLength, .negativeContentLength, .wordContentLength, .hugeContentLength, .duplicateContentLength,
+        case .wrongLength, .negativeContentLength, .wordContentLength, .hexadecimalContentLength, .hugeContentLength,
+            .duplicateContentLength,
             .lengthAndChunks, .badChunk, .unterminatedChunks, .trailers, .bodyOn204:
             return try writeFramingFault(fault)
         case .endlessBody, .gzipBomb, .truncatedGzip, .badGzip, .unknownContentEncoding:

@@ -11,6 +11,7 @@ extension AnswerWriter {
             return difference > 0 ? .close : open
         case .negativeContentLength: try sendBody(announcedAs: ["-5"])
         case .wordContentLength: try sendBody(announcedAs: ["many"])
+        case .hexadecimalContentLength: try sendBody(announcedAs: ["0x10"])
         case .hugeContentLength: try sendBody(announcedAs: ["99999999999999999999"])
         case .duplicateContentLength: try sendBody(announcedAs: [String(count), String(count + 1)])
         case .bodyOn204:

@@ -5,7 +5,8 @@ extension MockFault {
     public static let all: [MockFault] = [
         .resetBeforeHead, .closeBeforeHead, .closeInHead(after: 17), .resetInBody(after: 5), .closeInBody(after: 5),
         .closeAfterAnswer,
-        .wrongLength(10), .wrongLength(-3), .negativeContentLength, .wordContentLength, .hugeContentLength,
+        .wrongLength(10), .wrongLength(-3), .negativeContentLength, .wordContentLength, .hexadecimalContentLength,
+        .hugeContentLength,
         .duplicateContentLength, .lengthAndChunks, .badChunk, .unterminatedChunks, .trailers, .bodyOn204,
         .garbageStatusLine, .http09, .http2StatusLine, .statusBelow100, .noReason,
         .badHeaderLine, .emptyHeaderName, .latin1Header, .nulInHeader, .foldedHeader, .bareLF,
@@ -27,6 +28,7 @@ extension MockFault {
         case .wrongLength: "wrongLength"
         case .negativeContentLength: "negativeContentLength"
         case .wordContentLength: "wordContentLength"
+        case .hexadecimalContentLength: "hexadecimalContentLength"
         case .hugeContentLength: "hugeContentLength"
         case .duplicateContentLength: "duplicateContentLength"
         case .lengthAndChunks: "lengthAndChunks"

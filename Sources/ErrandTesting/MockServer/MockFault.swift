@@ -35,6 +35,8 @@ public enum MockFault: Sendable, Hashable {
     case negativeContentLength
     /// `Content-Length: many`, then the body.
     case wordContentLength
+    /// `Content-Length: 0x10`, then the body.
+    case hexadecimalContentLength
     /// A `Content-Length` beyond `Int64`, then the body.
     case hugeContentLength
     /// Two lines `Content-Length` that differ, then the body.

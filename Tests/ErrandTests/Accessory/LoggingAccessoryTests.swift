@@ -53,6 +53,35 @@ import Musl
         }
     }
 
+    /// A socket gets the number of the closed descriptor, as the next connection to a server does.
+    @Test func aSocketThatTakesThePlaceOfTheStandardErrorGetsNoLines() async {
+        await #expect(processExitsWith: .success) {
+            let accessory = LoggingAccessory(level: .events)
+            var ends: [Int32] = [0, 0]
+            guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { exit(EXIT_FAILURE) }
+            close(STDERR_FILENO)
+            guard dup2(ends[1], STDERR_FILENO) == STDERR_FILENO else { exit(EXIT_FAILURE) }
+            accessory.request(RequestContext(), did: .willStart)
+            _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+            var byte: UInt8 = 0
+            exit(read(ends[0], &byte, 1) < 0 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    /// As programs do that change their log file while they run.
+    @Test func linesFollowAStandardErrorThatIsMovedToALog() async {
+        await #expect(processExitsWith: .success) {
+            let accessory = LoggingAccessory(level: .events)
+            let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).log").path()
+            let log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+            guard log >= 0, dup2(log, STDERR_FILENO) == STDERR_FILENO else { exit(EXIT_FAILURE) }
+            accessory.request(RequestContext(), did: .willStart)
+            let text = try? String(contentsOfFile: path, encoding: .utf8)
+            unlink(path)
+            exit(text?.isEmpty == false ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
     func aFullDiskBelowTheStandardErrorEndsNothing() async {
         await #expect(processExitsWith: .success) {

@@ -21,6 +21,14 @@ import Testing
         #expect(secrets.telling([[name: ["x", 1]]]) == [[name: "•••"]])
     }
 
+    @Test func aNameOfAnyNumberOfWordsIsJudgedInLinearTime() {
+        let secrets = Secrets()
+        expectLinear(5_000) { count in
+            let name = String(repeating: "a_", count: count)
+            #expect(secrets.telling(.object([name: "x"])) == .object([name: "x"]))
+        }
+    }
+
     @Test(arguments: [
         "zipcode", "statusCode", "errorCode", "status_code", "code2", "shipping", "shippingPin", "spin", "signal",
         "author", "oauth", "isAuth", "trainingSession", "sessions", "config", "tokens_used", "passwordHint",

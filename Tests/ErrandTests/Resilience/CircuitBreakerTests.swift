@@ -19,6 +19,13 @@ struct CircuitBreakerTests {
     }
 
     @Test
+    func boundsOfThePolicyHoldForItsPropertiesToo() {
+        var policy = CircuitBreaker.Policy()
+        (policy.probeCount, policy.consecutiveFailures, policy.openDuration) = (0, -1, .seconds(-1))
+        #expect(policy.probeCount == 1 && policy.consecutiveFailures == 1 && policy.openDuration == .zero)
+    }
+
+    @Test
     func aHostThatFailsAllTheTimeIsLeftAloneAndOthersAreNot() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 3), clock: clock)
         let bench = bench(breaker) { $0.url.host() == "api.test" ? .jsonAnswer("1", status: 503) : .jsonAnswer("7") }
