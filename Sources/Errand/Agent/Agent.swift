@@ -118,7 +118,7 @@ extension Agent {
         delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)? = nil
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         let send = makeSend(request, within: deadline, isPart: isPart, observedBy: observer)
-        guard !send.accessories.isEmpty || !(R.Formatter.self is any OwnFormatter.Type) else {
+        guard !send.accessories.isEmpty || !send.hasLibraryFormatter else {
             return try await runHere(request, as: send, step: step, delivering: deliver)
         }
         // Code outside of the library may block, and must not hold up the end of the send.

@@ -90,7 +90,7 @@ extension Agent {
         insteadOf miss: CacheMiss? = nil
     ) async throws -> Answer {
         // Once for each send: a stored response that turned out to be of no use is replaced inside of the same.
-        guard miss == nil else { return try await find(prepared, veto, miss) }
+        guard miss == nil, prepared.isEnclosed else { return try await find(prepared, veto, miss) }
         return try await prepared.enclosed { try await self.find(prepared, veto, nil) }
     }
 

@@ -5,15 +5,20 @@ extension PreparedRequest {
     ///
     /// - Throws: What the work throws; a typed error in place of `CancellationError` if the deadline ended it.
     func endingInTime(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
-        try await mappingStop {
+        do {
             try stop.check()
             return waitsElsewhere ? try await stop.run(work) : try await work()
+        } catch is CancellationError {
+            throw stopError
         }
     }
 
+    /// Whether anything has to run around the rest of the send.
+    var isEnclosed: Bool { !sendInterceptors.isEmpty || cacheUse != nil }
+
     /// Runs a send inside its send interceptors and the gates that stand before the cache.
     func enclosed(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
-        try await mappingStop {
+        do {
             try stop.check()
             let gates = cacheUse == nil ? [] : sendGates.filter(\.guardsCache)
             guard !sendInterceptors.isEmpty || !gates.isEmpty else { return try await work() }
@@ -23,16 +28,15 @@ extension PreparedRequest {
                     return try await work()
                 }
             }
+        } catch is CancellationError {
+            throw stopError
         }
     }
 
-    private func mappingStop(_ work: () async throws -> Answer) async throws -> Answer {
-        do {
-            return try await work()
-        } catch is CancellationError {
-            guard stop.isOverDeadline, let deadline else { throw CancellationError() }
-            throw deadline.error.placed(at: outgoing.url, method: outgoing.method)
-        }
+    /// What a `CancellationError` means: that the deadline has passed, or that the send was cancelled.
+    private var stopError: any Error {
+        guard stop.isOverDeadline, let deadline else { return CancellationError() }
+        return deadline.error.placed(at: outgoing.url, method: outgoing.method)
     }
 
     /// Whether the send may wait elsewhere than in its exchange: for others, or in code that is not the library's.

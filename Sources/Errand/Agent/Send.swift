@@ -8,6 +8,8 @@ final class Send: Sendable {
     let id: Int
     /// The type of the request.
     let typeID: ObjectIdentifier
+    /// Whether the model is made by code of the library alone.
+    let hasLibraryFormatter: Bool
     /// Without the URL, which is not formed yet.
     let context: RequestContext
     private let timeline: Timeline
@@ -44,9 +46,11 @@ final class Send: Sendable {
         service = request.service
         let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
+        let type = RequestType.of(R.self)
+        hasLibraryFormatter = type.hasLibraryFormatter
         context = RequestContext(
             id: id,
-            typeName: TypeNames.name(of: R.self),
+            typeName: type.name,
             method: request.method,
             serviceID: service.id,
             tag: request.tag,

@@ -108,10 +108,19 @@ final class RetryCounts: Sendable {
     ) -> Value {
         hosts.withLock { hosts in
             if hosts.count >= Self.maximumHostCount, hosts[host] == nil { Self.forget(&hosts, at: now) }
-            // Counts of another window mean nothing for this one; a config is rarely replaced.
-            if let known = hosts[host]?.duration, known != budget.window { hosts[host] = nil }
-            return body(&hosts[host, default: RetryWindow(of: budget.window, at: now)])
+            return Self.change(&hosts[host, default: RetryWindow(of: budget.window, at: now)], budget, now, body)
         }
+    }
+
+    private static func change<Value>(
+        _ window: inout RetryWindow,
+        _ budget: RetryBudget,
+        _ now: Duration,
+        _ body: (inout RetryWindow) -> Value
+    ) -> Value {
+        // Counts of another window mean nothing for this one; a config is rarely replaced.
+        if window.duration != budget.window { window = RetryWindow(of: budget.window, at: now) }
+        return body(&window)
     }
 
     /// Forgets the hosts of which nothing counts any more, and half of the maximum at least, so that it is rarely done:
@@ -141,6 +150,8 @@ struct RetryWindow: Sendable {
     private(set) var latest: Duration
     /// The number of the newest slot in which something was counted.
     private var newest: Int64
+    /// When that slot ends; zero where that is too far to be counted.
+    private var end: Duration
     private var slots = [Slot](repeating: Slot(), count: Int(Self.slotCount))
     private var requests = 0
     private var retries = 0
@@ -149,6 +160,7 @@ struct RetryWindow: Sendable {
         self.duration = duration
         latest = now
         newest = Self.slot(of: now, in: duration)
+        end = Self.end(of: newest, in: duration)
     }
 
     /// Whether something of it counts at a time.
@@ -157,6 +169,10 @@ struct RetryWindow: Sendable {
     private static func slot(of time: Duration, in duration: Duration) -> Int64 {
         let slot = time / (duration / 40)
         return slot > 0 ? Int64(min(slot, 1e18)) : 0
+    }
+
+    private static func end(of slot: Int64, in duration: Duration) -> Duration {
+        slot < 1 << 40 ? duration / 40 * (slot + 1) : .zero
     }
 
     mutating func countRequest(at now: Duration) {
@@ -178,6 +194,7 @@ struct RetryWindow: Sendable {
 
     private mutating func advance(to now: Duration) {
         latest = max(latest, now)
+        guard now >= end else { return }
         let slot = Self.slot(of: now, in: duration)
         guard slot > newest else { return }
         for step in 1...min(slot - newest, Self.slotCount) {
@@ -187,5 +204,6 @@ struct RetryWindow: Sendable {
             slots[place] = Slot()
         }
         newest = slot
+        end = Self.end(of: slot, in: duration)
     }
 }

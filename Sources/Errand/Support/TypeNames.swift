@@ -1,3 +1,21 @@
+/// What is known of a type of requests, found out once: to ask for a conformance costs as much as to make a name.
+struct RequestType: Sendable {
+    let name: String
+    /// Whether its formatter is the library's, and cannot block.
+    let hasLibraryFormatter: Bool
+
+    private static let known = Lock<[ObjectIdentifier: RequestType]>([:])
+
+    static func of<R: Request>(_ type: R.Type) -> RequestType {
+        let id = ObjectIdentifier(type)
+        if let facts = known.withLock({ $0[id] }) { return facts }
+        let isLibrary = R.Formatter.self is any OwnFormatter.Type
+        let facts = RequestType(name: TypeNames.name(of: type), hasLibraryFormatter: isLibrary)
+        known.withLock { $0[id] = facts }
+        return facts
+    }
+}
+
 /// The names of types, each made once: making one costs as much as building a request.
 enum TypeNames {
     private static let known = Lock<[ObjectIdentifier: String]>([:])
