@@ -195,14 +195,18 @@ struct HookTests {
 
     @Test func accessoryThatBlocksInWillStopChangesNoOutcome() async throws {
         defer { server.stop() }
-        agent.config.accessories = [Blocking()]
-        let timely = GeneralRequest("/x").limits(Limits(deadline: .milliseconds(400))).expecting(Int.self)
+        let blocking = Blocking()
+        agent.config.accessories = [blocking]
+        let timely = GeneralRequest("/x").limits(Limits(deadline: .seconds(3))).expecting(Int.self)
         #expect(try await agent.send(timely) == 1)
+        blocking.end.signal()
     }
 
     private final class Blocking: Accessory {
+        let end = DispatchSemaphore(value: 0)
+
         func request(_ context: RequestContext, did event: AccessoryEvent) {
-            if case .willStop = event { Thread.sleep(forTimeInterval: 0.8) }
+            if case .willStop = event { _ = end.wait(timeout: .now() + 30) }
         }
     }
 
