@@ -18,8 +18,8 @@ public protocol RequestAdapter: Sendable {
     ///
     /// Only its digest is kept. It becomes part of the identity of a request, so that no answer is ever shared between
     /// two users. If an adapter without a scope changes the method, the URL, the content or a field of
-    /// ``Secrets/headers``, nothing tells whose response it is: it is neither stored nor shared, unless a login or a
-    /// ``CacheIdentity/variant`` tells users apart. An adapter whose changes are the same for every user, such as a
+    /// ``Secrets/headers``, nobody knows whose response it is: it is neither stored nor shared, whatever login or
+    /// ``CacheIdentity/variant`` the request has. An adapter whose changes are the same for every user, such as a
     /// signature in the query, returns a constant to keep its responses cacheable.
     func credentialScope(for context: RequestContext) -> String?
 }

@@ -66,13 +66,13 @@ public struct Payload: Sendable {
         // An Optional of no content is nil, whatever the path; any other type is decoded from null.
         let value = isAbsent && type is any OptionalModel.Type ? Self.nullText : try node(at: path)
         do {
-            if let lossless = decoder as? LosslessJSONDecoder {
+            let foundation = decoder as? JSONDecoder
+            if foundation == nil, let lossless = decoder as? LosslessJSONDecoder {
                 // Not from the bytes, which it would validate once more.
                 return try lossless.decode(type, from: value.validatedJSON)
             }
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
-            return try (decoder as? JSONDecoder)?.withoutJSON5.decode(type, from: value)
-                ?? decoder.decode(type, from: value)
+            return try foundation?.withoutJSON5.decode(type, from: value) ?? decoder.decode(type, from: value)
         } catch let error as DecodingError {
             let detail = error.place(decoding: type, from: value, with: decoder)
             throw NetworkError(.model(type: String(describing: type), detail: detail), underlying: error)
