@@ -11,14 +11,16 @@ struct DuplicateKey: Sendable, Hashable {
     private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: who must not wait shares nothing with those who may.
     private let isPassing: Bool
+    /// Whether two with equal keys make the same of a response. What is shared has been judged and opened; who would open
+    /// it otherwise, by a filter that cannot be compared, shares nothing.
+    let isShareable: Bool
 
     /// `nil` when nothing is equal to it: a body that is read while it is sent cannot be compared.
     init?(_ prepared: PreparedRequest, body: OutgoingBody, isPassing: Bool) {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
-        // What is shared has been judged and opened; who would judge or open it otherwise shares nothing.
         let filter = prepared.choices.filter
-        guard filter.origin != .request || Self.isComparable(filter.value) else { return nil }
+        isShareable = filter.origin != .request || Self.isComparable(filter.value)
         type = prepared.typeID
         cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
@@ -33,7 +35,7 @@ struct DuplicateKey: Sendable, Hashable {
         for scope in prepared.scopes { add(scope) }
         add(String(reflecting: prepared.acceptance))
         add("\(prepared.transportOptions)")
-        add(filter.origin == .request ? String(reflecting: filter.value) : "")
+        add(filter.origin == .request && isShareable ? String(reflecting: filter.value) : "")
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {

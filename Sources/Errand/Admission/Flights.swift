@@ -1,6 +1,6 @@
-/// The second half of stage 4: minimum intervals and duplicates.
+/// The second half of stage 5: minimum intervals and duplicates.
 ///
-/// A flight is one fetch of stages 5 to 8, in a task that it owns: it ends with its fetch, when the last who waits for
+/// A flight is one fetch of stages 6 to 8, in a task that it owns: it ends with its fetch, when the last who waits for
 /// it leaves, or when a newer send takes its place. Whoever waits hears what happens in its own task, until it is
 /// cancelled or its deadline is over.
 final class Flights: Sendable {
@@ -20,13 +20,15 @@ final class Flights: Sendable {
         isPassing: Bool,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
     ) async throws -> Answer {
-        let (policy, interval) = (prepared.duplicatePolicy, prepared.choices.minimumInterval.value)
+        var policy = prepared.duplicatePolicy
+        let interval = prepared.choices.minimumInterval.value
         guard policy != .allow || interval != nil,
             let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing)
         else { return try await fetch(prepared) }
+        if policy == .share, !key.isShareable { policy = .allow }
         let now = timeline.now()
         let seat = FlightSeat(hearsEvents: !prepared.accessories.isEmpty)
-        let step = table.withLock {
+        let step = table.withLock { [policy] in
             $0.enter(key, policy, sendID: prepared.context.id, seat: seat, interval: interval, at: now)
         }
         switch step {

@@ -64,9 +64,9 @@ extension OutgoingBody {
     /// Reads a body of known length, or returns `nil` if it cannot be read or has another length.
     fileprivate func read() -> Data? {
         // An error here is met again, and reported, by the stream that is sent instead.
-        guard isReplayable, let byteCount = byteCount.flatMap(Int.init(exactly:)), let reader = try? makeReader() else {
-            return nil
-        }
+        guard isReplayable, let byteCount = byteCount.flatMap(Int.init(exactly:)), byteCount >= 0,
+            let reader = try? makeReader()
+        else { return nil }
         // One byte more than it says shows a body that is too long.
         var data = Data(count: byteCount + 1)
         let filled = data.withUnsafeMutableBytes { buffer in

@@ -192,6 +192,31 @@ struct DuplicateTests {
         #expect(try await second.value == 7)
     }
 
+    /// It cannot be compared, which matters only to who would be given what another one's filter made.
+    @Test func aClosureAsAFilterKeepsEverythingButSharing() async throws {
+        let bench = AdmissionBench(isOpen: false)
+        let filter = ClosureFilter { response, _ in Payload(response.body) }
+        let search = AdmissionBench.get("/search", .cancelPrevious).filter(filter)
+        let first = bench.start(search)
+        await bench.waitForFlightWaiters(1)
+        let second = bench.start(search)
+        await #expect(throws: CancellationError.self) { try await first.value }
+        let rejected = search.duplicatePolicy(.rejectNew)
+        let error = await #expect(throws: NetworkError.self) { try await bench.agent.send(rejected) }
+        #expect(error?.reason == .duplicate)
+        let shared = AdmissionBench.get("/shared", .share).filter(filter)
+        let others = [bench.start(shared), bench.start(shared)]
+        bench.gate.open()
+        for task in others + [second] { #expect(try await task.value == 7) }
+        #expect(bench.transport.requestCount >= 3)
+
+        let limited = AdmissionBench.get("/limited", .share).filter(filter)
+            .limits(Limits(minimumInterval: .seconds(2)))
+        #expect(try await bench.agent.send(limited) == 7)
+        let early = await #expect(throws: NetworkError.self) { try await bench.agent.send(limited) }
+        #expect(early?.kind == .rejected)
+    }
+
     @Test func aBodyThatIsReadWhileSentHasNoEqual() throws {
         struct Source: BodySource {
             var byteCount: Int64? { 1 }
