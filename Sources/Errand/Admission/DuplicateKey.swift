@@ -11,8 +11,10 @@ struct DuplicateKey: Sendable, Hashable {
     private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: who must not wait shares nothing with those who may.
     private let isPassing: Bool
-    /// Whether two with equal keys make the same of a response. What is shared has been judged and opened; who would open
-    /// it otherwise, by a filter that cannot be compared, shares nothing.
+    /// Whether two with equal keys make the same of a response.
+    ///
+    /// What is shared has been judged and opened; who would open it otherwise, by a filter that cannot be compared, shares
+    /// nothing.
     let isShareable: Bool
 
     /// `nil` when nothing is equal to it: a body that is read while it is sent cannot be compared.
