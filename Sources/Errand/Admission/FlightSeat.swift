@@ -13,10 +13,10 @@ final class FlightSeat: Sendable {
     private struct State {
         var events: [News] = []
         var end: News?
-        var reader: CheckedContinuation<News, Never>?
+        var reader: Delivery<News>?
 
         /// The next one to hear, and the one who waits for it.
-        mutating func delivery() -> (CheckedContinuation<News, Never>, News)? {
+        mutating func delivery() -> (Delivery<News>, News)? {
             guard let reader else { return nil }
             guard let news = events.isEmpty ? end : events.removeFirst() else { return nil }
             self.reader = nil
@@ -57,13 +57,17 @@ final class FlightSeat: Sendable {
     }
 
     /// Waits for the next one to hear; called by one task, one after the other.
-    func next() async -> News { await withCheckedContinuation { reader in change { $0.reader = reader } } }
+    func next() async -> News {
+        let reader = Delivery<News>()
+        change { $0.reader = reader }
+        return await reader.value()
+    }
 
     private func change(_ body: (inout State) -> Void) {
         let delivery = state.withLock { state in
             body(&state)
             return state.delivery()
         }
-        if let (reader, news) = delivery { reader.resume(returning: news) }
+        if let (reader, news) = delivery { reader.deliver(news) }
     }
 }

@@ -9,7 +9,7 @@
 /// ``Request/priority``. An agent counts the requests that are throttled, whichever config or service says so, and no
 /// others.
 public struct Throttle: Sendable, Hashable {
-    private let isInherited: Bool
+    let isInherited: Bool
 
     /// The most requests to one host at once, 1 at least; `nil` is no limit.
     public let maximumPerHost: Int?

@@ -17,7 +17,7 @@ final class Turns: Sendable {
 
     private struct State {
         var queue = TurnQueue()
-        var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+        var waiters: [Int: Delivery<Bool>] = [:]
         var timer: Timer?
         private var lastID = 0
 
@@ -72,7 +72,7 @@ final class Turns: Sendable {
         guard let id else { return .zero }
         let waiter = TurnQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
         let hasTurn = await withTaskCancellationHandler {
-            await withCheckedContinuation { enter(waiter, $0) }
+            await enter(waiter).value()
         } onCancel: {
             leave(id)
         }
@@ -100,24 +100,26 @@ final class Turns: Sendable {
         change { $0.queue.pause(host, until: $1 + min(duration, Self.longestPause)) }
     }
 
-    private func enter(_ waiter: TurnQueue.Waiter, _ continuation: CheckedContinuation<Bool, Never>) {
+    private func enter(_ waiter: TurnQueue.Waiter) -> Delivery<Bool> {
+        let turn = Delivery<Bool>()
         let isCancelled = change { state, _ in
             // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is
             // seen here, or the handler finds the waiter.
             if Task.isCancelled { return true }
             state.queue.enter(waiter)
-            state.waiters[waiter.id] = continuation
+            state.waiters[waiter.id] = turn
             return false
         }
-        if isCancelled { continuation.resume(returning: false) }
+        if isCancelled { turn.deliver(false) }
+        return turn
     }
 
     private func leave(_ id: Int) {
-        let continuation = change { state, _ in
+        let turn = change { state, _ in
             state.queue.leave(id)
             return state.waiters.removeValue(forKey: id)
         }
-        continuation?.resume(returning: false)
+        turn?.deliver(false)
     }
 
     /// Changes the state, then lets all go who may, and sets the timer for the next one.
@@ -126,12 +128,12 @@ final class Turns: Sendable {
         let now = timeline.now()
         let (value, ready, stale) = state.withLock { state in
             let value = body(&state, now)
-            var ready: [CheckedContinuation<Bool, Never>] = []
+            var ready: [Delivery<Bool>] = []
             while let id = state.queue.next(at: now) { state.waiters.removeValue(forKey: id).map { ready.append($0) } }
             return (value, ready, setTimer(&state))
         }
         stale?.cancel()
-        for continuation in ready { continuation.resume(returning: true) }
+        for turn in ready { turn.deliver(true) }
         return value
     }
 

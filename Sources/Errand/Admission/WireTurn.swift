@@ -15,7 +15,7 @@ final class WireTurn: Sendable {
         /// Whether its attempt is over; tasks that were started in the attempt and outlive it still see the turn.
         var isFinished = false
         /// Requests of the same attempt that wait until nothing is being sent in the turn.
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var waiters: [Int: Delivery<Void>] = [:]
         var lastWaiter = 0
     }
 
@@ -83,7 +83,7 @@ final class WireTurn: Sendable {
             return (state.isBusy, state.waiters)
         }
         if !isBusy { giveBack() }
-        for waiter in waiters.values { waiter.resume() }
+        for waiter in waiters.values { waiter.deliver(()) }
     }
 
     /// Gives the turn back if nothing is being sent in it: the code that has it was left behind.
@@ -158,7 +158,7 @@ final class WireTurn: Sendable {
                 return (state.isFinished, state.waiters)
             }
             if isFinished { giveBack() }
-            for waiter in waiters.values { waiter.resume() }
+            for waiter in waiters.values { waiter.deliver(()) }
         }
         if use == .anew {
             giveBack()
@@ -169,23 +169,20 @@ final class WireTurn: Sendable {
 
     /// Waits until nothing is being sent in the turn, or its attempt is over.
     private func waitUntilIdle() async throws {
-        let id = state.withLock { state in
+        let waiter = Delivery<Void>()
+        let id = state.withLock { state -> Int? in
+            guard state.isBusy, !state.isFinished else { return nil }
             state.lastWaiter += 1
+            state.waiters[state.lastWaiter] = waiter
             return state.lastWaiter
         }
+        guard let id else { return try Task.checkCancellation() }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waits = state.withLock { state in
-                    // The flag is set before the cancellation handler runs, and the handler needs this lock.
-                    guard state.isBusy, !state.isFinished, !Task.isCancelled else { return false }
-                    state.waiters[id] = continuation
-                    return true
-                }
-                if !waits { continuation.resume() }
-            }
+            await waiter.value()
         } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+            waiter.deliver(())
         }
+        state.withLock { $0.waiters[id] = nil }
         try Task.checkCancellation()
     }
 

@@ -11,9 +11,9 @@ extension Agent {
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting,
         in send: Send
-    ) async throws -> (model: R.Model, metrics: Metrics) {
+    ) async throws -> R.Model {
         guard let caching = answer.caching, caching.isHit else {
-            return try formatAndStore(answer, of: request, prepared, formatting, in: send)
+            return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
         }
         let (miss, error): (CacheMiss, any Error)
         // What was fetched behind a send is vetted now.
@@ -21,9 +21,9 @@ extension Agent {
             (miss, error) = (.vetoed, CacheMiss.vetoed)
         } else {
             do {
-                let made = try send.format(answer, of: request, prepared, formatting)
+                let model = try send.format(&answer, of: request, prepared, formatting)
                 caching.commit()
-                return made
+                return model
             } catch let failure {
                 if failure is CancellationError { throw failure }
                 if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
@@ -37,23 +37,23 @@ extension Agent {
                 .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
         }
         answer = try await exchange(prepared, veto: nil, insteadOf: miss)
-        return try formatAndStore(answer, of: request, prepared, formatting, in: send)
+        return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
     }
 
     private func formatAndStore<R: Request>(
-        _ answer: Answer,
+        _ answer: inout Answer,
         of request: R,
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting,
         in send: Send
-    ) throws -> (model: R.Model, metrics: Metrics) {
-        let made = try send.format(answer, of: request, prepared, formatting)
+    ) throws -> R.Model {
+        let model = try send.format(&answer, of: request, prepared, formatting)
         if let caching = answer.caching, caching.entry != nil,
             request.shouldCache(answer.payload, of: answer.response)
         {
             caching.commit()
         }
-        return made
+        return model
     }
 
     // MARK: Another policy for once
@@ -69,15 +69,7 @@ extension Agent {
         for request: R,
         cachePolicy policy: CachePolicy
     ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        if request.formattingContext == .caller {
-            return try await run(
-                request,
-                formatting: .callerByChoice,
-                step: .policy(policy),
-                veto: { { request.shouldCache($0, of: $1) } }
-            )
-        }
-        return try await runInBackground(request, step: .policy(policy))
+        try await response(for: request, step: .policy(policy))
     }
 
     /// Sends a request under another cache policy than its own; the model is made on the caller's actor.
@@ -91,7 +83,8 @@ extension Agent {
         for request: R,
         cachePolicy policy: CachePolicy
     ) async throws -> Response<R.Model> {
-        try await run(request, formatting: .callerByNeed, step: .policy(policy))
+        let (model, answer) = try await run(request, formatting: .callerByNeed, step: .policy(policy))
+        return answer.response(with: model)
     }
 
     // MARK: Entries of a request

@@ -85,27 +85,49 @@ extension Agent {
     public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
         if let composition = request._composition { return try await run(composition) }
-        return try await response(for: request).model
+        if request.formattingContext == .caller { return try await runByChoice(request).model }
+        return try await runInBackground(request).model
     }
 
     /// Sends a request and returns its model, which is made on the caller's actor.
     public func send<R: Request>(_ request: R) async throws -> R.Model {
         if let composition = request._composition { return try await run(composition) }
-        return try await response(for: request).model
+        return try await run(request, formatting: .callerByNeed).model
     }
 
     /// Sends a request and returns its model with the answer that it came from.
     public func response<R: Request & Sendable>(for request: R) async throws -> Response<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
-        if request.formattingContext == .caller {
-            return try await run(request, formatting: .callerByChoice, veto: { { request.shouldCache($0, of: $1) } })
-        }
-        return try await runInBackground(request)
+        try await response(for: request, step: .whole)
     }
 
     /// Sends a request and returns its model, which is made on the caller's actor, with the answer that it came from.
     public func response<R: Request>(for request: R) async throws -> Response<R.Model> {
-        try await run(request, formatting: .callerByNeed)
+        let (model, answer) = try await run(request, formatting: .callerByNeed)
+        return answer.response(with: model)
+    }
+
+    func response<R: Request & Sendable>(for request: R, step: CacheStep) async throws -> Response<R.Model>
+    where R.Model: Sendable, R.Formatter: Sendable {
+        if request.formattingContext == .caller {
+            let (model, answer) = try await runByChoice(request, step: step)
+            return answer.response(with: model)
+        }
+        let (model, answer) = try await runInBackground(request, step: step)
+        return answer.response(with: model)
+    }
+
+    /// Runs on its caller a request that wants to be formatted there.
+    private func runByChoice<R: Request & Sendable>(
+        _ request: R,
+        step: CacheStep = .whole
+    ) async throws -> Produced<R.Model> {
+        try await run(
+            request,
+            formatting: .callerByChoice,
+            step: step,
+            veto: { { request.shouldCache($0, of: $1) } }
+        )
     }
 
     @concurrent
@@ -116,42 +138,46 @@ extension Agent {
         isPart: Bool = false,
         observedBy observer: (any Accessory)? = nil,
         delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)? = nil
-    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+    ) async throws -> Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         let send = makeSend(request, within: deadline, isPart: isPart, observedBy: observer)
-        guard !send.accessories.isEmpty || !send.hasLibraryFormatter else {
-            return try await runHere(request, as: send, step: step, delivering: deliver)
+        guard send.accessories.isEmpty && send.hasLibraryFormatter else {
+            return try await runWhole(request, as: send, step: step, delivering: deliver)
         }
-        // Code outside of the library may block, and must not hold up the end of the send.
-        let settled = Lock(Result<Response<R.Model>, any Error>?.none)
+        return try await run(
+            request,
+            as: send,
+            .background,
+            step: step,
+            veto: { { request.shouldCache($0, of: $1) } },
+            delivering: deliver
+        )
+    }
+
+    /// Runs a send with code outside of the library, which may block, and must not hold up its end.
+    private func runWhole<R: Request & Sendable>(
+        _ request: R,
+        as send: Send,
+        step: CacheStep,
+        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)?
+    ) async throws -> Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+        let settled = Lock(Result<Produced<R.Model>, any Error>?.none)
         do {
             return try await send.runWhole {
-                try await self.runHere(request, as: send, step: step, delivering: deliver) { result in
-                    settled.withLock { $0 = result }
-                }
+                try await self.run(
+                    request,
+                    as: send,
+                    .background,
+                    step: step,
+                    veto: { { request.shouldCache($0, of: $1) } },
+                    delivering: deliver,
+                    settled: { result in settled.withLock { $0 = result } }
+                )
             }
         } catch {
             // An accessory that blocks after the outcome is known does not change it.
             guard let result = settled.withLock({ $0 }) else { throw error }
             return try result.get()
         }
-    }
-
-    private func runHere<R: Request & Sendable>(
-        _ request: R,
-        as send: Send,
-        step: CacheStep,
-        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)?,
-        settled: (Result<Response<R.Model>, any Error>) -> Void = { _ in }
-    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        try await run(
-            request,
-            as: send,
-            .background,
-            step: step,
-            veto: { { request.shouldCache($0, of: $1) } },
-            delivering: deliver,
-            settled: settled
-        )
     }
 }
 

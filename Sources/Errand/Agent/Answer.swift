@@ -7,7 +7,7 @@ struct Answer: Sendable {
     /// What the cache still wants; `nil` when it has nothing to do with the answer.
     var caching: AnswerCaching?
 
-    func response<Model>(with model: Model, metrics: Metrics) -> Response<Model> {
+    func response<Model>(with model: Model) -> Response<Model> {
         Response(
             model: model,
             raw: response,

@@ -3,15 +3,17 @@ internal import Foundation
 // Stage 6: how far large bodies are.
 
 extension PreparedRequest {
+    /// Whether the accessories are told how far the body is.
+    func tellsUpload(of outgoing: OutgoingRequest) -> Bool {
+        !accessories.isEmpty && outgoing.body.byteCount.map { $0 > ProgressSteps.smallest } ?? true
+    }
+
     /// Runs an exchange, and tells the accessories how far the body is that it sends.
     func tellingUpload<Value>(
         of outgoing: OutgoingRequest,
         _ exchange: nonisolated(nonsending) (OutgoingRequest) async throws -> Value
     ) async throws -> Value {
         let total = outgoing.body.byteCount
-        guard !accessories.isEmpty, total.map({ $0 > ProgressSteps.smallest }) ?? true else {
-            return try await exchange(outgoing)
-        }
         let upload = Upload(steps: ProgressSteps(direction: .upload, total: total))
         var watched = outgoing
         watched.body = .source(WatchedBody(base: outgoing.body, upload: upload))
@@ -84,7 +86,7 @@ struct ProgressSteps: Sendable {
 
 /// How much of a body was read to be sent, and what of that nobody has been told yet.
 private final class Upload: Sendable {
-    private typealias Waiter = CheckedContinuation<TransferProgress?, Never>
+    private typealias Waiter = Delivery<TransferProgress?>
 
     private struct State {
         var steps: ProgressSteps
@@ -120,24 +122,23 @@ private final class Upload: Sendable {
             state.waiter = nil
             return (waiter, progress)
         }
-        told?.waiter.resume(returning: told?.progress)
+        if let told { told.waiter.deliver(told.progress) }
     }
 
     /// Waits for progress; `nil` when there will be no more.
     ///
     /// One caller at a time.
     func next() async -> TransferProgress? {
-        await withCheckedContinuation { continuation in
-            let (isThere, progress) = state.withLock { state -> (Bool, TransferProgress?) in
-                if let untold = state.untold {
-                    state.untold = nil
-                    return (true, untold)
-                }
-                if !state.isOver { state.waiter = continuation }
-                return (state.isOver, nil)
+        let waiter = Waiter()
+        let (isThere, progress) = state.withLock { state -> (Bool, TransferProgress?) in
+            if let untold = state.untold {
+                state.untold = nil
+                return (true, untold)
             }
-            if isThere { continuation.resume(returning: progress) }
+            if !state.isOver { state.waiter = waiter }
+            return (state.isOver, nil)
         }
+        return isThere ? progress : await waiter.value()
     }
 
     /// No more will be read.
@@ -146,7 +147,7 @@ private final class Upload: Sendable {
             defer { (state.isOver, state.waiter) = (true, nil) }
             return state.waiter
         }
-        waiter?.resume(returning: nil)
+        waiter?.deliver(nil)
     }
 }
 

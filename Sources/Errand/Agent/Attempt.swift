@@ -141,12 +141,20 @@ extension Agent {
         if let stoppableTransport {
             let slot = prepared.stop.slot()
             defer { slot.clear() }
-            answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
-                try await stoppableTransport.send(outgoing, options: options, stop: slot)
+            if prepared.tellsUpload(of: outgoing) {
+                answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
+                    try await stoppableTransport.send(outgoing, options: options, stop: slot)
+                }
+            } else {
+                answer = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
             body = try await prepared.collect(answer)
         } else {
             (answer, body) = try await prepared.stop.run { [transport] in
+                guard prepared.tellsUpload(of: outgoing) else {
+                    let answer = try await transport.send(outgoing, options: options)
+                    return (answer, try await prepared.collect(answer))
+                }
                 let answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
                     try await transport.send(outgoing, options: options)
                 }
@@ -169,13 +177,12 @@ extension Agent {
     }
 
     /// Stage 7: marks an answer that is refused, and guards what is to be decoded.
-    func accept(_ response: RawResponse, of prepared: PreparedRequest) throws -> RawResponse {
-        var response = response
+    func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
         let acceptance = prepared.acceptance
-        func mark(_ refusal: NetworkError?) {
-            response.failure = refusal?.placed(at: response.url, method: prepared.outgoing.method).tried(1)
+        func refusing(_ response: RawResponse, _ refusal: NetworkError?) -> NetworkError? {
+            refusal?.placed(at: response.url, method: prepared.outgoing.method).tried(1)
         }
-        mark(acceptance.refusal(of: response))
+        response.failure = refusing(response, acceptance.refusal(of: response))
         if !response.body.isEmpty {
             let isShaped = acceptance.shape != nil && response.failure == nil
             do throws(JSONError) {
@@ -187,8 +194,8 @@ extension Agent {
                 throw prepared.refusal(failure, of: response)
             }
         }
-        if response.failure == nil { mark(acceptance.shapeRefusal(of: response, to: prepared.outgoing.method)) }
-        return response
+        guard response.failure == nil else { return }
+        response.failure = refusing(response, acceptance.shapeRefusal(of: response, to: prepared.outgoing.method))
     }
 
     /// Stage 8: the filter finds the payload, or throws what the service reported.
@@ -208,7 +215,7 @@ extension Agent {
         payload.headers = response.headers
         payload.decoder = prepared.decoder
         var metrics = Metrics()
-        metrics.attempts = [response.timing].compactMap(\.self)
+        if let timing = response.timing { metrics.attempts = [timing] }
         metrics.filter = timeline.now() - began
         if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
         return Answer(response: response, payload: payload, metrics: metrics)

@@ -11,18 +11,23 @@ extension Agent {
         formatting: Metrics.Formatting,
         step: CacheStep = .whole,
         veto: () -> CacheVeto? = { nil },
-        within deadline: Deadline? = nil,
         observedBy observer: (any Accessory)? = nil,
         delivering deliver: Deliver<R.Model>? = nil
-    ) async throws -> Response<R.Model> {
-        let send = makeSend(request, within: deadline, observedBy: observer)
+    ) async throws -> Produced<R.Model> {
+        let send = makeSend(request, observedBy: observer)
         return try await run(request, as: send, formatting, step: step, veto: veto, delivering: deliver)
     }
+
+    /// A model, and the answer that it was made of.
+    typealias Produced<Model> = (model: Model, answer: Answer)
 
     /// What a send with a callback delivers to.
     ///
     /// - Returns: Whether the result was delivered as it is, rather than as cancelled.
     typealias Deliver<Model> = nonisolated(nonsending) (Result<Response<Model>, any Error>) async -> Bool
+
+    /// Told what a send comes to, before its accessories are.
+    typealias Settle<Model> = (Result<Produced<Model>, any Error>) -> Void
 
     func makeSend<R: Request>(
         _ request: R,
@@ -48,39 +53,113 @@ extension Agent {
         step: CacheStep = .whole,
         veto: () -> CacheVeto? = { nil },
         delivering deliver: Deliver<R.Model>? = nil,
-        settled: (Result<Response<R.Model>, any Error>) -> Void = { _ in }
-    ) async throws -> Response<R.Model> {
+        settled: Settle<R.Model>? = nil
+    ) async throws -> Produced<R.Model> {
+        let prepared: PreparedRequest
+        let answer: Answer
+        do {
+            prepared = try await prepare(request, as: send, step: step)  // 1, 2
+            let veto = prepared.cacheUse?.refreshesBehind == true ? veto() : nil
+            answer = try await exchange(prepared, veto: veto)  // 3 to 8
+        } catch {
+            throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
+        }
+        return try await finish(
+            answer,
+            of: request,
+            prepared,
+            as: send,
+            formatting,
+            delivering: deliver,
+            settled: settled
+        )  // 9 to 12
+    }
+
+    /// Stages 1 and 2: begins a send, and takes what its request says.
+    func prepare<R: Request>(_ request: R, as send: Send, step: CacheStep = .whole) async throws -> PreparedRequest {
         sends.note(send)
         send.watchDeadline()
-        defer {
-            send.finish()
-            sends.forget(send)
-        }
-        await send.tell(.willStart)  // 1
-        var prepared: PreparedRequest?
-        let result: Result<Response<R.Model>, any Error>
+        if !send.accessories.isEmpty { await send.tell(.willStart) }  // 1
+        return try send.prepare(request, step: step)  // 2
+    }
+
+    /// Stages 9 to 12: makes the model of what was fetched, and ends the send.
+    func finish<R: Request>(
+        _ fetched: Answer,
+        of request: R,
+        _ prepared: PreparedRequest,
+        as send: Send,
+        _ formatting: Metrics.Formatting,
+        delivering deliver: Deliver<R.Model>? = nil,
+        settled: Settle<R.Model>? = nil
+    ) async throws -> Produced<R.Model> {
+        var answer = fetched
+        let model: R.Model
         do {
-            let ready = try send.prepare(request, step: step)  // 2
-            prepared = ready
-            sends.note(send, ready)
-            let veto = ready.cacheUse?.refreshesBehind == true ? veto() : nil
-            var answer = try await exchange(ready, veto: veto)  // 3 to 8
-            let (model, metrics) =
-                answer.caching == nil
-                ? try send.format(answer, of: request, ready, formatting)  // 10
-                : try await formatCached(&answer, of: request, ready, formatting, in: send)  // 9, 10
+            if answer.caching == nil {
+                model = try send.format(&answer, of: request, prepared, formatting)  // 10
+            } else {
+                model = try await formatCached(&answer, of: request, prepared, formatting, in: send)  // 9, 10
+            }
             try request.didProduce(model, from: answer.response)  // 11
-            result = .success(answer.response(with: model, metrics: metrics))
         } catch {
-            result = .failure(send.final(error, prepared))
+            throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
-        settled(result)
-        await send.tell(.willStop(Outcome(result)), prepared)  // 12
+        settled?(.success((model, answer)))
+        if !send.accessories.isEmpty || deliver != nil {
+            await tellEnd(of: send, with: model, of: answer, delivering: deliver)  // 12
+        }
+        end(send)
+        return (model, answer)
+    }
+
+    /// Stage 12 of a send that failed; returns the error as the caller gets it.
+    func end<Model>(
+        _ send: Send,
+        throwing error: any Error,
+        delivering deliver: Deliver<Model>? = nil,
+        settled: Settle<Model>? = nil
+    ) async -> any Error {
+        let error = send.final(error)
+        settled?(.failure(error))
+        await tellEnd(of: send, Outcome(error), delivering: deliver, .failure(error))
+        end(send)
+        return error
+    }
+
+    private func end(_ send: Send) {
+        send.finish()
+        sends.forget(send)
+    }
+
+    /// Ends a send whose caller is gone, so that nobody takes in what was fetched.
+    func abandon(_ send: Send) async {
+        end(send)
+        await send.tell(.willStop(.cancelled))
+        await send.tell(.didStop(.cancelled))
+    }
+
+    private func tellEnd<Model>(
+        of send: Send,
+        with model: Model,
+        of answer: Answer,
+        delivering deliver: Deliver<Model>?
+    ) async {
+        await tellEnd(of: send, Outcome(answer), delivering: deliver, .success(answer.response(with: model)))
+    }
+
+    /// Stage 12: notifies the accessories, and between that calls back.
+    private func tellEnd<Model>(
+        of send: Send,
+        _ outcome: Outcome,
+        delivering deliver: Deliver<Model>?,
+        _ result: Result<Response<Model>, any Error>
+    ) async {
+        await send.tell(.willStop(outcome))
         // Until it is delivered, a callback may still be cancelled.
         let isCancelled = deliver != nil && send.stop.reason == .cancelled
         let isDelivered = await deliver?(isCancelled ? .failure(CancellationError()) : result) ?? true
-        await send.tell(.didStop(isDelivered && !isCancelled ? Outcome(result) : .cancelled), prepared)
-        return try result.get()
+        await send.tell(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
     }
 
     @concurrent
@@ -118,8 +197,8 @@ extension Agent {
                     return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
                 }
                 if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
-                let judged = try accept(received, of: prepared)  // 7
-                return try unwrap(judged, of: prepared, attempt: attempt)  // 8
+                try accept(&received, of: prepared)  // 7
+                return try unwrap(received, of: prepared, attempt: attempt)  // 8
             }
         }
     }

@@ -24,7 +24,7 @@ public final class RequestHandle: Sendable {
         var isFinished = false
         var progress: TransferProgress?
         var composition: CompositionProgress?
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var waiters: [Int: Delivery<Void>] = [:]
         var lastWaiter = 0
     }
 
@@ -65,35 +65,27 @@ public final class RequestHandle: Sendable {
     /// Returns at once if it is finished, or if the waiting task is cancelled, before or meanwhile. That ends the
     /// waiting only, not the send; ``isFinished`` tells which it was.
     public func waitUntilFinished() async {
-        let id = makeWaiterID()
+        let waiter = Delivery<Void>()
         await withTaskCancellationHandler {
-            await wait(id) { Task.isCancelled }
+            await wait(waiter)
         } onCancel: {
-            record.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+            waiter.deliver(())
         }
     }
 
     /// Waits until the send is finished, whether the waiting task is cancelled or not.
-    func waitForResult() async { await wait(makeWaiterID()) { false } }
+    func waitForResult() async { await wait(Delivery()) }
 
-    private func makeWaiterID() -> Int {
-        record.withLock { record in
+    private func wait(_ waiter: Delivery<Void>) async {
+        let id = record.withLock { record -> Int? in
+            guard !record.isFinished else { return nil }
             record.lastWaiter &+= 1
+            record.waiters[record.lastWaiter] = waiter
             return record.lastWaiter
         }
-    }
-
-    /// A waiter's flag is set before its cancellation handler runs, and the handler needs the lock: either the flag is
-    /// seen here, or the handler finds the waiter.
-    private func wait(_ id: Int, _ isCancelled: () -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let waits = record.withLock { record in
-                guard !record.isFinished, !isCancelled() else { return false }
-                record.waiters[id] = continuation
-                return true
-            }
-            if !waits { continuation.resume() }
-        }
+        guard let id else { return }
+        await waiter.value()
+        record.withLock { $0.waiters[id] = nil }
     }
 
     /// Ends the send in silence: its callback is never called from now on.
@@ -152,7 +144,7 @@ public final class RequestHandle: Sendable {
             return (record.watch, record.waiters)
         }
         watch?.cancel()
-        for waiter in waiters.values { waiter.resume() }
+        for waiter in waiters.values { waiter.deliver(()) }
     }
 }
 

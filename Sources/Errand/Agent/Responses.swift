@@ -15,10 +15,7 @@ extension Agent {
         omittingRepeats omitsRepeats: Bool = false
     ) -> Responses<R> where R.Model: Sendable, R.Formatter: Sendable {
         Responses(omitsRepeats: omitsRepeats) { step in
-            if request.formattingContext == .caller {
-                return try await self.run(request, formatting: .callerByChoice, step: step)
-            }
-            return try await self.runInBackground(request, step: step)
+            try await self.response(for: request, step: step)
         }
     }
 
@@ -30,7 +27,8 @@ extension Agent {
     /// - Returns: One or two values; nothing is sent before the first is asked for.
     public func responses<R: Request>(for request: R, omittingRepeats omitsRepeats: Bool = false) -> Responses<R> {
         Responses(omitsRepeats: omitsRepeats) { step in
-            try await self.run(request, formatting: .callerByNeed, step: step)
+            let (model, answer) = try await self.run(request, formatting: .callerByNeed, step: step)
+            return answer.response(with: model)
         }
     }
 }

@@ -22,6 +22,8 @@ final class Send: Sendable {
 
     private struct State {
         var watch: Task<Void, any Error>?
+        /// The snapshot of the request; `nil` until there is one.
+        var prepared: PreparedRequest?
         /// The last notification of the accessories, where they run beside the caller.
         var notification: Task<Void, Never>?
     }
@@ -63,18 +65,25 @@ final class Send: Sendable {
 
     /// Stage 2.
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
-        try RequestBuilder(send: self).prepare(request, step: step)
+        let prepared = try RequestBuilder(send: self).prepare(request, step: step)
+        state.withLock { $0.prepared = prepared }
+        return prepared
     }
 
-    /// Stage 10: the payload becomes the model, here and now.
+    /// The snapshot of the request; `nil` until there is one.
+    var prepared: PreparedRequest? { state.withLock { $0.prepared } }
+
+    /// The context with its URL, as soon as there is one.
+    var latestContext: RequestContext { prepared?.context ?? context }
+
+    /// Stage 10: the payload becomes the model, here and now; how long that took is noted in the answer.
     func format<R: Request>(
-        _ answer: Answer,
+        _ answer: inout Answer,
         of request: R,
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting
-    ) throws -> (model: R.Model, metrics: Metrics) {
-        try checkTime(of: prepared, for: answer)
-        var metrics = answer.metrics
+    ) throws -> R.Model {
+        try checkTime(of: prepared, for: answer.source)
         let began = timeline.now()
         let model: R.Model
         do {
@@ -84,18 +93,18 @@ final class Send: Sendable {
                 .placed(at: answer.response.url, method: context.method)
                 .tried(answer.metrics.attempts.count)
         }
-        try checkTime(of: prepared, for: answer)
         let ended = timeline.now()
-        metrics.format = ended - began
-        metrics.total = ended - started
-        metrics.formatting = formatting
-        return (model, metrics)
+        try checkTime(of: prepared, for: answer.source)
+        answer.metrics.format = ended - began
+        answer.metrics.total = ended - started
+        answer.metrics.formatting = formatting
+        return model
     }
 
-    private func checkTime(of prepared: PreparedRequest, for answer: Answer) throws {
+    private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
         try Task.checkCancellation()
         // A stale response in place of one that did not come in time is late by nature.
-        if case .stale = answer.source, prepared.deadline?.isOver == true { return }
+        if case .stale = source, prepared.deadline?.isOver == true { return }
         try prepared.deadline?.check(at: prepared.outgoing)
         try stop.check()
     }
@@ -127,12 +136,12 @@ final class Send: Sendable {
                 work
             )
         } catch {
-            throw final(error, nil)
+            throw final(error)
         }
     }
 
     /// The error as the caller gets it: cancellation by the caller first, then the deadline.
-    func final(_ error: any Error, _ prepared: PreparedRequest?) -> any Error {
+    func final(_ error: any Error) -> any Error {
         if error is CancellationError {
             let failure: NetworkError
             if stop.isOverDeadline, let deadline {
@@ -160,13 +169,9 @@ final class Send: Sendable {
     /// Stages 1 and 12: notifies the accessories, in the background.
     ///
     /// A send that has to end does not wait for an accessory that blocks; the order of events stays.
-    ///
-    /// - Parameters:
-    ///   - event: What happens.
-    ///   - prepared: `nil` while there is none.
-    func tell(_ event: @autoclosure () -> AccessoryEvent, _ prepared: PreparedRequest? = nil) async {
+    func tell(_ event: AccessoryEvent) async {
         guard !accessories.isEmpty else { return }
-        let (event, context) = (event(), prepared?.context ?? context)
+        let context = latestContext
         if stop.isWhole { return await accessories.tell(event, of: context) }
         let notification = state.withLock { [accessories] state in
             let previous = state.notification
@@ -211,12 +216,9 @@ extension NetworkError {
 }
 
 extension Outcome {
-    init<Model>(_ result: Result<Response<Model>, any Error>) {
-        switch result {
-        case .success(let response):
-            self = .success(statusCode: response.statusCode, source: response.source, metrics: response.metrics)
-        case .failure(is CancellationError): self = .cancelled
-        case .failure(let error): self = .failure(error)
-        }
+    init(_ answer: Answer) {
+        self = .success(statusCode: answer.response.statusCode, source: answer.source, metrics: answer.metrics)
     }
+
+    init(_ error: any Error) { self = error is CancellationError ? .cancelled : .failure(error) }
 }

@@ -1,23 +1,34 @@
 /// The sends of an agent that are under way, so that each can be ended from outside its own task.
 struct Sends: Sendable {
-    private struct Running {
-        /// `nil` behind a send, where nobody waits for it.
-        var send: Send?
-        /// `nil` until there is one; only then the context has its URL.
-        var prepared: PreparedRequest?
+    private enum Running {
+        case send(Send)
+        /// Fetched behind a send, where nobody waits for it.
+        case behind(PreparedRequest)
 
-        var context: RequestContext? { prepared?.context ?? send?.context }
-        var stop: StopSignal? { prepared?.stop ?? send?.stop }
+        /// With its URL as soon as there is one.
+        var context: RequestContext {
+            switch self {
+            case .send(let send): send.latestContext
+            case .behind(let prepared): prepared.context
+            }
+        }
+
+        var stop: StopSignal {
+            switch self {
+            case .send(let send): send.stop
+            case .behind(let prepared): prepared.stop
+            }
+        }
     }
 
     private let running = Lock<[Int: Running]>([:])
 
-    /// Notes a send, or what has become of it.
+    /// Notes a send.
     ///
     /// What a refresh sends belongs to its session: ended from here, a spent refresh token would be lost.
-    func note(_ send: Send, _ prepared: PreparedRequest? = nil) {
+    func note(_ send: Send) {
         guard !RefreshScope.isActive else { return }
-        running.withLock { $0[send.id] = Running(send: send, prepared: prepared) }
+        running.withLock { $0[send.id] = .send(send) }
     }
 
     func forget(_ send: Send) { running.withLock { $0[send.id] = nil } }
@@ -27,7 +38,7 @@ struct Sends: Sendable {
         behind prepared: PreparedRequest,
         _ work: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
-        running.withLock { $0[prepared.context.id] = Running(prepared: prepared) }
+        running.withLock { $0[prepared.context.id] = .behind(prepared) }
         defer { running.withLock { $0[prepared.context.id] = nil } }
         let watch = prepared.deadline?.watch(prepared.stop)
         defer { watch?.cancel() }
@@ -36,6 +47,6 @@ struct Sends: Sendable {
 
     func cancelAll(where isMeant: (RequestContext) -> Bool) {
         let all = running.withLock { Array($0.values) }
-        for one in all { if let context = one.context, isMeant(context) { one.stop?.stop() } }
+        for one in all where isMeant(one.context) { one.stop.stop() }
     }
 }

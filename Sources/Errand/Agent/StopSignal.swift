@@ -66,6 +66,8 @@ final class StopSignal: Sendable {
         var reason: Reason?
         var isWhole = false
         var lastID = 0
+        /// How many places are given out, filled or not.
+        var placeCount = 0
         /// What the send waits for, the innermost last.
         var entries: [(id: Int, stoppable: any Stoppable)] = []
         var abandonHandlers: [Int: @Sendable () -> Void] = [:]
@@ -150,18 +152,21 @@ final class StopSignal: Sendable {
         if reason != nil { throw CancellationError() }
     }
 
-    /// A place for something that the send will wait for.
+    /// A place for something that the send will wait for, inside of what has a place already.
     func slot() -> StopSlot {
-        let id = state.withLock { state in
+        let (id, isOutermost) = state.withLock { state in
             state.lastID &+= 1
-            return state.lastID
+            state.placeCount += 1
+            return (state.lastID, state.placeCount == 1)
         }
-        return StopSlot(signal: self, id: id)
+        return StopSlot(signal: self, id: id, isOutermost: isOutermost)
     }
 
     fileprivate func add(_ stoppable: any Stoppable, _ id: Int) {
         let reason = state.withLock { state in
-            state.entries.append((id, stoppable))
+            // What the work around it began before it could be ended itself is further inside.
+            let place = state.entries.lastIndex { $0.id < id }.map { $0 + 1 } ?? 0
+            state.entries.insert((id, stoppable), at: place)
             return state.reason
         }
         switch reason {
@@ -174,6 +179,7 @@ final class StopSignal: Sendable {
 
     fileprivate func remove(_ id: Int) {
         state.withLock { state in
+            state.placeCount -= 1
             if let place = state.entries.lastIndex(where: { $0.id == id }) { state.entries.remove(at: place) }
         }
     }
@@ -214,16 +220,20 @@ final class StopSignal: Sendable {
         let run = StoppableRun<Value>(grace: grace, endsWhenCancelled: endsWhenCancelled) { [weak self] in
             self?.didAbandon()
         }
-        let isOutermost = state.withLock { $0.entries.isEmpty }
         let slot = slot()
-        slot.fill(with: run)
         defer { slot.clear() }
+        if startsHere {
+            run.start(startsHere: true, work)
+            // Without having waited, it could not be ended either.
+            if let outcome = run.outcome.take() { return try outcome.get() }
+        }
+        slot.fill(with: run)
         return try await withTaskCancellationHandler {
-            run.start(startsHere: startsHere, work)
+            if !startsHere { run.start(startsHere: false, work) }
             return try await run.outcome.value().get()
         } onCancel: {
             // Further inside it need not be the caller: an interceptor may cancel one of several requests.
-            if isOutermost { callerWasCancelled() }
+            if slot.isOutermost { callerWasCancelled() }
             run.stop()
         }
     }
@@ -233,6 +243,7 @@ final class StopSignal: Sendable {
 struct StopSlot: Sendable {
     fileprivate let signal: StopSignal
     fileprivate let id: Int
+    fileprivate let isOutermost: Bool
 
     /// Registers what the send waits for from now on, and ends it at once if the send has to end.
     func fill(with stoppable: any Stoppable) { signal.add(stoppable, id) }

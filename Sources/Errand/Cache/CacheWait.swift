@@ -2,28 +2,15 @@ internal import Dispatch
 
 /// One wait for work on a queue of the cache: it ends once, with the work or when the waiting task is cancelled.
 final class CacheWait<Value: Sendable>: Sendable {
-    private struct State {
-        var continuation: CheckedContinuation<Value, any Error>?
-        var result: Result<Value, any Error>?
-    }
-
-    private let state = Lock(State())
+    private let outcome = Delivery<Result<Value, any Error>>()
 
     init() {}
 
     /// Whether the result may still reach somebody.
-    var isWanted: Bool { state.withLock { $0.result == nil } }
+    var isWanted: Bool { !outcome.isDelivered }
 
     /// Ends the wait, unless it has ended.
-    func finish(with result: Result<Value, any Error>) {
-        let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
-            guard state.result == nil else { return nil }
-            state.result = result
-            defer { state.continuation = nil }
-            return state.continuation
-        }
-        continuation?.resume(with: result)
-    }
+    func finish(with result: Result<Value, any Error>) { outcome.deliver(result) }
 
     /// Waits for the result; called once.
     ///
@@ -40,15 +27,7 @@ final class CacheWait<Value: Sendable>: Sendable {
     }
 
     /// Waits for the result, in a task that may be cancelled already.
-    func valueIgnoringCancellation() async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            let result = state.withLock { state in
-                if state.result == nil { state.continuation = continuation }
-                return state.result
-            }
-            if let result { continuation.resume(with: result) }
-        }
-    }
+    func valueIgnoringCancellation() async throws -> Value { try await outcome.value().get() }
 }
 
 /// Work that may block, in its order, one after the other; what is dropped before it begins is never run.

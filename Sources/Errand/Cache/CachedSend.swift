@@ -23,7 +23,8 @@ struct CachedSend: Sendable {
     func judge(_ entry: CacheEntry, age: Duration) throws -> Answer? {
         guard var response = entry.response(for: prepared.outgoing.url) else { return nil }
         if case .http = use.policy { response.headers["Age"] = String(age.components.seconds) }
-        return try agent.unwrap(agent.accept(response, of: prepared), of: prepared, attempt: 0)
+        try agent.accept(&response, of: prepared)
+        return try agent.unwrap(response, of: prepared, attempt: 0)
     }
 }
 

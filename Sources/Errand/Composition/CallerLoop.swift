@@ -74,7 +74,7 @@ final class CallerLoop {
 private final class Landings: Sendable {
     private struct State {
         var landed: [Int] = []
-        var waiter: CheckedContinuation<Void, Never>?
+        var waiter: Delivery<Void>?
         var isClosed = false
     }
 
@@ -82,13 +82,13 @@ private final class Landings: Sendable {
 
     /// - Returns: Whether somebody will take the result in.
     func land(_ id: Int) -> Bool {
-        let (isTaken, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+        let (isTaken, waiter) = state.withLock { state -> (Bool, Delivery<Void>?) in
             guard !state.isClosed else { return (false, nil) }
             state.landed.append(id)
             defer { state.waiter = nil }
             return (true, state.waiter)
         }
-        waiter?.resume()
+        waiter?.deliver(())
         return isTaken
     }
 
@@ -96,13 +96,12 @@ private final class Landings: Sendable {
     func next() async -> [Int] {
         let taken = take()
         guard taken.isEmpty else { return taken }
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.landed.isEmpty { state.waiter = continuation }
-                return !state.landed.isEmpty
-            }
-            if isThere { continuation.resume() }
+        let waiter = Delivery<Void>()
+        let isThere = state.withLock { state in
+            if state.landed.isEmpty { state.waiter = waiter }
+            return !state.landed.isEmpty
         }
+        if !isThere { await waiter.value() }
         return take()
     }
 

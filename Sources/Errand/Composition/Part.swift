@@ -21,57 +21,63 @@ struct Part {
         if let error = refusal { return await deliver(.failure(error)) }
         let send = agent.makeSend(request, within: deadline, isPart: true)
         let stopID = stop.add { send.stop.stop() }
-        agent.sends.note(send)
-        send.watchDeadline()
-        await send.tell(.willStart)  // 1
-        let ready: PreparedRequest
+        let prepared: PreparedRequest
         do {
-            ready = try send.prepare(request)  // 2
-            agent.sends.note(send, ready)
+            prepared = try await agent.prepare(request, as: send)  // 1, 2
         } catch {
-            return await end(send, nil, .failure(send.final(error, nil)), stopID, deliver)
+            return await end(request, as: send, throwing: error, stopID, deliver)
         }
         loop.launch(endedBy: stop) { [agent] in
             do {
-                return Result.success(try await agent.exchange(ready, veto: veto))  // 3 to 9
+                return Result.success(try await agent.exchange(prepared, veto: veto))  // 3 to 8
             } catch {
                 return .failure(error)
             }
         } abandoned: { [agent] in
-            send.finish()
-            agent.sends.forget(send)
-            await send.tell(.willStop(.cancelled), ready)
-            await send.tell(.didStop(.cancelled), ready)
-        } then: { (answer: Result<Answer, any Error>) in
-            let result: Result<Response<R.Model>, any Error>
-            do {
-                var answer = try answer.get()
-                let (model, metrics) =
-                    answer.caching == nil
-                    ? try send.format(answer, of: request, ready, formatting)  // 10
-                    : try await agent.formatCached(&answer, of: request, ready, formatting, in: send)  // 9, 10
-                try request.didProduce(model, from: answer.response)  // 11
-                result = .success(answer.response(with: model, metrics: metrics))
-            } catch {
-                result = .failure(send.final(error, ready))
+            await agent.abandon(send)
+        } then: { (fetched: Result<Answer, any Error>) in
+            switch fetched {
+            case .success(let answer): await finish(answer, of: request, prepared, as: send, formatting, stopID, deliver)
+            case .failure(let error): await end(request, as: send, throwing: error, stopID, deliver)
             }
-            await end(send, ready, result, stopID, deliver)
         }
     }
 
-    private func end<Model>(
-        _ send: Send,
-        _ prepared: PreparedRequest?,
-        _ result: Result<Response<Model>, any Error>,
+    // Methods, for a closure that another one calls would leave the caller.
+
+    /// Stages 9 to 12.
+    private func finish<R: Request>(
+        _ answer: Answer,
+        of request: R,
+        _ prepared: PreparedRequest,
+        as send: Send,
+        _ formatting: Metrics.Formatting,
         _ stopID: Int,
-        _ deliver: Deliver<Model>
+        _ deliver: Deliver<R.Model>
     ) async {
-        await send.tell(.willStop(Outcome(result)), prepared)  // 12
-        await send.tell(.didStop(Outcome(result)), prepared)
-        send.finish()
-        agent.sends.forget(send)
+        let result: Result<Made<R.Model>, any Error>
+        do {
+            let (model, answer) = try await agent.finish(answer, of: request, prepared, as: send, formatting)
+            result = .success(Made(answer.response(with: model)))
+        } catch {
+            result = .failure(error)
+        }
         stop.remove(stopID)
-        await deliver(result.map(Made.init))
+        await deliver(result)
+    }
+
+    /// Stage 12 of a send that failed before.
+    private func end<R: Request>(
+        _ request: R,
+        as send: Send,
+        throwing error: any Error,
+        _ stopID: Int,
+        _ deliver: Deliver<R.Model>
+    ) async {
+        let settled: Agent.Settle<R.Model>? = nil
+        let error = await agent.end(send, throwing: error, settled: settled)
+        stop.remove(stopID)
+        await deliver(.failure(error))
     }
 
     /// Starts a request that may leave the caller, unless it wants to stay there.
@@ -87,12 +93,13 @@ struct Part {
         if let error = refusal { return await deliver(.failure(error)) }
         loop.launch(endedBy: stop) { [agent, deadline] in
             do {
-                return Result.success(try await agent.runInBackground(request, within: deadline, isPart: true))
+                let (model, answer) = try await agent.runInBackground(request, within: deadline, isPart: true)
+                return Result.success(Made(answer.response(with: model)))
             } catch {
                 return .failure(error)
             }
-        } then: { (result: Result<Response<R.Model>, any Error>) in
-            await deliver(result.map(Made.init))
+        } then: { (result: Result<Made<R.Model>, any Error>) in
+            await deliver(result)
         }
     }
 

@@ -100,8 +100,8 @@ private final class PoolQueue: Sendable {
         var jobs: [Job] = []
         var head = 0
         var isClosed = false
-        var idle: [CheckedContinuation<Job?, Never>] = []
-        var feeder: CheckedContinuation<Void, Never>?
+        var idle: [Delivery<Job?>] = []
+        var feeder: Delivery<Void>?
 
         var waiting: Int { jobs.count - head }
 
@@ -127,23 +127,22 @@ private final class PoolQueue: Sendable {
     ///
     /// - Returns: Whether so many wait for one that no more should be added for now.
     func add(_ job: Job) -> Bool {
-        let (worker, isFull) = state.withLock { state -> (CheckedContinuation<Job?, Never>?, Bool) in
+        let (worker, isFull) = state.withLock { state -> (Delivery<Job?>?, Bool) in
             if let worker = state.idle.popLast() { return (worker, false) }
             state.jobs.append(job)
             return (nil, state.waiting >= width)
         }
-        worker?.resume(returning: job)
+        worker?.deliver(job)
         return isFull
     }
 
     func waitForRoom() async {
-        await withCheckedContinuation { continuation in
-            let mayGoOn = state.withLock { state in
-                if state.waiting >= width { state.feeder = continuation }
-                return state.feeder == nil
-            }
-            if mayGoOn { continuation.resume() }
+        let room = Delivery<Void>()
+        let mayGoOn = state.withLock { state in
+            if state.waiting >= width { state.feeder = room }
+            return state.feeder == nil
         }
+        if !mayGoOn { await room.value() }
     }
 
     /// Runs jobs until no more will come.
@@ -162,25 +161,24 @@ private final class PoolQueue: Sendable {
     private func take() -> Job? {
         let (job, feeder) = state.withLock { state in
             let job = state.takeFirst()
-            var feeder: CheckedContinuation<Void, Never>?
+            var feeder: Delivery<Void>?
             // When half are gone, so that the caller need not wake up for each.
             if state.waiting <= width / 2 { swap(&feeder, &state.feeder) }
             return (job, feeder)
         }
-        feeder?.resume()
+        feeder?.deliver(())
         return job
     }
 
     /// Waits for the next job; `nil` when no more will come.
     private func waitForJob() async -> Job? {
-        await withCheckedContinuation { continuation in
-            let (isThere, job) = state.withLock { state -> (Bool, Job?) in
-                if let job = state.takeFirst() { return (true, job) }
-                if !state.isClosed { state.idle.append(continuation) }
-                return (state.isClosed, nil)
-            }
-            if isThere { continuation.resume(returning: job) }
+        let worker = Delivery<Job?>()
+        let (isThere, job) = state.withLock { state -> (Bool, Job?) in
+            if let job = state.takeFirst() { return (true, job) }
+            if !state.isClosed { state.idle.append(worker) }
+            return (state.isClosed, nil)
         }
+        return isThere ? job : await worker.value()
     }
 
     /// No more jobs come.
@@ -189,6 +187,6 @@ private final class PoolQueue: Sendable {
             defer { (state.isClosed, state.idle) = (true, []) }
             return state.idle
         }
-        for worker in idle { worker.resume(returning: nil) }
+        for worker in idle { worker.deliver(nil) }
     }
 }

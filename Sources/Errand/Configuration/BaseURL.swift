@@ -4,7 +4,17 @@ public import Foundation
 ///
 /// Made of a literal or a `URL`. What is wrong with it is told when a request is built, as a ``NetworkError``.
 public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-    let parts: Result<URLParts, NetworkError.Reason.Boxed>
+    private let checked: Checked
+
+    /// The URL taken apart, or what is wrong with it.
+    var parts: Result<URLParts, NetworkError.Reason.Boxed> { checked.parts }
+
+    /// Behind one reference, for it is copied with every config, service and send.
+    private indirect enum Checked: Sendable, Hashable {
+        case parts(Result<URLParts, NetworkError.Reason.Boxed>)
+
+        var parts: Result<URLParts, NetworkError.Reason.Boxed> { switch self { case .parts(let parts): parts } }
+    }
 
     /// Takes a literal; text from elsewhere goes through `URL`.
     public init(stringLiteral value: StaticString) { self.init(text: value.description) }
@@ -19,9 +29,9 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
                     .invalidBaseURL("the base URL '\(URLText.withoutSecrets(text))' has no scheme and host")
                 )
             }
-            self.parts = .success(parts.checked())
+            checked = .parts(.success(parts.checked()))
         } catch {
-            parts = .failure(NetworkError.Reason.Boxed(error.reason))
+            checked = .parts(.failure(NetworkError.Reason.Boxed(error.reason)))
         }
     }
 

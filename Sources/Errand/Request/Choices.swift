@@ -39,18 +39,31 @@ extension Choice {
     }
 }
 
-extension Choice where Value: Equatable {
-    /// Takes the first value that is not `inherited`: request over service over config over library.
+/// A policy that can leave what it says to the service, then to the config.
+protocol Inheritable {
+    /// Whether it says nothing of its own.
+    var isInherited: Bool { get }
+}
+
+extension Authentication: Inheritable { var isInherited: Bool { self == .inherited } }
+extension Authorization: Inheritable { var isInherited: Bool { scheme == .inherited } }
+extension CachePolicy: Inheritable { var isInherited: Bool { if case .inherited = self { true } else { false } } }
+extension RedirectPolicy: Inheritable { var isInherited: Bool { maximumHops == nil } }
+extension RetryPolicy: Inheritable { var isInherited: Bool { maximumAttempts == nil } }
+extension Throttle: Inheritable {}
+
+extension Choice where Value: Inheritable {
+    /// Takes the first value that says something: request over service over config over library.
     @inline(__always)
-    init(inherited: Value, request: Value, service: Value, config: Value, library: Value) {
-        if request != inherited {
+    init(request: Value?, service: Value, config: Value, library: @autoclosure () -> Value) {
+        if let request, !request.isInherited {
             self.init(value: request, origin: .request)
-        } else if service != inherited {
+        } else if !service.isInherited {
             self.init(value: service, origin: .service)
-        } else if config != inherited {
+        } else if !config.isInherited {
             self.init(value: config, origin: .config)
         } else {
-            self.init(value: library, origin: .library)
+            self.init(value: library(), origin: .library)
         }
     }
 }
@@ -73,7 +86,6 @@ struct Choices: Sendable {
     init(_ request: some Request, of send: Send) {
         let config = send.config
         authorization = Choice(
-            inherited: .inherited,
             request: request.authorization,
             service: send.service.authorization,
             config: config.value.authorization,
@@ -108,29 +120,25 @@ struct Choices: Sendable {
             library.minimumInterval
         )
         retryPolicy = Choice(
-            inherited: .inherited,
             request: request.retryPolicy,
             service: send.service.retryPolicy,
             config: config.value.retryPolicy,
             library: .standard
         )
         redirectPolicy = Choice(
-            inherited: .inherited,
             request: request.redirectPolicy,
             service: send.service.redirectPolicy,
             config: config.value.redirectPolicy,
             library: .follow
         )
         cachePolicy = Choice(
-            inherited: .inherited,
             request: request.cachePolicy,
             service: send.service.cachePolicy,
             config: config.value.cachePolicy,
             library: .networkOnly
         )
         throttle = Choice(
-            inherited: .inherited,
-            request: .inherited,
+            request: nil,
             service: send.service.throttle,
             config: config.value.throttle,
             library: .unlimited

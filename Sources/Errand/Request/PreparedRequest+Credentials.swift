@@ -1,6 +1,19 @@
 internal import Foundation
 
+/// How parameters of config and service are taken out of a request that was moved to another origin.
+indirect enum BaseParameterRemoval: Sendable {
+    /// Makes their pairs in the query.
+    case query(@Sendable () throws -> String)
+    /// Makes the body without them.
+    case body(@Sendable () throws -> OutgoingBody)
+}
+
 extension PreparedRequest {
+    /// Makes the body without base parameters; `nil` if there are none in it.
+    private var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)? {
+        if case .body(let make)? = baseRemoval { make } else { nil }
+    }
+
     /// The origins that credentials of config and service are sent to.
     func credentialOrigins() throws(NetworkError) -> CredentialOrigins {
         try send.credentialOrigins(requestOrigin: requestOrigin)
@@ -53,8 +66,8 @@ extension PreparedRequest {
 
     /// Removes base parameters from a request that was moved to another origin.
     private func withholdBaseParameters(from request: inout OutgoingRequest) throws {
-        if let makeBaseQuery {
-            request.url = try request.url.removing(pairs: makeBaseQuery())
+        if case .query(let makePairs)? = baseRemoval {
+            request.url = try request.url.removing(pairs: makePairs())
         }
         guard let makeBodyWithoutBase, !request.body.isEmpty else { return }
         let own = try makeBodyWithoutBase()

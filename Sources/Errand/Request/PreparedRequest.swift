@@ -14,10 +14,8 @@ final class PreparedRequest: Sendable {
     let credentials: CredentialDecision
     /// Where parameters of config and service are.
     let baseParameters: BaseParameterPlace
-    /// Makes the body without them; `nil` if there are none in it.
-    let makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
-    /// Makes the pairs of base parameters in the query; `nil` if there are none.
-    let makeBaseQuery: (@Sendable () throws -> String)?
+    /// How they are taken out again; `nil` if none are sent.
+    let baseRemoval: BaseParameterRemoval?
     /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
     /// Knows the origins of config and service.
@@ -85,8 +83,7 @@ final class PreparedRequest: Sendable {
         origin = built.credentials.origin
         credentials = built.credentials
         baseParameters = built.baseParameters
-        makeBodyWithoutBase = built.makeBodyWithoutBase
-        makeBaseQuery = built.makeBaseQuery
+        baseRemoval = built.baseRemoval
         requestOrigin = built.requestOrigin
         self.choices = choices
         self.login = login
@@ -169,8 +166,7 @@ final class PreparedRequest: Sendable {
         send = other.send
         credentials = other.credentials
         baseParameters = other.baseParameters
-        makeBodyWithoutBase = other.makeBodyWithoutBase
-        makeBaseQuery = other.makeBaseQuery
+        baseRemoval = other.baseRemoval
         requestOrigin = other.requestOrigin
         outgoing = other.outgoing
         origin = other.origin

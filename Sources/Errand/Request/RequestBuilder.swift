@@ -42,10 +42,8 @@ struct RequestBuilder {
         /// The origin of the request's own URL, before URL filters.
         let requestOrigin: String
         var baseParameters = BaseParameterPlace.absent
-        /// Makes the body without base parameters; `nil` if there are none in it.
-        var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
-        /// Makes the pairs of base parameters in the query; `nil` if there are none.
-        var makeBaseQuery: (@Sendable () throws -> String)?
+        /// How base parameters are taken out again; `nil` if none are sent.
+        var baseRemoval: BaseParameterRemoval?
     }
 
     /// Decides about credentials of config and service for a URL.
@@ -121,13 +119,13 @@ struct RequestBuilder {
             baseParameters: place
         )
         if place == .query {
-            built.makeBaseQuery = { [parameters] in
+            built.baseRemoval = .query { [parameters] in
                 let own = Set(parameters.names)
                 return encoding.encodedPairs(try base.values(dates: encoding.dates).filter { !own.contains($0.name) })
             }
         }
         if place == .body {
-            built.makeBodyWithoutBase = { [parameters, parts] in
+            built.baseRemoval = .body { [parameters, parts] in
                 var unused = parts
                 return try placement.place(try parameters.values(dates: encoding.dates), in: &unused).body
             }
@@ -187,9 +185,9 @@ struct RequestBuilder {
     }
 
     private func base(usesCDN: Bool) throws -> BaseURL? {
-        let (base, cdn) = send.baseURLs
-        guard usesCDN, send.overridingBaseURL == nil else { return base }
-        guard let cdn else {
+        if let overriding = send.overridingBaseURL { return overriding }
+        guard usesCDN else { return send.baseURL }
+        guard let cdn = send.cdnURL else {
             throw NetworkError(
                 .invalidBaseURL("the request wants the CDN, and neither its service nor the config has its URL")
             )
@@ -207,14 +205,11 @@ extension Send {
         return BaseURL(text: text)
     }
 
-    /// Where relative paths start, and those of the CDN.
-    var baseURLs: (base: BaseURL?, cdn: BaseURL?) {
-        if let overridingBaseURL { return (overridingBaseURL, nil) }
-        return (
-            service.baseURL ?? config.value.baseURL,
-            service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil)
-        )
-    }
+    /// Where relative paths start, unless the environment says otherwise.
+    var baseURL: BaseURL? { service.baseURL ?? config.value.baseURL }
+
+    /// Where relative paths of the CDN start, unless the environment says otherwise.
+    var cdnURL: BaseURL? { service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil) }
 
     /// The origins that credentials of config and service are sent to.
     ///
@@ -222,10 +217,10 @@ extension Send {
     /// - Returns: The origins.
     /// - Throws: ``NetworkError`` if one of the URLs is invalid.
     func credentialOrigins(requestOrigin: String) throws(NetworkError) -> CredentialOrigins {
-        let (base, cdn) = baseURLs
+        let overriding = overridingBaseURL
         return try CredentialOrigins(
-            base: base,
-            cdn: cdn,
+            base: overriding ?? baseURL,
+            cdn: overriding == nil ? cdnURL : nil,
             listed: config.value.credentialOrigins.and(service.credentialOrigins),
             requestOrigin: requestOrigin
         )

@@ -4,16 +4,17 @@ public import Foundation
 public struct RequestContext: Sendable, Identifiable {
     /// The number of the send, unique in this process.
     public let id: Int
+    private let facts: Facts
     /// The name of the request's type, such as `GetUser`.
-    public let typeName: String
+    public var typeName: String { facts.typeName }
     /// The method of the request.
-    public let method: HTTPMethod
+    public var method: HTTPMethod { facts.method }
     /// The URL by now; `nil` until it is formed.
     public internal(set) var url: URL?
     /// The id of the request's ``Service``.
-    public let serviceID: String
+    public var serviceID: String { facts.serviceID }
     /// The request's own mark; empty when it has none.
-    public let tag: String
+    public var tag: String { facts.tag }
     /// The number of the attempt, from 1; 0 before the first.
     public internal(set) var attempt: Int
     /// Whether credentials of the config and the service may be sent to the URL: its origin is one of theirs, or the
@@ -23,6 +24,21 @@ public struct RequestContext: Sendable, Identifiable {
     public internal(set) var allowsCredentials: Bool
     /// What the request, or a stage before, left for later stages.
     public var attributes: [String: any Sendable]
+
+    /// What never changes, behind one reference, for a context is copied often.
+    private final class Facts: Sendable {
+        let typeName: String
+        let method: HTTPMethod
+        let serviceID: String
+        let tag: String
+
+        init(typeName: String, method: HTTPMethod, serviceID: String, tag: String) {
+            self.typeName = typeName
+            self.method = method
+            self.serviceID = serviceID
+            self.tag = tag
+        }
+    }
 
     /// A context made by hand, for tests of filters and adapters.
     public init(
@@ -37,11 +53,8 @@ public struct RequestContext: Sendable, Identifiable {
         allowsCredentials: Bool = true
     ) {
         self.id = id
-        self.typeName = typeName
-        self.method = method
+        facts = Facts(typeName: typeName, method: method, serviceID: serviceID, tag: tag)
         self.url = url
-        self.serviceID = serviceID
-        self.tag = tag
         self.attempt = attempt
         self.attributes = attributes
         self.allowsCredentials = allowsCredentials

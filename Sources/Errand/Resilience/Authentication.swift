@@ -90,13 +90,7 @@ extension PinnedLogin {
     convenience init?(_ choices: Choices, of send: Send, own: () -> HTTPHeaders) {
         let (config, service) = (send.config.value.authentication, send.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
-        let choice = Choice(
-            inherited: .inherited,
-            request: .inherited,
-            service: service,
-            config: config,
-            library: .anonymous
-        )
+        let choice = Choice(request: nil, service: service, config: config, library: .anonymous)
         guard let session = choice.value.session, choices.authorization.origin <= choice.origin,
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }

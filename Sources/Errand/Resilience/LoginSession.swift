@@ -94,9 +94,9 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     func wait(for need: LoginNeed, by agent: Agent) async throws {
         let id = state.withLock { $0.makeID() }
         let outcome = await withTaskCancellationHandler {
-            await withCheckedContinuation { enter($0, id: id, for: need, by: agent) }
+            await enter(id: id, for: need, by: agent).value()
         } onCancel: {
-            state.withLock { $0.flight?.waiters.removeValue(forKey: id) }?.resume(returning: .cancelled)
+            state.withLock { $0.flight?.waiters.removeValue(forKey: id) }?.deliver(.cancelled)
         }
         switch outcome {
         case .settled: return
@@ -105,12 +105,8 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         }
     }
 
-    private func enter(
-        _ waiter: CheckedContinuation<LoginOutcome, Never>,
-        id: Int,
-        for need: LoginNeed,
-        by agent: Agent
-    ) {
+    private func enter(id: Int, for need: LoginNeed, by agent: Agent) -> Delivery<LoginOutcome> {
+        let waiter = Delivery<LoginOutcome>()
         let now = timeline.now()
         let (outcome, flight) = state.withLock { state -> (LoginOutcome?, LoginState<A.Credential>.Flight?) in
             // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is
@@ -127,8 +123,9 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
                 return (nil, flight)
             }
         }
-        if let outcome { waiter.resume(returning: outcome) }
+        if let outcome { waiter.deliver(outcome) }
         if let flight { start(flight, by: agent) }
+        return waiter
     }
 
     // MARK: The refresh
@@ -186,6 +183,6 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
 extension LoginState.Flight {
     /// Tells all who wait how it ended.
     fileprivate func settle(_ outcome: LoginOutcome) {
-        for waiter in waiters.values { waiter.resume(returning: outcome) }
+        for waiter in waiters.values { waiter.deliver(outcome) }
     }
 }

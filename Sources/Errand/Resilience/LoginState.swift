@@ -13,7 +13,7 @@ struct LoginState<Credential: Sendable>: Sendable {
         let held: Held
         /// Whether a server refused the credential, in contrast to one that only ends soon.
         var wasRefused: Bool
-        var waiters: [Int: CheckedContinuation<LoginOutcome, Never>] = [:]
+        var waiters: [Int: Delivery<LoginOutcome>] = [:]
         var task: Task<Void, Never>?
     }
 

@@ -1,10 +1,12 @@
 /// A value that is delivered once to one waiting caller.
 ///
-/// The first delivery counts, whether it comes before or after the caller waits; later ones are dropped.
+/// The first delivery counts, whether it comes before or after the caller waits; later ones are dropped. The value is handed
+/// over under the lock, not by the continuation: the thread sanitizer does not see what one orders that is resumed before its
+/// task has suspended.
 final class Delivery<Value: Sendable>: Sendable {
     private enum State {
         case empty
-        case awaited(CheckedContinuation<Value, Never>)
+        case awaited(CheckedContinuation<Void, Never>)
         case delivered(Value)
         case taken
     }
@@ -28,33 +30,42 @@ final class Delivery<Value: Sendable>: Sendable {
     /// - Returns: Whether this value counts.
     @discardableResult
     func deliver(_ value: Value) -> Bool {
-        let (counts, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Value, Never>?) in
+        let (counts, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             switch state {
             case .empty:
                 state = .delivered(value)
                 return (true, nil)
             case .awaited(let waiter):
-                state = .taken
+                state = .delivered(value)
                 return (true, waiter)
             case .delivered, .taken: return (false, nil)
             }
         }
-        waiter?.resume(returning: value)
+        waiter?.resume()
         return counts
     }
 
     /// Waits for the value; called once.
     func value() async -> Value {
-        await withCheckedContinuation { continuation in
-            let value = state.withLock { state -> Value? in
-                guard case .delivered(let value) = state else {
+        while true {
+            if let value = take() { return value }
+            await withCheckedContinuation { continuation in
+                let isThere = state.withLock { state in
+                    guard case .empty = state else { return true }
                     state = .awaited(continuation)
-                    return nil
+                    return false
                 }
-                state = .taken
-                return value
+                if isThere { continuation.resume() }
             }
-            if let value { continuation.resume(returning: value) }
+        }
+    }
+
+    /// The value, if it is there already; it is given out once.
+    func take() -> Value? {
+        state.withLock { state in
+            guard case .delivered(let value) = state else { return nil }
+            state = .taken
+            return value
         }
     }
 }

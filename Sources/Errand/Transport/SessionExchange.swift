@@ -12,7 +12,6 @@ final class SessionExchange: Stoppable {
     private struct State {
         var head: HTTPURLResponse?
         var times = TransportTimings()
-        var waiter: CheckedContinuation<TransportResponse, any Error>?
         var task: URLSessionTask?
         var isChallenged = false
         /// The first task, if a second one sends the request because the connection of the first one died.
@@ -37,6 +36,8 @@ final class SessionExchange: Stoppable {
     private let options: TransportOptions
     private let control: DispatchQueue
     private let state = Lock(State())
+    /// What the caller waits for.
+    private let outcome = Delivery<Result<TransportResponse, any Error>>()
 
     /// Its tasks are cancelled, and while the shared queue is busy made, on the control queue.
     init(request: OutgoingRequest, options: TransportOptions, control: DispatchQueue) {
@@ -50,13 +51,8 @@ final class SessionExchange: Stoppable {
     /// Whether the exchange was stopped; its task is cancelled, or is about to be.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    func await(_ continuation: CheckedContinuation<TransportResponse, any Error>) {
-        let isSettled = state.withLock { state in
-            if !state.isSettled { state.waiter = continuation }
-            return state.isSettled
-        }
-        if isSettled { continuation.resume(throwing: CancellationError()) }
-    }
+    /// Waits for the head, with the body as far as it is to be read ahead; called once.
+    func response() async throws -> TransportResponse { try await outcome.value().get() }
 
     /// The task is about to start.
     func begin() {
@@ -134,14 +130,14 @@ final class SessionExchange: Stoppable {
     ///
     /// May be called from anywhere, for it waits for nobody: in a cancellation handler nothing may block.
     func stop() {
-        let (waiter, stream, task, error) = state.withLock { state in
-            defer { (state.isSettled, state.isCancelled, state.waiter) = (true, true, nil) }
+        let (stream, task, error) = state.withLock { state in
+            defer { (state.isSettled, state.isCancelled) = (true, true) }
             let error: any Error = state.refusal ?? CancellationError()
-            return (state.waiter, state.stream, state.task, error)
+            return (state.stream, state.task, error)
         }
         if let task { control.async { task.cancel() } }
         stream?.finish(throwing: error)
-        waiter?.resume(throwing: error)
+        outcome.deliver(.failure(error))
     }
 
     // MARK: The idle timeout
@@ -202,7 +198,7 @@ final class SessionExchange: Stoppable {
             return (nil, startStreaming(&state), false)
         }
         stream?.append(data)
-        ready?.deliver()
+        if let ready { outcome.deliver(ready.result) }
         if isRefused { stop() }
     }
 
@@ -235,28 +231,20 @@ final class SessionExchange: Stoppable {
             if let stream = state.stream { return (stream, failure, nil) }
             guard !state.isSettled else { return (nil, nil, nil) }
             state.isSettled = true
-            let waiter = state.waiter
-            state.waiter = nil
-            if let failure { return (nil, nil, Ready(waiter: waiter, result: .failure(failure))) }
-            return (nil, nil, Ready(waiter: waiter, result: response(state, ResponseBody(state.body))))
+            if let failure { return (nil, nil, Ready(.failure(failure))) }
+            return (nil, nil, Ready(response(state, ResponseBody(state.body))))
         }
         stream?.finish(throwing: failure)
-        ready?.deliver()
+        if let ready { outcome.deliver(ready.result) }
     }
 
-    /// An outcome, to be told outside the lock.
+    /// An outcome, to be delivered outside the lock.
     ///
     /// A class, for an Optional of so large a struct is copied by way of its metadata.
     private final class Ready {
-        let waiter: CheckedContinuation<TransportResponse, any Error>?
         let result: Result<TransportResponse, any Error>
 
-        init(waiter: CheckedContinuation<TransportResponse, any Error>?, result: Result<TransportResponse, any Error>) {
-            self.waiter = waiter
-            self.result = result
-        }
-
-        func deliver() { waiter?.resume(with: result) }
+        init(_ result: Result<TransportResponse, any Error>) { self.result = result }
     }
 
     private func startStreaming(_ state: inout State) -> Ready {
@@ -265,8 +253,7 @@ final class SessionExchange: Stoppable {
         state.body = Data()
         state.stream = stream
         state.isSettled = true
-        defer { state.waiter = nil }
-        return Ready(waiter: state.waiter, result: response(state, ResponseBody(chunks: SpillingChunksReader(stream))))
+        return Ready(response(state, ResponseBody(chunks: SpillingChunksReader(stream))))
     }
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {

@@ -5,12 +5,14 @@ internal import Foundation
 /// The writer must never wait, for it runs on the queue that all transfers share; so what the reader leaves is kept in
 /// memory up to a bound, and beyond that in a temporary file without a name, which vanishes with it.
 final class SpillingChunks: Sendable {
+    private typealias Reader = Delivery<Result<Data?, any Error>>
+
     private struct State {
         var memory: [Data] = []
         var memoryByteCount = 0
         var file: SpillFile?
         var end: Result<Void, any Error>?
-        var reader: CheckedContinuation<Data?, any Error>?
+        var reader: Reader?
     }
 
     /// The most bytes held in memory for a slow reader.
@@ -27,7 +29,7 @@ final class SpillingChunks: Sendable {
     func append(_ data: Data) {
         guard !data.isEmpty else { return }
         var isBroken = false
-        let reader = state.withLock { state -> CheckedContinuation<Data?, any Error>? in
+        let reader = state.withLock { state -> Reader? in
             guard state.end == nil else { return nil }
             if let reader = state.reader {
                 state.reader = nil
@@ -54,46 +56,50 @@ final class SpillingChunks: Sendable {
             }
             return nil
         }
-        reader?.resume(returning: data)
+        reader?.deliver(.success(data))
         if isBroken { onCancel() }
     }
 
     func finish(throwing error: (any Error)?) {
-        let reader = state.withLock { state -> CheckedContinuation<Data?, any Error>? in
+        let reader = state.withLock { state -> Reader? in
             if state.end == nil { state.end = error.map(Result.failure) ?? .success(()) }
             defer { state.reader = nil }
             return state.reader
         }
-        if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
+        reader?.deliver(error.map(Result.failure) ?? .success(nil))
     }
 
     func next() async throws -> Data? {
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let now = state.withLock { state -> Result<Data?, any Error>? in
-                    if !state.memory.isEmpty {
-                        let data = state.memory.removeFirst()
-                        state.memoryByteCount -= data.count
-                        return .success(data)
-                    }
-                    if let file = state.file {
-                        do {
-                            if let data = try file.read() { return .success(data) }
-                        } catch {
-                            return .failure(error)
-                        }
-                        // All read: a reader that keeps up from here is served from memory again.
-                        state.file = nil
-                    }
-                    if let end = state.end { return end.map { nil } }
-                    state.reader = continuation
-                    return nil
-                }
-                if let now { continuation.resume(with: now) }
-            }
+            let reader = Reader()
+            if let now = read(by: reader) { return try now.get() }
+            return try await reader.value().get()
         } onCancel: {
             finish(throwing: CancellationError())
             onCancel()
+        }
+    }
+
+    /// What is there already; `nil` has the reader wait for more.
+    private func read(by reader: Reader) -> Result<Data?, any Error>? {
+        state.withLock { state in
+            if !state.memory.isEmpty {
+                let data = state.memory.removeFirst()
+                state.memoryByteCount -= data.count
+                return .success(data)
+            }
+            if let file = state.file {
+                do {
+                    if let data = try file.read() { return .success(data) }
+                } catch {
+                    return .failure(error)
+                }
+                // All read: a reader that keeps up from here is served from memory again.
+                state.file = nil
+            }
+            if let end = state.end { return end.map { nil } }
+            state.reader = reader
+            return nil
         }
     }
 

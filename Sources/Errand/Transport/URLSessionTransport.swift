@@ -60,16 +60,14 @@ public final class URLSessionTransport: StoppableTransport {
     ) async throws -> TransportResponse {
         let exchange = SessionExchange(request: request, options: options, control: control)
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                exchange.await(continuation)
-                // Before it starts: a send that has ended sends nothing.
-                stop?.fill(with: exchange)
-                if SharedQueue.isFree, !exchange.needsNewConnection {
-                    SharedQueue.measuring { start(exchange) }
-                } else {
-                    control.async { [self] in start(exchange) }
-                }
+            // Before it starts: a send that has ended sends nothing.
+            stop?.fill(with: exchange)
+            if SharedQueue.isFree, !exchange.needsNewConnection {
+                SharedQueue.measuring { start(exchange) }
+            } else {
+                control.async { [self] in start(exchange) }
             }
+            return try await exchange.response()
         } onCancel: {
             exchange.stop()
         }
