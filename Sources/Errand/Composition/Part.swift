@@ -37,7 +37,8 @@ struct Part {
             await agent.abandon(send)
         } then: { (fetched: Result<Answer, any Error>) in
             switch fetched {
-            case .success(let answer): await finish(answer, of: request, prepared, as: send, formatting, stopID, deliver)
+            case .success(let answer):
+                await finish(answer, of: request, prepared, as: send, formatting, stopID, deliver)
             case .failure(let error): await end(request, as: send, throwing: error, stopID, deliver)
             }
         }

@@ -13,7 +13,11 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
     private indirect enum Checked: Sendable, Hashable {
         case parts(Result<URLParts, NetworkError.Reason.Boxed>)
 
-        var parts: Result<URLParts, NetworkError.Reason.Boxed> { switch self { case .parts(let parts): parts } }
+        var parts: Result<URLParts, NetworkError.Reason.Boxed> {
+            switch self {
+            case .parts(let parts): parts
+            }
+        }
     }
 
     /// Takes a literal; text from elsewhere goes through `URL`.
