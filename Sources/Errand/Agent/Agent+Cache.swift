@@ -137,7 +137,7 @@ extension Agent {
     private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {
         let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
         do {
-            return (try send.prepare(request), send.config.value.cache)
+            return (try send.prepare(request), send.settings.config.value.cache)
         } catch {
             throw send.placing(error)
         }

@@ -210,7 +210,7 @@ extension Agent {
             request,
             prepared: prepared,
             final: final,
-            config: send.config.value,
+            config: send.settings.config.value,
             formatting: formatting,
             cache: try await cache.forecast(prepared, by: self)
         )

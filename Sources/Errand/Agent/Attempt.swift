@@ -34,6 +34,10 @@ extension Agent {
         attempt: Int,
         _ record: AttemptRecord?
     ) async throws -> RawResponse {
+        // Without hooks there is nothing to note.
+        guard prepared.mayChangeOnItsWay else {
+            return try await follow(outgoing, adapted: outgoing, of: prepared, record)
+        }
         var response: RawResponse
         if prepared.interceptors.isEmpty {
             response = try await follow(outgoing, adapted: outgoing, of: prepared, record)
@@ -150,12 +154,12 @@ extension Agent {
             }
             body = try await prepared.collect(answer)
         } else {
-            (answer, body) = try await prepared.stop.run { [transport] in
+            (answer, body) = try await prepared.stop.run { [self] in
                 guard prepared.tellsUpload(of: outgoing) else {
                     let answer = try await transport.send(outgoing, options: options)
                     return (answer, try await prepared.collect(answer))
                 }
-                let answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
+                let answer = try await prepared.tellingUpload(of: outgoing) { [self] outgoing in
                     try await transport.send(outgoing, options: options)
                 }
                 return (answer, try await prepared.collect(answer))

@@ -85,7 +85,7 @@ extension Agent {
 
     /// Stages 9 to 12: makes the model of what was fetched, and ends the send.
     func finish<R: Request>(
-        _ fetched: Answer,
+        _ fetched: consuming Answer,
         of request: R,
         _ prepared: PreparedRequest,
         as send: Send,
@@ -105,9 +105,8 @@ extension Agent {
         } catch {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
-        settled?(.success((model, answer)))
-        if !send.accessories.isEmpty || deliver != nil {
-            await tellEnd(of: send, with: model, of: answer, delivering: deliver)  // 12
+        if settled != nil || deliver != nil || !send.accessories.isEmpty {
+            await tellEnd(of: send, with: model, of: answer, delivering: deliver, settled: settled)  // 12
         }
         end(send)
         return (model, answer)
@@ -143,8 +142,10 @@ extension Agent {
         of send: Send,
         with model: Model,
         of answer: Answer,
-        delivering deliver: Deliver<Model>?
+        delivering deliver: Deliver<Model>?,
+        settled: Settle<Model>?
     ) async {
+        settled?(.success((model, answer)))
         await tellEnd(of: send, Outcome(answer), delivering: deliver, .success(answer.response(with: model)))
     }
 
@@ -183,9 +184,15 @@ extension Agent {
     }
 
     func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
-        try await prepared.endingInTime {
-            guard prepared.needsAdmission else { return try await self.attempt(prepared, validating: entry) }
-            return try await self.admission.admit(prepared) { try await self.attempt($0, validating: entry) }  // 5
+        do {
+            try prepared.stop.check()
+            guard prepared.waitsElsewhere else { return try await attempt(prepared, validating: entry) }
+            return try await prepared.stop.run {
+                guard prepared.needsAdmission else { return try await self.attempt(prepared, validating: entry) }
+                return try await self.admission.admit(prepared) { try await self.attempt($0, validating: entry) }  // 5
+            }
+        } catch is CancellationError {
+            throw prepared.stopError
         }
     }
 

@@ -1,18 +1,6 @@
 internal import Foundation
 
 extension PreparedRequest {
-    /// Runs what goes to the network, which ends at the deadline of the send and when it is stopped from outside.
-    ///
-    /// - Throws: What the work throws; a typed error in place of `CancellationError` if the deadline ended it.
-    func endingInTime(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
-        do {
-            try stop.check()
-            return waitsElsewhere ? try await stop.run(work) : try await work()
-        } catch is CancellationError {
-            throw stopError
-        }
-    }
-
     /// Whether anything has to run around the rest of the send.
     var isEnclosed: Bool { !sendInterceptors.isEmpty || cacheUse != nil }
 
@@ -34,13 +22,13 @@ extension PreparedRequest {
     }
 
     /// What a `CancellationError` means: that the deadline has passed, or that the send was cancelled.
-    private var stopError: any Error {
+    var stopError: any Error {
         guard stop.isOverDeadline, let deadline else { return CancellationError() }
         return deadline.error.placed(at: outgoing.url, method: outgoing.method)
     }
 
     /// Whether the send may wait elsewhere than in its exchange: for others, or in code that is not the library's.
-    private var waitsElsewhere: Bool {
+    var waitsElsewhere: Bool {
         login != nil || needsAdmission || queued != nil || !(adapters.isEmpty && interceptors.isEmpty)
     }
 }

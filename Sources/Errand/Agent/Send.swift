@@ -2,8 +2,7 @@ internal import Foundation
 
 /// One send: who it is, who is told of it, and when it began.
 final class Send: Sendable {
-    let config: ConfigSnapshot
-    let service: Service
+    let settings: Settings
     let stop = StopSignal()
     let id: Int
     /// The type of the request.
@@ -40,12 +39,12 @@ final class Send: Sendable {
         observedBy observer: (any Accessory)? = nil
     ) {
         self.isPart = isPart
-        self.config = config
         self.id = id
         typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
-        service = request.service
+        let service = request.service
+        settings = Settings(config, service)
         let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = RequestType.of(R.self)

@@ -83,15 +83,15 @@ struct Choices: Sendable {
     let throttle: Choice<Throttle>
     let filter: Choice<any ResponseFilter>
 
-    init(_ request: some Request, of send: Send) {
-        let config = send.config
+    init(_ request: some Request, of settings: Settings) {
+        let config = settings.config
         authorization = Choice(
             request: request.authorization,
-            service: send.service.authorization,
+            service: settings.service.authorization,
             config: config.value.authorization,
             library: .anonymous
         )
-        let (own, base, general) = (request.limits, send.service.limits, config.value.limits)
+        let (own, base, general) = (request.limits, settings.service.limits, config.value.limits)
         let library = Limits.library
         timeout = Choice(own.timeout, base.timeout, general.timeout, library.timeout)
         deadline = Choice(own.deadline, base.deadline, general.deadline, library.deadline)
@@ -121,34 +121,34 @@ struct Choices: Sendable {
         )
         retryPolicy = Choice(
             request: request.retryPolicy,
-            service: send.service.retryPolicy,
+            service: settings.service.retryPolicy,
             config: config.value.retryPolicy,
             library: .standard
         )
         redirectPolicy = Choice(
             request: request.redirectPolicy,
-            service: send.service.redirectPolicy,
+            service: settings.service.redirectPolicy,
             config: config.value.redirectPolicy,
             library: .follow
         )
         cachePolicy = Choice(
             request: request.cachePolicy,
-            service: send.service.cachePolicy,
+            service: settings.service.cachePolicy,
             config: config.value.cachePolicy,
             library: .networkOnly
         )
         throttle = Choice(
             request: nil,
-            service: send.service.throttle,
+            service: settings.service.throttle,
             config: config.value.throttle,
             library: .unlimited
         )
-        filter = Self.filter(request.filter, of: send)
+        filter = Self.filter(request.filter, of: settings)
     }
 
     private static func filter(
         _ filter: any ResponseFilter,
-        of send: Send
+        of settings: Settings
     ) -> Choice<any ResponseFilter> {
         // Types are compared first, for a cast costs as much as all the other choices.
         let type = Swift.type(of: filter)
@@ -159,8 +159,8 @@ struct Choices: Sendable {
         } else if type != InheritedFilter.self {
             return Choice(value: filter, origin: .request)
         }
-        if let filter = send.service.filter { return Choice(value: filter, origin: .service) }
-        if let filter = send.config.value.filter { return Choice(value: filter, origin: .config) }
+        if let filter = settings.service.filter { return Choice(value: filter, origin: .service) }
+        if let filter = settings.config.value.filter { return Choice(value: filter, origin: .config) }
         return Choice(value: PassthroughFilter(), origin: .library)
     }
 }

@@ -16,13 +16,13 @@ extension PreparedRequest {
 
     /// The origins that credentials of config and service are sent to.
     func credentialOrigins() throws(NetworkError) -> CredentialOrigins {
-        try send.credentialOrigins(requestOrigin: requestOrigin)
+        try settings.credentialOrigins(requestOrigin: requestOrigin)
     }
 
     /// The base parameters that are sent, as text that two sends can be compared by; empty if there are none.
     var baseParameterText: String {
         guard baseParameters.isSent else { return "" }
-        let base = send.service.parameters.over(send.config.value.parameters)
+        let base = settings.service.parameters.over(settings.config.value.parameters)
         // What cannot be encoded has failed when the request was built.
         let values = (try? base.values(dates: .iso8601)) ?? []
         return JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).description

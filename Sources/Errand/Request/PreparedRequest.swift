@@ -18,8 +18,8 @@ final class PreparedRequest: Sendable {
     let baseRemoval: BaseParameterRemoval?
     /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
-    /// Knows the origins of config and service.
-    let send: Send
+    /// What config and service say.
+    let settings: Settings
     /// What must not be told to anyone, nor leave for another origin.
     let secrets: Secrets
     let acceptance: Acceptance
@@ -75,10 +75,10 @@ final class PreparedRequest: Sendable {
         login: PinnedLogin?,
         step: CacheStep
     ) {
-        let config = send.config
+        let config = send.settings.config
         self.context = context
         isPassing = false
-        self.send = send
+        settings = send.settings
         outgoing = built.outgoing.body.isReplayable ? built.outgoing : built.outgoing.guardedAgainstReuse
         origin = built.credentials.origin
         credentials = built.credentials
@@ -89,11 +89,11 @@ final class PreparedRequest: Sendable {
         self.login = login
         secrets = config.value.secrets
         acceptance = request.acceptance
-        adapters = config.value.adapters.and(send.service.adapters)
-        interceptors = config.value.interceptors.and(send.service.interceptors)
-        sendInterceptors = config.value.sendInterceptors.and(send.service.sendInterceptors)
+        adapters = config.value.adapters.and(settings.service.adapters)
+        interceptors = config.value.interceptors.and(settings.service.interceptors)
+        sendInterceptors = config.value.sendInterceptors.and(settings.service.sendInterceptors)
         accessories = send.accessories
-        decoder = send.service.decoder ?? config.value.decoder
+        decoder = settings.service.decoder ?? config.value.decoder
         priority = request.priority
         allowsCellularAccess = request.allowsCellularAccess
         retryBudget = config.value.retryBudget
@@ -107,7 +107,7 @@ final class PreparedRequest: Sendable {
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
         pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
         typeID = send.typeID
-        sendGates = config.value.sendGates.and(send.service.sendGates)
+        sendGates = config.value.sendGates.and(settings.service.sendGates)
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
         guardsPayload = !request.formatter.guardsItself
@@ -163,7 +163,7 @@ final class PreparedRequest: Sendable {
     ) {
         self.isPassing = isPassing
         self.context = context
-        send = other.send
+        settings = other.settings
         credentials = other.credentials
         baseParameters = other.baseParameters
         baseRemoval = other.baseRemoval

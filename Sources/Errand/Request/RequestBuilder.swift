@@ -11,11 +11,12 @@ internal import FoundationNetworking
 struct RequestBuilder {
     let send: Send
 
-    private var config: ConfigSnapshot { send.config }
+    private var settings: Settings { send.settings }
+    private var config: ConfigSnapshot { settings.config }
 
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
         try request.check()
-        let choices = Choices(request, of: send)
+        let choices = Choices(request, of: settings)
         var context = send.context
         let built: Built
         let login: PinnedLogin?
@@ -24,10 +25,10 @@ struct RequestBuilder {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: request.credentialPolicy)
             built = Built(outgoing: outgoing, credentials: decision, requestOrigin: origin)
-            login = PinnedLogin(choices, of: send) { outgoing.headers }
+            login = PinnedLogin(choices, of: settings) { outgoing.headers }
         } else {
             built = try build(request, choices: choices, context: &context)
-            login = PinnedLogin(choices, of: send) { request.headers }
+            login = PinnedLogin(choices, of: settings) { request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
@@ -56,7 +57,7 @@ struct RequestBuilder {
         // What was joined with the base URL or the CDN's, and not moved, needs no comparison.
         let isOwn =
             try policy != .ownOrigins || isBelowBase && origin == requestOrigin
-            || send.credentialOrigins(requestOrigin: requestOrigin).contains(origin)
+            || settings.credentialOrigins(requestOrigin: requestOrigin).contains(origin)
         return CredentialDecision(areSent: isOwn, policy: policy, origin: origin)
     }
 
@@ -78,7 +79,7 @@ struct RequestBuilder {
         }
         var parts = found
         var credentials = try decide(for: parts.originKey)
-        let filters = config.value.urlFilters.and(send.service.urlFilters)
+        let filters = config.value.urlFilters.and(settings.service.urlFilters)
         if !filters.isEmpty {
             let own = try parts.url()
             var url = own
@@ -103,7 +104,7 @@ struct RequestBuilder {
         var parameters = try request.parameters
         let body = try request.body
         if !body.isAutomatic, parameters.areOwnProperties { parameters = Parameters() }
-        let base = request.usesBaseParameters ? send.service.parameters.over(config.value.parameters) : Parameters()
+        let base = request.usesBaseParameters ? settings.service.parameters.over(config.value.parameters) : Parameters()
         let placement = ParameterPlacement(body: body, method: method, encoding: encoding)
         let place: BaseParameterPlace =
             base.isEmpty ? .absent : credentials.areSent ? placement.placeOfBaseParameters : .withheld
@@ -145,7 +146,7 @@ struct RequestBuilder {
             headers["Authorization"] = authorization.value.fieldValue
         }
         authorize(at: .config)
-        if request.usesBaseHeaders { headers.merge(send.service.headers) }
+        if request.usesBaseHeaders { headers.merge(settings.service.headers) }
         if !areSent {
             let secrets = config.value.secrets
             headers = HTTPHeaders(headers.filter { !secrets.isCredential(header: $0.name) })
@@ -185,44 +186,13 @@ struct RequestBuilder {
     }
 
     private func base(usesCDN: Bool) throws -> BaseURL? {
-        if let overriding = send.overridingBaseURL { return overriding }
-        guard usesCDN else { return send.baseURL }
-        guard let cdn = send.cdnURL else {
+        if let overriding = settings.overridingBaseURL { return overriding }
+        guard usesCDN else { return settings.baseURL }
+        guard let cdn = settings.cdnURL else {
             throw NetworkError(
                 .invalidBaseURL("the request wants the CDN, and neither its service nor the config has its URL")
             )
         }
         return cdn
-    }
-}
-
-extension Send {
-    /// The base URL that the environment sets in place of the service's; `nil` is none.
-    var overridingBaseURL: BaseURL? {
-        guard let name = service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty else {
-            return nil
-        }
-        return BaseURL(text: text)
-    }
-
-    /// Where relative paths start, unless the environment says otherwise.
-    var baseURL: BaseURL? { service.baseURL ?? config.value.baseURL }
-
-    /// Where relative paths of the CDN start, unless the environment says otherwise.
-    var cdnURL: BaseURL? { service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil) }
-
-    /// The origins that credentials of config and service are sent to.
-    ///
-    /// - Parameter requestOrigin: The origin of the request's own URL, for a request without base URL and list.
-    /// - Returns: The origins.
-    /// - Throws: ``NetworkError`` if one of the URLs is invalid.
-    func credentialOrigins(requestOrigin: String) throws(NetworkError) -> CredentialOrigins {
-        let overriding = overridingBaseURL
-        return try CredentialOrigins(
-            base: overriding ?? baseURL,
-            cdn: overriding == nil ? cdnURL : nil,
-            listed: config.value.credentialOrigins.and(service.credentialOrigins),
-            requestOrigin: requestOrigin
-        )
     }
 }

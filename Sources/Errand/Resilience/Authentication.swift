@@ -87,8 +87,8 @@ final class RefreshScope: Sendable {
 
 extension PinnedLogin {
     /// The login that a request shows, or `nil`; `own` are the header fields that the request itself sets.
-    convenience init?(_ choices: Choices, of send: Send, own: () -> HTTPHeaders) {
-        let (config, service) = (send.config.value.authentication, send.service.authentication)
+    convenience init?(_ choices: Choices, of settings: Settings, own: () -> HTTPHeaders) {
+        let (config, service) = (settings.config.value.authentication, settings.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
         let choice = Choice(request: nil, service: service, config: config, library: .anonymous)
         guard let session = choice.value.session, choices.authorization.origin <= choice.origin,
