@@ -1,61 +1,4 @@
-// What concerns the cache, where the request may be touched.
-
 extension Agent {
-    /// Stages 9 and 10 of an answer that was stored or may be.
-    ///
-    /// It is stored once the model is made: what cannot be formatted is of no use later, and an older entry that can may
-    /// still stand in. A stored answer that cannot be formatted any more is removed and fetched anew.
-    func formatCached<R: Request>(
-        _ answer: inout Answer,
-        of request: R,
-        _ prepared: PreparedRequest,
-        _ formatting: Metrics.Formatting,
-        in send: Send
-    ) async throws -> R.Model {
-        guard let caching = answer.caching, caching.isHit else {
-            return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
-        }
-        let (miss, error): (CacheMiss, any Error)
-        // What was fetched behind a send is vetted now.
-        if caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
-            (miss, error) = (.vetoed, CacheMiss.vetoed)
-        } else {
-            do {
-                let model = try send.format(&answer, of: request, prepared, formatting)
-                caching.commit()
-                return model
-            } catch let failure {
-                if failure is CancellationError { throw failure }
-                if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
-                (miss, error) = (.unformattable, failure)
-            }
-        }
-        caching.cache.remove(for: caching.key)
-        if case .stale(_, let failure) = answer.source { throw failure }
-        if case .cacheOnly = prepared.cacheUse?.policy {
-            throw NetworkError(.notCached, underlying: error)
-                .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
-        }
-        answer = try await exchange(prepared, veto: nil, insteadOf: miss)
-        return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
-    }
-
-    private func formatAndStore<R: Request>(
-        _ answer: inout Answer,
-        of request: R,
-        _ prepared: PreparedRequest,
-        _ formatting: Metrics.Formatting,
-        in send: Send
-    ) throws -> R.Model {
-        let model = try send.format(&answer, of: request, prepared, formatting)
-        if let caching = answer.caching, caching.entry != nil,
-            request.shouldCache(answer.payload, of: answer.response)
-        {
-            caching.commit()
-        }
-        return model
-    }
-
     // MARK: Another policy for once
 
     /// Sends a request under another cache policy than its own.
@@ -135,7 +78,7 @@ extension Agent {
     }
 
     private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {
-        let send = Send(request, id: makeID(), config: currentConfig, timeline: timeline)
+        let send = makeSend(request)
         do {
             return (try send.prepare(request), send.settings.config.value.cache)
         } catch {

@@ -1,29 +1,18 @@
-internal import Synchronization
-
 #if canImport(FoundationNetworking)
 public import FoundationNetworking
 #else
 public import Foundation
 #endif
 
-/// Runs requests: every API is a value, and one agent sends it through the stages of `Pipeline.swift`.
+/// Runs requests: every API is a value, and one agent sends it through the stages of `Pipeline`.
 ///
 /// Every function that takes a request exists twice under one name. Requests that are `Sendable` together with their
 /// `Model` and `Formatter` are prepared and formatted in the background, unless they say ``FormattingContext/caller``;
 /// every other on the actor that calls. The compiler chooses. A send that is cancelled throws `CancellationError`;
 /// what your own code throws arrives unchanged; everything else is a ``NetworkError``.
-public final class Agent: Sendable {
+public final class Agent: Sendable, LoginClient {
     private let configs: Lock<ConfigSnapshot>
-    private let lastID = Atomic<Int>(0)
-    let transport: any Transport
-    /// The same, where its exchanges can be ended from outside.
-    let stoppableTransport: (any StoppableTransport)?
-    let sends = Sends()
-    let timeline: Timeline
-    let admission: Admission
-    let cache = ResponseCacheStage()
-    let retries: RetryLoop
-    let logins = LoginRefresh()
+    let pipeline: Pipeline
 
     /// An agent for programs that want only one.
     ///
@@ -42,11 +31,7 @@ public final class Agent: Sendable {
         clock: C = ContinuousClock()
     ) where C.Duration == Duration {
         configs = Lock(ConfigSnapshot(config))
-        self.transport = transport
-        stoppableTransport = transport as? any StoppableTransport
-        timeline = Timeline(clock)
-        admission = Admission(timeline: timeline)
-        retries = RetryLoop(timeline: timeline)
+        pipeline = Pipeline(transport: transport, timeline: Timeline(clock))
     }
 
     /// What holds for sends that start from now on; those under way keep what they started with.
@@ -75,9 +60,9 @@ public final class Agent: Sendable {
     /// Cancels every send under way whose context fits; each ends once with `CancellationError`.
     ///
     /// The requests of a login refresh are left alone, because the server may have spent the refresh token already.
-    public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) { sends.cancelAll(where: isMeant) }
-
-    func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
+    public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) {
+        pipeline.sends.cancelAll(where: isMeant)
+    }
 }
 
 extension Agent {
@@ -117,11 +102,42 @@ extension Agent {
         return answer.response(with: model)
     }
 
+    /// Runs a send on its caller.
+    func run<R: Request>(
+        _ request: R,
+        formatting: Metrics.Formatting,
+        step: CacheStep = .whole,
+        veto: () -> CacheVeto? = { nil },
+        observedBy observer: (any Accessory)? = nil,
+        delivering deliver: Pipeline.Deliver<R.Model>? = nil
+    ) async throws -> Pipeline.Produced<R.Model> {
+        let send = makeSend(request, observedBy: observer)
+        return try await pipeline.run(request, as: send, formatting, step: step, veto: veto, delivering: deliver)
+    }
+
+    func makeSend<R: Request>(
+        _ request: R,
+        within deadline: Deadline? = nil,
+        isPart: Bool = false,
+        observedBy observer: (any Accessory)? = nil
+    ) -> Send {
+        Send(
+            request,
+            id: pipeline.makeID(),
+            config: currentConfig,
+            client: self,
+            timeline: pipeline.timeline,
+            within: deadline,
+            isPart: isPart,
+            observedBy: observer
+        )
+    }
+
     /// Runs on its caller a request that wants to be formatted there.
     private func runByChoice<R: Request & Sendable>(
         _ request: R,
         step: CacheStep = .whole
-    ) async throws -> Produced<R.Model> {
+    ) async throws -> Pipeline.Produced<R.Model> {
         try await run(
             request,
             formatting: .callerByChoice,
@@ -138,12 +154,12 @@ extension Agent {
         isPart: Bool = false,
         observedBy observer: (any Accessory)? = nil,
         delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)? = nil
-    ) async throws -> Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+    ) async throws -> Pipeline.Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
         let send = makeSend(request, within: deadline, isPart: isPart, observedBy: observer)
         guard send.accessories.isEmpty && send.hasLibraryFormatter else {
             return try await runWhole(request, as: send, step: step, delivering: deliver)
         }
-        return try await run(
+        return try await pipeline.run(
             request,
             as: send,
             .background,
@@ -159,11 +175,11 @@ extension Agent {
         as send: Send,
         step: CacheStep,
         delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)?
-    ) async throws -> Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        let settled = Lock(Result<Produced<R.Model>, any Error>?.none)
+    ) async throws -> Pipeline.Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+        let settled = Lock(Result<Pipeline.Produced<R.Model>, any Error>?.none)
         do {
             return try await send.runWhole {
-                try await self.run(
+                try await self.pipeline.run(
                     request,
                     as: send,
                     .background,
@@ -212,7 +228,7 @@ extension Agent {
             final: final,
             config: send.settings.config.value,
             formatting: formatting,
-            cache: try await cache.forecast(prepared, by: self)
+            cache: try await pipeline.cache.forecast(prepared, in: pipeline.aroundCache)
         )
     }
 
@@ -222,7 +238,7 @@ extension Agent {
         let send = makeSend(request)
         do {
             let prepared = try send.prepare(request)
-            return (send, prepared, try await adapt(prepared, attempt: 1))
+            return (send, prepared, try await pipeline.adapt(prepared, attempt: 1))
         } catch {
             throw send.placing(error)
         }

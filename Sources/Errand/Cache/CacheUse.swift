@@ -155,7 +155,7 @@ struct CacheIdentification: Sendable {
 }
 
 /// What cache and duplicates want to know of an exchange, left with the answer by stage 6.
-final class CacheNote: Sendable {
+final class CacheNote: ExchangeNote {
     /// Whether the request that was sent may show another user than the one that was identified; see ``IdentityCheck``.
     let isUnidentified: Bool
     /// The fields that the answer depends on (`Vary`) and that were changed on the way, credentials left out.
@@ -188,6 +188,14 @@ final class CacheNote: Sendable {
         isUnidentified = note.isUnidentified
         changesVary = note.changesVary
         self.confirmed = confirmed
+    }
+}
+
+extension RawResponse {
+    /// What the cache wants to know of the exchange; `nil` when it wants nothing.
+    var cacheNote: CacheNote? {
+        get { note as? CacheNote }
+        set { note = newValue }
     }
 }
 

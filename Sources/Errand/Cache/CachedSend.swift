@@ -1,15 +1,27 @@
 internal import Foundation
 
+/// What stands behind the cache.
+struct CacheSurroundings: Sendable {
+    /// Asks the network, or has the server validate an entry.
+    let fetch: @Sendable (PreparedRequest, CacheValidation?) async throws -> Answer
+    /// Takes a stored response through the stages 7 and 8, as if it had just arrived.
+    let judge: @Sendable (RawResponse, PreparedRequest) throws -> Answer
+    /// Runs what nobody waits for, as a send of its own that can be ended like any other.
+    let behind:
+        @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async throws -> Answer) async throws -> Answer
+    let timeline: Timeline
+}
+
 /// A send whose policy knows the cache.
 struct CachedSend: Sendable {
     let prepared: PreparedRequest
     let use: CacheUse
-    let agent: Agent
+    let surroundings: CacheSurroundings
 
     /// Goes past the cache, and says why.
     func uncached(_ miss: CacheMiss) async throws -> Answer {
         if case .cacheOnly = use.policy { throw notCached(miss) }
-        var answer = try await agent.fetch(prepared, validating: nil)
+        var answer = try await surroundings.fetch(prepared, nil)
         answer.metrics.cacheMiss = miss
         return answer
     }
@@ -23,8 +35,7 @@ struct CachedSend: Sendable {
     func judge(_ entry: CacheEntry, age: Duration) throws -> Answer? {
         guard var response = entry.response(for: prepared.outgoing.url) else { return nil }
         if case .http = use.policy { response.headers["Age"] = String(age.components.seconds) }
-        try agent.accept(&response, of: prepared)
-        return try agent.unwrap(response, of: prepared, attempt: 0)
+        return try surroundings.judge(response, prepared)
     }
 }
 
@@ -89,18 +100,18 @@ struct CacheLookup: Sendable {
     }
 
     func answer(insteadOf skipped: CacheMiss?) async throws -> Answer {
-        let began = send.agent.timeline.now()
+        let began = send.surroundings.timeline.now()
         var before = Before.miss(skipped ?? .bypassed, nil, conditions: [:])
         if skipped == nil, policy.readsFirst { before = try await read() }
         if case .hit(let entry, let age, let isRefreshed) = before {
             if var answer = hit(entry, age: age, .cache(age: age), isRefreshed: isRefreshed) {
-                answer.metrics.cacheLookup = send.agent.timeline.now() - began
+                answer.metrics.cacheLookup = send.surroundings.timeline.now() - began
                 return answer
             }
             before = .miss(.refused, nil, conditions: [:])
         }
         guard case .miss(let miss, let stored, let conditions) = before else { throw send.notCached(CacheMiss.absent) }
-        let looked = send.agent.timeline.now() - began
+        let looked = send.surroundings.timeline.now() - began
         if case .cacheOnly = policy { throw send.notCached(miss) }
         if case .http = policy, CacheDirectives(fields).onlyIfCached { throw send.notCached(miss) }
         do {
@@ -208,7 +219,7 @@ struct CacheLookup: Sendable {
 
     private func fetch(_ prepared: PreparedRequest, validating validation: CacheValidation?) async throws -> Answer {
         let (ticket, requested) = (cache.ticket, cache.now())
-        var answer = try await send.agent.fetch(prepared, validating: validation)
+        var answer = try await send.surroundings.fetch(prepared, validation)
         var caching = AnswerCaching(cache: cache, key: identification.key, ticket: ticket)
         if answer.response.cacheNote?.isUnidentified == true {
             // What is stored may be another user's, and so may this.
@@ -304,10 +315,8 @@ struct CacheLookup: Sendable {
     ///
     /// Where only its caller can ask the request, the answer stays in memory until the next send does.
     func refresh(_ refresh: AnswerCaching.Refresh, veto: CacheVeto?) async {
-        let agent = send.agent
-        let prepared = PreparedRequest(behind: send.prepared, id: agent.makeID(), timeline: agent.timeline)
         // Its failure concerns nobody: the entry stays as it is.
-        let answer = try? await agent.sends.run(behind: prepared) {
+        let answer = try? await send.surroundings.behind(send.prepared) { prepared in
             do {
                 return try await fetch(prepared, validating: refresh.validation)
             } catch is CacheValidation.Unconfirmed {

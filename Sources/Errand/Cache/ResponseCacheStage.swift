@@ -14,19 +14,19 @@ struct ResponseCacheStage: Sendable {
 
     /// - Parameters:
     ///   - prepared: The request.
-    ///   - agent: Fetches and judges.
+    ///   - surroundings: Fetches and judges.
     ///   - veto: Asks the request; `nil` when only its caller can.
     ///   - miss: Why nothing is read, where a stored answer has just turned out to be of no use.
     /// - Returns: The answer, with what the cache still wants of its caller.
     /// - Throws: What the attempts throw, or ``NetworkError/Reason/notCached``.
     func answer(
         to prepared: PreparedRequest,
-        by agent: Agent,
+        in surroundings: CacheSurroundings,
         veto: CacheVeto?,
         insteadOf miss: CacheMiss?
     ) async throws -> Answer {
-        guard let use = prepared.cacheUse else { return try await agent.fetch(prepared, validating: nil) }
-        let send = CachedSend(prepared: prepared, use: use, agent: agent)
+        guard let use = prepared.cacheUse else { return try await surroundings.fetch(prepared, nil) }
+        let send = CachedSend(prepared: prepared, use: use, surroundings: surroundings)
         guard let cache = use.cache else { return try await send.uncached(.noCache) }
         let identification: CacheIdentification
         do {
@@ -45,12 +45,12 @@ struct ResponseCacheStage: Sendable {
     /// What a send would find, without sending.
     ///
     /// - Throws: `CancellationError`.
-    func forecast(_ prepared: PreparedRequest, by agent: Agent) async throws -> CacheForecast {
+    func forecast(_ prepared: PreparedRequest, in surroundings: CacheSurroundings) async throws -> CacheForecast {
         guard let use = prepared.cacheUse else { return .unused }
         guard let cache = use.cache else { return .miss(.noCache) }
         do {
             let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
-            let send = CachedSend(prepared: prepared, use: use, agent: agent)
+            let send = CachedSend(prepared: prepared, use: use, surroundings: surroundings)
             return try await CacheLookup(send: send, cache: cache, identification: identification).forecast()
         } catch let miss as CacheMiss {
             return .miss(miss)

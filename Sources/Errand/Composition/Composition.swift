@@ -10,25 +10,6 @@ public struct _Composition<Model> {
     }
 }
 
-/// What a part of a composition made.
-struct Made<Model> {
-    let model: Model
-    /// `nil` for what was not one answer.
-    let response: Response<Model>?
-
-    init(_ model: Model) {
-        self.model = model
-        response = nil
-    }
-
-    init(_ response: Response<Model>) {
-        model = response.model
-        self.response = response
-    }
-}
-
-extension Made: Sendable where Model: Sendable {}
-
 extension Agent {
     /// Runs a composition: its loop on the caller, everything else where the requests in it say.
     ///

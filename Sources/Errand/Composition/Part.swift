@@ -23,18 +23,18 @@ struct Part {
         let stopID = stop.add { send.stop.stop() }
         let prepared: PreparedRequest
         do {
-            prepared = try await agent.prepare(request, as: send)  // 1, 2
+            prepared = try await agent.pipeline.prepare(request, as: send)  // 1, 2
         } catch {
             return await end(request, as: send, throwing: error, stopID, deliver)
         }
         loop.launch(endedBy: stop) { [agent] in
             do {
-                return Result.success(try await agent.exchange(prepared, veto: veto))  // 3 to 8
+                return Result.success(try await agent.pipeline.response(to: prepared, veto: veto))  // 3 to 8
             } catch {
                 return .failure(error)
             }
         } abandoned: { [agent] in
-            await agent.abandon(send)
+            await agent.pipeline.abandon(send)
         } then: { (fetched: Result<Answer, any Error>) in
             switch fetched {
             case .success(let answer):
@@ -44,7 +44,7 @@ struct Part {
         }
     }
 
-    // Methods, for a closure that another one calls would leave the caller.
+    // Methods and not closures, which a capture list would take off their caller.
 
     /// Stages 9 to 12.
     private func finish<R: Request>(
@@ -58,7 +58,7 @@ struct Part {
     ) async {
         let result: Result<Made<R.Model>, any Error>
         do {
-            let (model, answer) = try await agent.finish(answer, of: request, prepared, as: send, formatting)
+            let (model, answer) = try await agent.pipeline.finish(answer, of: request, prepared, as: send, formatting)
             result = .success(Made(answer.response(with: model)))
         } catch {
             result = .failure(error)
@@ -75,8 +75,8 @@ struct Part {
         _ stopID: Int,
         _ deliver: Deliver<R.Model>
     ) async {
-        let settled: Agent.Settle<R.Model>? = nil
-        let error = await agent.end(send, throwing: error, settled: settled)
+        let settled: Pipeline.Settle<R.Model>? = nil
+        let error = await agent.pipeline.end(send, throwing: error, settled: settled)
         stop.remove(stopID)
         await deliver(.failure(error))
     }
@@ -107,7 +107,7 @@ struct Part {
     /// Why nothing may begin any more; `nil` when it may.
     var refusal: (any Error)? {
         if stop.isStopped || Task.isCancelled { return CancellationError() }
-        guard let deadline, agent.timeline.now() >= deadline.time else { return nil }
+        guard let deadline, agent.pipeline.timeline.now() >= deadline.time else { return nil }
         return NetworkError(.deadlineExceeded(deadline.limit))
     }
 
@@ -115,7 +115,9 @@ struct Part {
     func inner(within limit: Duration?) -> (part: Part, stopID: Int) {
         var part = Part(agent: agent, loop: loop, stop: PartStop(), deadline: deadline, report: nil)
         if let limit {
-            part.deadline = Deadline(limit, from: agent.timeline.now(), on: agent.timeline).earlier(deadline)
+            part.deadline = Deadline(limit, from: agent.pipeline.timeline.now(), on: agent.pipeline.timeline).earlier(
+                deadline
+            )
         }
         return (part, stop.add { [stop = part.stop] in stop.stop() })
     }

@@ -29,7 +29,7 @@ public struct Polling<R: Request>: AsyncSequence {
             // Whatever is thrown from here on is the end.
             isOver = true
             if !isFirst {
-                let timeline = polling.agent.timeline
+                let timeline = polling.agent.pipeline.timeline
                 try await timeline.sleep(timeline.now() + polling.interval.clamped)
             }
             try Task.checkCancellation()

@@ -20,11 +20,8 @@ public struct Metrics: Sendable, Hashable {
             self.total = total
         }
 
-        /// Takes in what went before it on the wire, since `start`.
-        mutating func begin(at start: Duration, ended end: Duration) {
-            let before = (end - start) - total
-            firstByte = firstByte.map { $0 + before }
-            total += before
+        init(_ timing: ExchangeTiming) {
+            self.init(firstByte: timing.firstByte, transfer: timing.transfer, total: timing.total)
         }
     }
 

@@ -52,14 +52,6 @@ public struct Limits: Sendable, Hashable {
         self.minimumInterval = minimumInterval
     }
 
-    #if canImport(FoundationNetworking)
-    /// The most bytes of a head that the system lets through; whoever wants no less need not count them.
-    static let greatestHeadSize = 300 << 10
-    #else
-    /// The system lets heads of any size through.
-    static let greatestHeadSize = Int.max
-    #endif
-
     /// What holds when nobody says anything.
     public static let library = Limits(
         timeout: .seconds(60),

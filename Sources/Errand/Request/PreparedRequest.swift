@@ -68,17 +68,21 @@ final class PreparedRequest: Sendable {
     /// Takes what the request, its service and the config say together.
     init(
         _ request: some Request,
-        of send: Send,
+        of settings: Settings,
         as context: RequestContext,
-        built: RequestBuilder.Built,
+        typeID: ObjectIdentifier,
+        built: BuiltRequest,
         choices: Choices,
         login: PinnedLogin?,
+        accessories: AccessoryChain,
+        deadline: Deadline?,
+        stop: StopSignal,
         step: CacheStep
     ) {
-        let config = send.settings.config
+        let config = settings.config
         self.context = context
         isPassing = false
-        settings = send.settings
+        self.settings = settings
         outgoing = built.outgoing.body.isReplayable ? built.outgoing : built.outgoing.guardedAgainstReuse
         origin = built.credentials.origin
         credentials = built.credentials
@@ -92,7 +96,7 @@ final class PreparedRequest: Sendable {
         adapters = config.value.adapters.and(settings.service.adapters)
         interceptors = config.value.interceptors.and(settings.service.interceptors)
         sendInterceptors = config.value.sendInterceptors.and(settings.service.sendInterceptors)
-        accessories = send.accessories
+        self.accessories = accessories
         decoder = settings.service.decoder ?? config.value.decoder
         priority = request.priority
         allowsCellularAccess = request.allowsCellularAccess
@@ -106,13 +110,13 @@ final class PreparedRequest: Sendable {
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
         pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
-        typeID = send.typeID
+        self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.service.sendGates)
         queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
         guardsPayload = !request.formatter.guardsItself
-        deadline = send.deadline
-        stop = send.stop
+        self.deadline = deadline
+        self.stop = stop
     }
 
     /// The same request for another send of it: what happens is told to others, and it ends when it is told to or at
@@ -211,4 +215,15 @@ final class PreparedRequest: Sendable {
             maximumExpansion: choices.maximumExpansion.value ?? .max
         )
     }
+}
+
+/// What building makes of a request.
+struct BuiltRequest {
+    let outgoing: OutgoingRequest
+    let credentials: CredentialDecision
+    /// The origin of the request's own URL, before URL filters.
+    let requestOrigin: String
+    var baseParameters = BaseParameterPlace.absent
+    /// How base parameters are taken out again; `nil` if none are sent.
+    var baseRemoval: BaseParameterRemoval?
 }

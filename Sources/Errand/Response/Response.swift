@@ -61,6 +61,25 @@ extension Response {
 
 extension Response: Sendable where Model: Sendable {}
 
+/// A model, with the response that it came from where it is of one.
+struct Made<Model> {
+    let model: Model
+    /// `nil` for what was not one answer.
+    let response: Response<Model>?
+
+    init(_ model: Model) {
+        self.model = model
+        response = nil
+    }
+
+    init(_ response: Response<Model>) {
+        model = response.model
+        self.response = response
+    }
+}
+
+extension Made: Sendable where Model: Sendable {}
+
 /// Where an answer came from.
 public enum Source: Sendable {
     /// The answer arrived in this send.

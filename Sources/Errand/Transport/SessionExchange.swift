@@ -259,7 +259,7 @@ final class SessionExchange: Stoppable {
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
         guard let head = state.head else { return .failure(NetworkError(.closedWithoutResponse)) }
         let headers = HTTPHeaders(reading: { head.fields })
-        if options.maximumHeadSize < Limits.greatestHeadSize {
+        if options.maximumHeadSize < TransportOptions.greatestHeadSize {
             let size = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
             guard size <= options.maximumHeadSize else { return .failure(NetworkError(.headTooLarge)) }
         }

@@ -47,6 +47,14 @@ public struct TransportOptions: Sendable, Hashable {
     /// ``expansionFloor``.
     public var maximumExpansion: Int
 
+    #if canImport(FoundationNetworking)
+    /// The most bytes of a head that the system lets through; whoever wants no less need not count them.
+    static let greatestHeadSize = 300 << 10
+    #else
+    /// The system lets heads of any size through.
+    static let greatestHeadSize = Int.max
+    #endif
+
     /// The size up to which a decoded body is never held against its `Content-Length`: 1 MiB.
     public static let expansionFloor = 1 << 20
 

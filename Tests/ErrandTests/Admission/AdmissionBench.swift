@@ -36,7 +36,7 @@ struct AdmissionBench: Sendable {
 
     /// Waits until so many sends wait for flights.
     func waitForFlightWaiters(_ count: Int) async {
-        await wait { agent.admission.flights.waiterCount == count }
+        await wait { agent.pipeline.admission.flights.waiterCount == count }
     }
 }
 

@@ -14,7 +14,7 @@ struct DuplicateTests {
         bench.gate.open()
         for task in tasks { #expect(try await task.value == 7) }
         #expect(bench.transport.requestCount == 1)
-        #expect(bench.agent.admission.flights.count == 0)
+        #expect(bench.agent.pipeline.admission.flights.count == 0)
     }
 
     @Test func whoIsCancelledLeavesTheOthersAlone() async throws {
@@ -58,7 +58,7 @@ struct DuplicateTests {
         for task in tasks { task.cancel() }
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
         await wait { !ended.all.isEmpty }
-        #expect(bench.agent.admission.flights.count == 0)
+        #expect(bench.agent.pipeline.admission.flights.count == 0)
         // The next one is not given the answer of one that was cancelled.
         door.open()
         #expect(try await bench.start(AdmissionBench.get("/x", .share)).value == 7)
@@ -134,7 +134,7 @@ struct DuplicateTests {
             let request = AdmissionBench.get("/x", .share).duplicateKey(key)
             let tasks = [request, other(request), request, other(request)].map(bench.start)
             await bench.waitForFlightWaiters(4)
-            #expect(bench.agent.admission.flights.count == 2)
+            #expect(bench.agent.pipeline.admission.flights.count == 2)
             bench.gate.open()
             for task in tasks { _ = try await task.value }
             #expect(bench.transport.requestCount == 2)
@@ -149,7 +149,7 @@ struct DuplicateTests {
         }
         let bench = LoginBench(token: Token(access: "new a", user: "a"), transport: transport)
         let request = LoginBench.request().duplicatePolicy(.share).duplicateKey("key")
-        let flights = bench.agent.admission.flights
+        let flights = bench.agent.pipeline.admission.flights
         let first = (0..<10).map { _ in Task { try await bench.agent.send(request) } }
         await wait { flights.waiterCount == 10 }
         await gate.waitForArrivals(1)
@@ -176,7 +176,7 @@ struct DuplicateTests {
         ].map(bench.start)
         let other = Task { try await bench.agent.send(Other()) }
         await bench.waitForFlightWaiters(8)
-        #expect(bench.agent.admission.flights.count == 8)
+        #expect(bench.agent.pipeline.admission.flights.count == 8)
         bench.gate.open()
         for task in tasks + [other] { #expect(try await task.value == 7) }
     }
@@ -225,7 +225,13 @@ struct DuplicateTests {
         let request = GeneralRequest("/x").method(.post)
         func key(_ request: GeneralRequest<JSONValueFormatter>, body: OutgoingBody? = nil) throws -> DuplicateKey? {
             let config = ConfigSnapshot(.test)
-            let send = Send(request, id: 1, config: config, timeline: Timeline(ContinuousClock()))
+            let send = Send(
+                request,
+                id: 1,
+                config: config,
+                client: Agent(config: NetworkConfig()),
+                timeline: Timeline(ContinuousClock())
+            )
             let prepared = try send.prepare(request)
             return DuplicateKey(prepared, body: body ?? prepared.outgoing.body, isPassing: false)
         }
@@ -254,7 +260,7 @@ struct DuplicateTests {
         let all = await results.value
         #expect(all.filter { $0.value == 7 }.count == 1)
         #expect(all.filter { $0.error is CancellationError }.count == 999)
-        #expect(bench.agent.admission.flights.count == 0)
+        #expect(bench.agent.pipeline.admission.flights.count == 0)
     }
 
     @Test func theNewestWinsWhileTheOldOnePauses() async throws {
@@ -312,7 +318,9 @@ struct DuplicateTests {
             case .failure(let error): #expect(error is CancellationError)
             }
         }
-        #expect(bench.agent.admission.flights.count == 0 && bench.agent.admission.flights.waiterCount == 0)
+        #expect(
+            bench.agent.pipeline.admission.flights.count == 0 && bench.agent.pipeline.admission.flights.waiterCount == 0
+        )
     }
 
     @Test func aWaiterWhoseDeadlinePassesGetsTheStaleResponse() async throws {

@@ -77,7 +77,13 @@ struct MinimumIntervalTests {
         let config = ConfigSnapshot(.test)
         func key(_ number: Int) throws -> DuplicateKey {
             let request = GeneralRequest("/\(number)")
-            let send = Send(request, id: 1, config: config, timeline: Timeline(ContinuousClock()))
+            let send = Send(
+                request,
+                id: 1,
+                config: config,
+                client: Agent(config: NetworkConfig()),
+                timeline: Timeline(ContinuousClock())
+            )
             let prepared = try send.prepare(request)
             return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false))
         }

@@ -104,7 +104,7 @@ import FoundationNetworking
         async let first = rig.agent.send(WithDuplicatePolicy())
         await rig.transport.waitForRequests()
         async let second = rig.agent.send(WithDuplicatePolicy(page: 2))
-        await wait { rig.agent.admission.flights.waiterCount == 2 }
+        await wait { rig.agent.pipeline.admission.flights.waiterCount == 2 }
         door.advance(by: .seconds(1))
         let values = try await [first, second]
         #expect(values == [1, 1])

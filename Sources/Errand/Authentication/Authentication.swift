@@ -20,10 +20,9 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
     /// No login, whatever the config says.
     public static let anonymous = Authentication(kind: .anonymous)
 
-    /// The login of a session, which any number of configs, services and agents may share.
-    public static func session<A: Authenticator>(_ session: LoginSession<A>) -> Authentication {
-        Authentication(kind: .session(session))
-    }
+    init(_ session: any LoginHolder) { kind = .session(session) }
+
+    private init(kind: Kind) { self.kind = kind }
 
     /// Equal when they name the same session.
     public static func == (one: Authentication, other: Authentication) -> Bool {
@@ -87,14 +86,19 @@ final class RefreshScope: Sendable {
 
 extension PinnedLogin {
     /// The login that a request shows, or `nil`; `own` are the header fields that the request itself sets.
-    convenience init?(_ choices: Choices, of settings: Settings, own: () -> HTTPHeaders) {
+    convenience init?(
+        _ choices: Choices,
+        of settings: Settings,
+        for client: any LoginClient,
+        own: () -> HTTPHeaders
+    ) {
         let (config, service) = (settings.config.value.authentication, settings.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
         let choice = Choice(request: nil, service: service, config: config, library: .anonymous)
         guard let session = choice.value.session, choices.authorization.origin <= choice.origin,
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }
-        self.init(session: session)
+        self.init(session: session, client: client)
     }
 }
 
@@ -115,8 +119,11 @@ protocol LoginHolder: AnyObject, Sendable {
     /// Waits until there is a better credential, or none to be had; starts the refresh where none is under way.
     ///
     /// - Throws: What the refresh failed with, or `CancellationError` when the waiting task is cancelled.
-    func wait(for need: LoginNeed, by agent: Agent) async throws
+    func wait(for need: LoginNeed, by client: any LoginClient) async throws
 }
+
+/// What an ``Authenticator`` sends the requests of a refresh with: an ``Agent``, to those who do not know it.
+protocol LoginClient: AnyObject, Sendable {}
 
 /// A credential, ready to be put on requests.
 struct Login: Sendable {
@@ -132,9 +139,10 @@ struct Login: Sendable {
 /// user another one afterwards, the answer would be stored and shared under the wrong name.
 final class PinnedLogin: Sendable {
     let session: any LoginHolder
+    let client: any LoginClient
     private let pinned = Lock<String?>(nil)
 
-    init(session: any LoginHolder) { self.session = session }
+    init(session: any LoginHolder, client: any LoginClient) { (self.session, self.client) = (session, client) }
 
     /// Whose the send is; empty when logged out.
     var scope: String { pin(session.login?.scope ?? "") }

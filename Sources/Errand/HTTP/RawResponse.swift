@@ -15,7 +15,7 @@ public struct RawResponse: Sendable {
     public internal(set) var redirects: [Redirect] = []
 
     /// When its bytes came.
-    var timing: Metrics.Attempt?
+    var timing: ExchangeTiming?
 
     /// Why ``Acceptance`` refuses this answer; `nil` when it accepts it.
     ///
@@ -25,8 +25,8 @@ public struct RawResponse: Sendable {
     /// Which credential of a login the request showed; `nil` when none.
     var credentialVersion: Int?
 
-    /// What the cache wants to know of the exchange; `nil` when it wants nothing.
-    var cacheNote: CacheNote?
+    /// What a stage noted of the exchange for a later one; `nil` when none did.
+    var note: (any ExchangeNote)?
 
     /// Whether the JSON guard has read the body already; a change of the body ends that.
     var isGuarded = false
@@ -55,5 +55,25 @@ public struct RawResponse: Sendable {
         copy.body = Data(body.prefix(limit))
         copy.wholeByteCount = bodyByteCount
         return copy
+    }
+}
+
+/// What one stage notes of an exchange for another; it passes unseen through the code of interceptors.
+protocol ExchangeNote: AnyObject, Sendable {}
+
+/// When the bytes of a response came.
+struct ExchangeTiming: Sendable, Hashable {
+    /// From the request to the final head; `nil` when none came, or the transport cannot tell.
+    var firstByte: Duration?
+    /// From the final head to the last byte; `nil` when the body did not come whole.
+    var transfer: Duration?
+    /// From the request to the last byte.
+    var total: Duration
+
+    /// Takes in what went before it on the wire, since `start`.
+    mutating func begin(at start: Duration, ended end: Duration) {
+        let before = (end - start) - total
+        firstByte = firstByte.map { $0 + before }
+        total += before
     }
 }

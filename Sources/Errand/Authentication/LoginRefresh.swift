@@ -4,6 +4,8 @@ internal import Foundation
 ///
 /// A second refusal is the caller's.
 struct LoginRefresh: Sendable {
+    let timeline: Timeline
+
     /// Runs an attempt of stages 6 to 8, and again with a new credential when the first was refused.
     ///
     /// Adapters run anew for the repetition, so that signatures and nonces are fresh. What cannot be repeated, because
@@ -13,11 +15,10 @@ struct LoginRefresh: Sendable {
         _ prepared: PreparedRequest,
         attempt number: Int,
         _ record: AttemptRecord?,
-        by agent: Agent,
         _ attempt: () async throws -> Answer
     ) async throws -> Answer {
         guard let login = prepared.login else { return try await attempt() }
-        let turn = Turn(login: login, prepared: prepared, attempt: number, agent: agent)
+        let turn = Turn(login: login, prepared: prepared, attempt: number, timeline: timeline)
         var waiting = try await turn.waitBeforeSending()
         let refused: RawResponse
         do {
@@ -30,7 +31,7 @@ struct LoginRefresh: Sendable {
             await turn.tell(.willRetry(after: .zero, because: refusal.error))
         }
         do {
-            return try await attempt().adding(refused.timing, waiting: waiting)
+            return try await attempt().adding(refused.timing.map(Metrics.Attempt.init), waiting: waiting)
         } catch {
             throw ((error as? CredentialRefusal)?.error ?? error).repeated()
         }
@@ -82,14 +83,14 @@ private struct Turn {
     let accessories: AccessoryChain
     let context: RequestContext
     let url: URL
-    let agent: Agent
+    let timeline: Timeline
 
-    init(login: PinnedLogin, prepared: PreparedRequest, attempt: Int, agent: Agent) {
+    init(login: PinnedLogin, prepared: PreparedRequest, attempt: Int, timeline: Timeline) {
         var context = prepared.context
         context.attempt = attempt
         self.login = login
         self.context = context
-        self.agent = agent
+        self.timeline = timeline
         accessories = prepared.accessories
         url = prepared.outgoing.url
     }
@@ -103,13 +104,13 @@ private struct Turn {
     /// Waits until there is a better credential, or none to be had; returns how long that took.
     func wait(for need: LoginNeed, because error: (any Error)?, in response: RawResponse?) async throws -> Duration {
         if !accessories.isEmpty, login.session.wouldWait(for: need) { await tell(.willRefreshLogin(because: error)) }
-        let began = agent.timeline.now()
+        let began = timeline.now()
         do {
-            try await login.session.wait(for: need, by: agent)
+            try await login.session.wait(for: need, by: login.client)
         } catch let failure as NetworkError {
             throw response.map(failure.answered) ?? failure
         }
-        return agent.timeline.now() - began
+        return timeline.now() - began
     }
 
     func tell(_ event: AccessoryEvent) async {

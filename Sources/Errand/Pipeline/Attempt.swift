@@ -2,7 +2,7 @@ internal import Foundation
 
 // Stages 6 to 8: one attempt.
 
-extension Agent {
+extension Pipeline {
     /// Stage 6, before the wire: adapters change the final request, the login's credential goes on last, for the host
     /// that it has become, and it is checked once more.
     func adapt(
@@ -159,7 +159,7 @@ extension Agent {
                     let answer = try await transport.send(outgoing, options: options)
                     return (answer, try await prepared.collect(answer))
                 }
-                let answer = try await prepared.tellingUpload(of: outgoing) { [self] outgoing in
+                let answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
                     try await transport.send(outgoing, options: options)
                 }
                 return (answer, try await prepared.collect(answer))
@@ -172,7 +172,7 @@ extension Agent {
             body: body,
             url: outgoing.url
         )
-        response.timing = Metrics.Attempt(
+        response.timing = ExchangeTiming(
             firstByte: times.started.flatMap { started in times.headReceived.map { $0 - started } },
             transfer: times.headReceived.flatMap { head in times.finished.map { $0 - head } },
             total: timeline.now() - began
@@ -219,7 +219,7 @@ extension Agent {
         payload.headers = response.headers
         payload.decoder = prepared.decoder
         var metrics = Metrics()
-        if let timing = response.timing { metrics.attempts = [timing] }
+        if let timing = response.timing { metrics.attempts = [Metrics.Attempt(timing)] }
         metrics.filter = timeline.now() - began
         if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
         return Answer(response: response, payload: payload, metrics: metrics)

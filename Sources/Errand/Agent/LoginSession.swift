@@ -91,7 +91,8 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         return state.withLock { $0.wouldWait(for: need, at: now) }
     }
 
-    func wait(for need: LoginNeed, by agent: Agent) async throws {
+    func wait(for need: LoginNeed, by client: any LoginClient) async throws {
+        guard let agent = client as? Agent else { throw NetworkError(.other("only an agent can refresh a login")) }
         let id = state.withLock { $0.makeID() }
         let outcome = await withTaskCancellationHandler {
             await enter(id: id, for: need, by: agent).value()
@@ -184,5 +185,12 @@ extension LoginState.Flight {
     /// Tells all who wait how it ended.
     fileprivate func settle(_ outcome: LoginOutcome) {
         for waiter in waiters.values { waiter.deliver(outcome) }
+    }
+}
+
+extension Authentication {
+    /// The login of a session, which any number of configs, services and agents may share.
+    public static func session<A: Authenticator>(_ session: LoginSession<A>) -> Authentication {
+        Authentication(session)
     }
 }

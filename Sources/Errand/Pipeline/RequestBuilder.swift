@@ -18,33 +18,34 @@ struct RequestBuilder {
         try request.check()
         let choices = Choices(request, of: settings)
         var context = send.context
-        let built: Built
+        let built: BuiltRequest
         let login: PinnedLogin?
         if let custom = try request.customURLRequest() {
             let outgoing = try OutgoingRequest(custom)
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: request.credentialPolicy)
-            built = Built(outgoing: outgoing, credentials: decision, requestOrigin: origin)
-            login = PinnedLogin(choices, of: settings) { outgoing.headers }
+            built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)
+            login = PinnedLogin(choices, of: settings, for: send.client) { outgoing.headers }
         } else {
             built = try build(request, choices: choices, context: &context)
-            login = PinnedLogin(choices, of: settings) { request.headers }
+            login = PinnedLogin(choices, of: settings, for: send.client) { request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
         try built.outgoing.validate()
-        return PreparedRequest(request, of: send, as: context, built: built, choices: choices, login: login, step: step)
-    }
-
-    /// What building makes of a request.
-    struct Built {
-        let outgoing: OutgoingRequest
-        let credentials: CredentialDecision
-        /// The origin of the request's own URL, before URL filters.
-        let requestOrigin: String
-        var baseParameters = BaseParameterPlace.absent
-        /// How base parameters are taken out again; `nil` if none are sent.
-        var baseRemoval: BaseParameterRemoval?
+        return PreparedRequest(
+            request,
+            of: settings,
+            as: context,
+            typeID: send.typeID,
+            built: built,
+            choices: choices,
+            login: login,
+            accessories: send.accessories,
+            deadline: send.deadline,
+            stop: send.stop,
+            step: step
+        )
     }
 
     /// Decides about credentials of config and service for a URL.
@@ -65,7 +66,7 @@ struct RequestBuilder {
         _ request: some Request,
         choices: Choices,
         context: inout RequestContext
-    ) throws -> Built {
+    ) throws -> BuiltRequest {
         let method = request.method
         let (found, isBelowBase) = try url(of: request)
         let policy = request.credentialPolicy
@@ -113,7 +114,7 @@ struct RequestBuilder {
         if let type = content.type, !headers.contains("Content-Type") { headers.add("Content-Type", type) }
         if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
         if parts.path.isEmpty { parts.path = "/" }
-        var built = Built(
+        var built = BuiltRequest(
             outgoing: OutgoingRequest(method: method, url: try parts.url(), headers: headers, body: content.body),
             credentials: credentials,
             requestOrigin: found.originKey,

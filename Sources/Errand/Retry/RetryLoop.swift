@@ -176,6 +176,6 @@ extension NetworkError {
 extension Error {
     /// When the bytes of the answer came that an error is about.
     fileprivate var attempt: Metrics.Attempt? {
-        ((self as? NetworkError)?.response ?? (self as? ServiceError)?.response)?.timing
+        ((self as? NetworkError)?.response ?? (self as? ServiceError)?.response)?.timing.map(Metrics.Attempt.init)
     }
 }

@@ -3,6 +3,8 @@ internal import Foundation
 /// One send: who it is, who is told of it, and when it began.
 final class Send: Sendable {
     let settings: Settings
+    /// Sends the requests of a refresh.
+    let client: any LoginClient
     let stop = StopSignal()
     let id: Int
     /// The type of the request.
@@ -33,6 +35,7 @@ final class Send: Sendable {
         _ request: R,
         id: Int,
         config: ConfigSnapshot,
+        client: any LoginClient,
         timeline: Timeline,
         within inherited: Deadline? = nil,
         isPart: Bool = false,
@@ -40,6 +43,7 @@ final class Send: Sendable {
     ) {
         self.isPart = isPart
         self.id = id
+        self.client = client
         typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()

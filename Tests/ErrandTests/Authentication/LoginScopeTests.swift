@@ -10,7 +10,8 @@ struct LoginScopeTests {
     private static func prepared(_ bench: LoginBench) throws -> PreparedRequest {
         let request = LoginBench.request()
         let timeline = Timeline(ContinuousClock())
-        return try Send(request, id: 1, config: bench.agent.currentConfig, timeline: timeline).prepare(request)
+        return try Send(request, id: 1, config: bench.agent.currentConfig, client: bench.agent, timeline: timeline)
+            .prepare(request)
     }
 
     private static func identity(_ bench: LoginBench) throws -> String { RequestIdentity(try prepared(bench)).digest }

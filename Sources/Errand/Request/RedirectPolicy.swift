@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 /// Which redirects are followed, and how: methods by RFC 9110, targets by RFC 3986, credentials never to another origin.
 ///
@@ -27,9 +27,10 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
     /// Returns this policy with a look at each hop before it is made.
     ///
     /// - Parameter veto: Throws to end the send; the error reaches the caller unchanged.
-    /// - Returns: A policy of as many hops, with this veto in place of any other.
+    /// - Returns: A policy of as many hops, where this one inherits as many as ``follow``, with this veto in place of any
+    ///   other.
     public func vetoing(_ veto: @escaping @Sendable (Redirect) throws -> Void) -> RedirectPolicy {
-        var copy = self
+        var copy = RedirectPolicy(hops: maximumHops ?? Self.follow.maximumHops)
         copy.veto = veto
         return copy
     }
@@ -119,29 +120,5 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         } catch {
             throw error.kind == .redirectRefused ? error : NetworkError(.invalidRedirect(error.reason.sentence))
         }
-    }
-}
-
-/// One hop from a URL to another.
-public struct Redirect: Sendable, Hashable {
-    /// 301, 302, 303, 307 or 308.
-    public let statusCode: Int
-    /// Where the answer came from.
-    public let from: URL
-    /// Where the request goes next.
-    public let to: URL
-    /// The header fields of the response that redirected, `Set-Cookie` among them; they may contain secrets, which the
-    /// description leaves out.
-    public let headers: HTTPHeaders
-
-    /// Whether scheme, host or port differ, so that credentials stay behind.
-    public var leavesOrigin: Bool { from.origin != to.origin }
-}
-
-extension URL {
-    /// Scheme, host and port, the default port filled in (RFC 6454).
-    var origin: String {
-        let scheme = scheme?.lowercased() ?? ""
-        return "\(scheme)://\(host()?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
     }
 }

@@ -1,0 +1,138 @@
+// The last stages, where the request may be touched.
+
+extension Pipeline {
+    /// Stages 9 to 12: makes the model of what was fetched, and ends the send.
+    func finish<R: Request>(
+        _ fetched: consuming Answer,
+        of request: R,
+        _ prepared: PreparedRequest,
+        as send: Send,
+        _ formatting: Metrics.Formatting,
+        delivering deliver: Deliver<R.Model>? = nil,
+        settled: Settle<R.Model>? = nil
+    ) async throws -> Produced<R.Model> {
+        var answer = fetched
+        let model: R.Model
+        do {
+            if answer.caching == nil {
+                model = try send.format(&answer, of: request, prepared, formatting)  // 10
+            } else {
+                model = try await formatCached(&answer, of: request, prepared, formatting, in: send)  // 9, 10
+            }
+            try request.didProduce(model, from: answer.response)  // 11
+        } catch {
+            throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
+        }
+        if settled != nil || deliver != nil || !send.accessories.isEmpty {
+            await tellEnd(of: send, with: model, of: answer, delivering: deliver, settled: settled)  // 12
+        }
+        end(send)
+        return (model, answer)
+    }
+
+    /// Stage 12 of a send that failed; returns the error as the caller gets it.
+    func end<Model>(
+        _ send: Send,
+        throwing error: any Error,
+        delivering deliver: Deliver<Model>? = nil,
+        settled: Settle<Model>? = nil
+    ) async -> any Error {
+        let error = send.final(error)
+        settled?(.failure(error))
+        await tellEnd(of: send, Outcome(error), delivering: deliver, .failure(error))
+        end(send)
+        return error
+    }
+
+    private func end(_ send: Send) {
+        send.finish()
+        sends.forget(send)
+    }
+
+    /// Ends a send whose caller is gone, so that nobody takes in what was fetched.
+    func abandon(_ send: Send) async {
+        end(send)
+        await send.tell(.willStop(.cancelled))
+        await send.tell(.didStop(.cancelled))
+    }
+
+    private func tellEnd<Model>(
+        of send: Send,
+        with model: Model,
+        of answer: Answer,
+        delivering deliver: Deliver<Model>?,
+        settled: Settle<Model>?
+    ) async {
+        settled?(.success((model, answer)))
+        await tellEnd(of: send, Outcome(answer), delivering: deliver, .success(answer.response(with: model)))
+    }
+
+    /// Stage 12: notifies the accessories, and between that calls back.
+    private func tellEnd<Model>(
+        of send: Send,
+        _ outcome: Outcome,
+        delivering deliver: Deliver<Model>?,
+        _ result: Result<Response<Model>, any Error>
+    ) async {
+        await send.tell(.willStop(outcome))
+        // Until it is delivered, a callback may still be cancelled.
+        let isCancelled = deliver != nil && send.stop.reason == .cancelled
+        let isDelivered = await deliver?(isCancelled ? .failure(CancellationError()) : result) ?? true
+        await send.tell(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
+    }
+
+    /// Stages 9 and 10 of an answer that was stored or may be.
+    ///
+    /// It is stored once the model is made: what cannot be formatted is of no use later, and an older entry that can may
+    /// still stand in. A stored answer that cannot be formatted any more is removed and fetched anew.
+    func formatCached<R: Request>(
+        _ answer: inout Answer,
+        of request: R,
+        _ prepared: PreparedRequest,
+        _ formatting: Metrics.Formatting,
+        in send: Send
+    ) async throws -> R.Model {
+        guard let caching = answer.caching, caching.isHit else {
+            return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
+        }
+        let (miss, error): (CacheMiss, any Error)
+        // What was fetched behind a send is vetted now.
+        if caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
+            (miss, error) = (.vetoed, CacheMiss.vetoed)
+        } else {
+            do {
+                let model = try send.format(&answer, of: request, prepared, formatting)
+                caching.commit()
+                return model
+            } catch let failure {
+                if failure is CancellationError { throw failure }
+                if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
+                (miss, error) = (.unformattable, failure)
+            }
+        }
+        caching.cache.remove(for: caching.key)
+        if case .stale(_, let failure) = answer.source { throw failure }
+        if case .cacheOnly = prepared.cacheUse?.policy {
+            throw NetworkError(.notCached, underlying: error)
+                .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
+        }
+        answer = try await response(to: prepared, veto: nil, insteadOf: miss)
+        return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
+    }
+
+    private func formatAndStore<R: Request>(
+        _ answer: inout Answer,
+        of request: R,
+        _ prepared: PreparedRequest,
+        _ formatting: Metrics.Formatting,
+        in send: Send
+    ) throws -> R.Model {
+        let model = try send.format(&answer, of: request, prepared, formatting)
+        if let caching = answer.caching, caching.entry != nil,
+            request.shouldCache(answer.payload, of: answer.response)
+        {
+            caching.commit()
+        }
+        return model
+    }
+}

@@ -1,0 +1,144 @@
+internal import Synchronization
+
+/// The twelve stages of a send, in order; each has a file of its own, and none calls back into an earlier one.
+///
+/// A send is three calls: ``prepare(_:as:step:)`` where the request may be touched, ``response(to:veto:insteadOf:)`` in the
+/// background, and `finish` where the model may be made. Whoever sends, whichever way, makes these three.
+final class Pipeline: Sendable {
+    let transport: any Transport
+    /// The same, where its exchanges can be ended from outside.
+    let stoppableTransport: (any StoppableTransport)?
+    let timeline: Timeline
+    let sends = Sends()
+    let admission: Admission
+    let cache = ResponseCacheStage()
+    let retries: RetryLoop
+    let logins: LoginRefresh
+    private let lastID = Atomic<Int>(0)
+
+    init(transport: any Transport, timeline: Timeline) {
+        self.transport = transport
+        stoppableTransport = transport as? any StoppableTransport
+        self.timeline = timeline
+        admission = Admission(timeline: timeline)
+        retries = RetryLoop(timeline: timeline)
+        logins = LoginRefresh(timeline: timeline)
+    }
+
+    func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+extension Pipeline {
+    /// A model, and the answer that it was made of.
+    typealias Produced<Model> = (model: Model, answer: Answer)
+
+    /// What a send with a callback delivers to.
+    ///
+    /// - Returns: Whether the result was delivered as it is, rather than as cancelled.
+    typealias Deliver<Model> = nonisolated(nonsending) (Result<Response<Model>, any Error>) async -> Bool
+
+    /// Told what a send comes to, before its accessories are.
+    typealias Settle<Model> = (Result<Produced<Model>, any Error>) -> Void
+
+    /// All of them, on one caller.
+    func run<R: Request>(
+        _ request: R,
+        as send: Send,
+        _ formatting: Metrics.Formatting,
+        step: CacheStep = .whole,
+        veto: () -> CacheVeto? = { nil },
+        delivering deliver: Deliver<R.Model>? = nil,
+        settled: Settle<R.Model>? = nil
+    ) async throws -> Produced<R.Model> {
+        let prepared: PreparedRequest
+        let answer: Answer
+        do {
+            prepared = try await prepare(request, as: send, step: step)  // 1, 2
+            let veto = prepared.cacheUse?.refreshesBehind == true ? veto() : nil
+            answer = try await response(to: prepared, veto: veto)  // 3 to 8
+        } catch {
+            throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
+        }
+        return try await finish(
+            answer,
+            of: request,
+            prepared,
+            as: send,
+            formatting,
+            delivering: deliver,
+            settled: settled
+        )  // 9 to 12
+    }
+
+    /// Stages 1 and 2: begins a send, and takes what its request says.
+    func prepare<R: Request>(_ request: R, as send: Send, step: CacheStep = .whole) async throws -> PreparedRequest {
+        sends.note(send)
+        send.watchDeadline()
+        if !send.accessories.isEmpty { await send.tell(.willStart) }  // 1
+        return try send.prepare(request, step: step)  // 2
+    }
+
+    @concurrent
+    func response(
+        to prepared: PreparedRequest,
+        veto: CacheVeto?,
+        insteadOf miss: CacheMiss? = nil
+    ) async throws -> Answer {
+        // Once for each send: a stored response that turned out to be of no use is replaced inside of the same.
+        guard miss == nil, prepared.isEnclosed else { return try await find(prepared, veto, miss) }
+        return try await prepared.enclosed { try await self.find(prepared, veto, nil) }
+    }
+
+    private func find(_ prepared: PreparedRequest, _ veto: CacheVeto?, _ miss: CacheMiss?) async throws -> Answer {
+        do {
+            guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
+            return try await cache.answer(to: prepared, in: aroundCache, veto: veto, insteadOf: miss)  // 3, 4
+        } catch let refusal as GateRefusal {
+            throw refusal.error
+        }
+    }
+
+    /// What the cache is given of the other stages.
+    var aroundCache: CacheSurroundings {
+        CacheSurroundings(
+            fetch: { try await self.fetch($0, validating: $1) },
+            judge: { response, prepared in
+                var response = response
+                try self.accept(&response, of: prepared)
+                return try self.unwrap(response, of: prepared, attempt: 0)
+            },
+            behind: { send, work in
+                let prepared = PreparedRequest(behind: send, id: self.makeID(), timeline: self.timeline)
+                return try await self.sends.run(behind: prepared) { try await work(prepared) }
+            },
+            timeline: timeline
+        )
+    }
+
+    private func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
+        do {
+            try prepared.stop.check()
+            guard prepared.waitsElsewhere else { return try await attempt(prepared, validating: entry) }
+            return try await prepared.stop.run {
+                guard prepared.needsAdmission else { return try await self.attempt(prepared, validating: entry) }
+                return try await self.admission.admit(prepared) { try await self.attempt($0, validating: entry) }  // 5
+            }
+        } catch is CancellationError {
+            throw prepared.stopError
+        }
+    }
+
+    private func attempt(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
+        try await retries.run(prepared) { attempt, record in
+            try await logins.run(prepared, attempt: attempt, record) {
+                var received = try await admission.turns.run(prepared, attempt: attempt) {  // 5
+                    let outgoing = try await adapt(prepared, attempt: attempt, validating: entry)  // 6
+                    return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
+                }
+                if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
+                try accept(&received, of: prepared)  // 7
+                return try unwrap(received, of: prepared, attempt: attempt)  // 8
+            }
+        }
+    }
+}
