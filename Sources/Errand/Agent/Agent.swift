@@ -4,7 +4,7 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Runs requests: every API is a value, and one agent sends it through the stages of `Pipeline`.
+/// Runs requests: every API is a value, and one agent sends it through the same twelve stages.
 ///
 /// Every function that takes a request exists twice under one name. Requests that are `Sendable` together with their
 /// `Model` and `Formatter` are prepared and formatted in the background, unless they say ``FormattingContext/caller``;

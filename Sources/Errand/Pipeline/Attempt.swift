@@ -182,11 +182,9 @@ extension Pipeline {
 
     /// Stage 7: marks an answer that is refused, and guards what is to be decoded.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
-        let acceptance = prepared.acceptance
-        func refusing(_ response: RawResponse, _ refusal: NetworkError?) -> NetworkError? {
-            refusal?.placed(at: response.url, method: prepared.outgoing.method).tried(1)
-        }
-        response.failure = refusing(response, acceptance.refusal(of: response))
+        let (acceptance, url, method) = (prepared.acceptance, response.url, prepared.outgoing.method)
+        func placed(_ refusal: NetworkError?) -> NetworkError? { refusal?.placed(at: url, method: method).tried(1) }
+        response.failure = placed(acceptance.refusal(of: response))
         if !response.body.isEmpty {
             let isShaped = acceptance.shape != nil && response.failure == nil
             do throws(JSONError) {
@@ -199,7 +197,7 @@ extension Pipeline {
             }
         }
         guard response.failure == nil else { return }
-        response.failure = refusing(response, acceptance.shapeRefusal(of: response, to: prepared.outgoing.method))
+        response.failure = placed(acceptance.shapeRefusal(of: response, to: method))
     }
 
     /// Stage 8: the filter finds the payload, or throws what the service reported.

@@ -37,7 +37,7 @@ extension Pipeline {
     /// - Returns: Whether the result was delivered as it is, rather than as cancelled.
     typealias Deliver<Model> = nonisolated(nonsending) (Result<Response<Model>, any Error>) async -> Bool
 
-    /// Told what a send comes to, before its accessories are.
+    /// Receives the outcome of a send before its accessories do.
     typealias Settle<Model> = (Result<Produced<Model>, any Error>) -> Void
 
     /// All of them, on one caller.

@@ -82,6 +82,9 @@ final class StopSignal: Sendable {
     /// The cancellation of the caller's own task is noted only where the send runs in a task.
     var reason: Reason? { state.withLock { $0.reason } }
 
+    /// How many things the send waits for, one inside of the other.
+    var waitCount: Int { state.withLock { $0.entries.count } }
+
     /// Ends what the send is doing, and what it would do next.
     ///
     /// Cancellation takes precedence over an expired deadline.

@@ -224,14 +224,7 @@ struct DuplicateTests {
         }
         let request = GeneralRequest("/x").method(.post)
         func key(_ request: GeneralRequest<JSONValueFormatter>, body: OutgoingBody? = nil) throws -> DuplicateKey? {
-            let config = ConfigSnapshot(.test)
-            let send = Send(
-                request,
-                id: 1,
-                config: config,
-                client: Agent(config: NetworkConfig()),
-                timeline: Timeline(ContinuousClock())
-            )
+            let send = Agent(config: .test).makeSend(request)
             let prepared = try send.prepare(request)
             return DuplicateKey(prepared, body: body ?? prepared.outgoing.body, isPassing: false)
         }

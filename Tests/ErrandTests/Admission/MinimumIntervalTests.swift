@@ -74,16 +74,9 @@ struct MinimumIntervalTests {
 
     @Test(.ownThread) func oldIdentitiesAreForgotten() throws {
         var intervals = MinimumIntervals()
-        let config = ConfigSnapshot(.test)
         func key(_ number: Int) throws -> DuplicateKey {
             let request = GeneralRequest("/\(number)")
-            let send = Send(
-                request,
-                id: 1,
-                config: config,
-                client: Agent(config: NetworkConfig()),
-                timeline: Timeline(ContinuousClock())
-            )
+            let send = Agent(config: .test).makeSend(request)
             let prepared = try send.prepare(request)
             return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false))
         }

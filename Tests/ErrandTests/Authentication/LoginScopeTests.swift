@@ -9,9 +9,7 @@ import Testing
 struct LoginScopeTests {
     private static func prepared(_ bench: LoginBench) throws -> PreparedRequest {
         let request = LoginBench.request()
-        let timeline = Timeline(ContinuousClock())
-        return try Send(request, id: 1, config: bench.agent.currentConfig, client: bench.agent, timeline: timeline)
-            .prepare(request)
+        return try bench.agent.makeSend(request).prepare(request)
     }
 
     private static func identity(_ bench: LoginBench) throws -> String { RequestIdentity(try prepared(bench)).digest }

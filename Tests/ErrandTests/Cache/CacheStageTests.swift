@@ -101,13 +101,7 @@ import Testing
         let rig = rig(.networkOnly)
         _ = await outcome(rig)
         #expect(await rig.cache.count == 0)
-        let send = Send(
-            request,
-            id: 1,
-            config: rig.agent.currentConfig,
-            client: rig.agent,
-            timeline: Timeline(ContinuousClock())
-        )
+        let send = rig.agent.makeSend(request)
         #expect(try send.prepare(request).cacheUse == nil)
     }
 

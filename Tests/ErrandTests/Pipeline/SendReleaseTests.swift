@@ -28,6 +28,7 @@ import Testing
         for accessories in [[], [Deaf()]] {
             let rig = Rig(config: .test { $0.accessories = accessories }) { _ in .status(status) }
             weak let token = try await run(way, on: rig.agent)
+            #expect(rig.transport.requests.isEmpty == (way == .plan))
             for _ in 0..<1_000 where token != nil { await Task.yield() }
             for _ in 0..<200 where token != nil { try await Task.sleep(for: .milliseconds(5)) }
             #expect(token == nil, "with \(accessories.count) accessories")

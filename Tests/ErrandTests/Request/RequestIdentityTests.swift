@@ -15,13 +15,7 @@ import Testing
 
     private func digest(_ request: some Request, scope: String? = nil) throws -> String {
         let config = NetworkConfig.test { $0.adapters = [Scoped(scope: scope)] }
-        let send = Send(
-            request,
-            id: 1,
-            config: ConfigSnapshot(config),
-            client: Agent(config: NetworkConfig()),
-            timeline: Timeline(ContinuousClock())
-        )
+        let send = Agent(config: config).makeSend(request)
         return RequestIdentity(try send.prepare(request)).digest
     }
 
