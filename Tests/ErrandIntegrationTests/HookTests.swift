@@ -202,6 +202,45 @@ struct HookTests {
         blocking.end.signal()
     }
 
+    /// Where a hook works without suspending, as one does that signs; here it cancels the send meanwhile.
+    enum Busy: CaseIterable { case adapter, interceptor, sendInterceptor }
+
+    @Test(arguments: Busy.allCases)
+    func aSendThatIsCancelledWhileAHookWorksIsNotSent(hook: Busy) async throws {
+        defer { server.stop() }
+        let sender = Lock<Task<Int, any Error>?>(nil)
+        let work: @Sendable () -> Void = { sender.withLock { $0 }?.cancel() }
+        switch hook {
+        case .adapter: agent.config.adapters = [Adapting { _ in work() }]
+        case .interceptor:
+            agent.config.interceptors = [
+                Intercepting { request, next in
+                    work()
+                    return try await next(request)
+                }
+            ]
+        case .sendInterceptor:
+            agent.config.sendInterceptors = [
+                Enclosing { next in
+                    work()
+                    try await next()
+                }
+            ]
+        }
+        // What is sent wrongly is stopped soon, and does not always arrive.
+        for _ in 0..<20 {
+            let (ready, begin) = AsyncStream.makeStream(of: Void.self)
+            let task = Task { [agent, request] in
+                _ = await ready.first { true }
+                return try await agent.send(request.method(.post))
+            }
+            sender.withLock { $0 = task }
+            begin.yield()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(server.requestCount == 0)
+    }
+
     private final class Blocking: Accessory {
         let end = DispatchSemaphore(value: 0)
 

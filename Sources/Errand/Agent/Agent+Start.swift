@@ -139,10 +139,13 @@ extension Agent {
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if let composition = request._composition { return await run(composition, for: handle, deliver: deliver) }
         do {
-            _ = try await runInBackground(request, observedBy: HandleObserver(handle: handle)) { result in
+            let observer = HandleObserver(handle: handle)
+            let (model, answer) = try await runInBackground(request, observedBy: observer) { result in
                 await deliver(result.map(Made.init))
                 return !handle.isCancelled
             }
+            // An accessory that blocks was left behind before the callback.
+            if !handle.isDelivered { await deliver(.success(Made(answer.response(with: model)))) }
         } catch  where !handle.isDelivered {
             await deliver(.failure(error))
         } catch {

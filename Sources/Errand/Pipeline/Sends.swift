@@ -23,6 +23,9 @@ struct Sends: Sendable {
 
     private let running = Lock<[Int: Running]>([:])
 
+    /// Whether none is under way.
+    var isEmpty: Bool { running.withLock { $0.isEmpty } }
+
     /// Notes a send.
     ///
     /// What a refresh sends belongs to its session: ended from here, a spent refresh token would be lost.

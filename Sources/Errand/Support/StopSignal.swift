@@ -66,8 +66,6 @@ final class StopSignal: Sendable {
         var reason: Reason?
         var isWhole = false
         var lastID = 0
-        /// How many places are given out, filled or not.
-        var placeCount = 0
         /// What the send waits for, the innermost last.
         var entries: [(id: Int, stoppable: any Stoppable)] = []
         var abandonHandlers: [Int: @Sendable () -> Void] = [:]
@@ -82,8 +80,8 @@ final class StopSignal: Sendable {
     /// The cancellation of the caller's own task is noted only where the send runs in a task.
     var reason: Reason? { state.withLock { $0.reason } }
 
-    /// How many things the send waits for, one inside of the other.
-    var waitCount: Int { state.withLock { $0.entries.count } }
+    /// Whether the send waits for nothing that could be ended.
+    var isIdle: Bool { state.withLock { $0.entries.isEmpty } }
 
     /// Ends what the send is doing, and what it would do next.
     ///
@@ -155,21 +153,18 @@ final class StopSignal: Sendable {
         if reason != nil { throw CancellationError() }
     }
 
-    /// A place for something that the send will wait for, inside of what has a place already.
+    /// A place for something that the send will wait for.
     func slot() -> StopSlot {
-        let (id, isOutermost) = state.withLock { state in
+        let id = state.withLock { state in
             state.lastID &+= 1
-            state.placeCount += 1
-            return (state.lastID, state.placeCount == 1)
+            return state.lastID
         }
-        return StopSlot(signal: self, id: id, isOutermost: isOutermost)
+        return StopSlot(signal: self, id: id)
     }
 
     fileprivate func add(_ stoppable: any Stoppable, _ id: Int) {
         let reason = state.withLock { state in
-            // What the work around it began before it could be ended itself is further inside.
-            let place = state.entries.lastIndex { $0.id < id }.map { $0 + 1 } ?? 0
-            state.entries.insert((id, stoppable), at: place)
+            state.entries.append((id, stoppable))
             return state.reason
         }
         switch reason {
@@ -182,7 +177,6 @@ final class StopSignal: Sendable {
 
     fileprivate func remove(_ id: Int) {
         state.withLock { state in
-            state.placeCount -= 1
             if let place = state.entries.lastIndex(where: { $0.id == id }) { state.entries.remove(at: place) }
         }
     }
@@ -223,20 +217,17 @@ final class StopSignal: Sendable {
         let run = StoppableRun<Value>(grace: grace, endsWhenCancelled: endsWhenCancelled) { [weak self] in
             self?.didAbandon()
         }
+        let isOutermost = state.withLock { $0.entries.isEmpty }
         let slot = slot()
-        defer { slot.clear() }
-        if startsHere {
-            run.start(startsHere: true, work)
-            // Without having waited, it could not be ended either.
-            if let outcome = run.outcome.take() { return try outcome.get() }
-        }
         slot.fill(with: run)
+        defer { slot.clear() }
         return try await withTaskCancellationHandler {
-            if !startsHere { run.start(startsHere: false, work) }
+            // Not earlier: a hook may work for long before it suspends, and its send may have to end meanwhile.
+            run.start(startsHere: startsHere, work)
             return try await run.outcome.value().get()
         } onCancel: {
             // Further inside it need not be the caller: an interceptor may cancel one of several requests.
-            if slot.isOutermost { callerWasCancelled() }
+            if isOutermost { callerWasCancelled() }
             run.stop()
         }
     }
@@ -246,7 +237,6 @@ final class StopSignal: Sendable {
 struct StopSlot: Sendable {
     fileprivate let signal: StopSignal
     fileprivate let id: Int
-    fileprivate let isOutermost: Bool
 
     /// Registers what the send waits for from now on, and ends it at once if the send has to end.
     func fill(with stoppable: any Stoppable) { signal.add(stoppable, id) }

@@ -46,6 +46,40 @@ import Testing
         #expect(throws: CancellationError.self) { try calls.all.first?.get() }
     }
 
+    /// Blocks before the callback.
+    private final class Blocking: Accessory {
+        let begun = DispatchSemaphore(value: 0)
+        let cancelled = DispatchSemaphore(value: 0)
+        let end = DispatchSemaphore(value: 0)
+
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            guard case .willStop = event else { return }
+            begun.signal()
+            cancelled.wait()
+            _ = end.wait(timeout: .now() + 2)
+        }
+    }
+
+    @Test func aCallbackBehindAnAccessoryThatBlocksIsCalledBeforeTheHandleIsFinished() async throws {
+        let blocking = Blocking()
+        let calls = Completions()
+        let rig = Rig(config: .test { $0.accessories = [blocking] })
+        let handle = rig.agent.start(request, on: .global()) { calls.add($0) }
+        // Not by a task: on a busy machine that comes when the accessory has ended.
+        DispatchQueue.global().async {
+            blocking.begun.wait()
+            handle.cancel()
+            blocking.cancelled.signal()
+        }
+        await handle.waitUntilFinished()
+        #expect(calls.all.count == 1)
+        #expect(throws: CancellationError.self) { try calls.all.first?.get() }
+        guard case .cancelled = handle.state else { return #expect(Bool(false), "\(handle.state)") }
+        blocking.end.signal()
+        await wait { rig.agent.pipeline.sends.isEmpty }
+        #expect(calls.all.count == 1)
+    }
+
     @Test func cancelRightAfterTheStartGivesOneCancellationError() async throws {
         for _ in 0..<100 {
             let rig = Rig.silent()

@@ -26,8 +26,6 @@ import Testing
             return seen
         }
         await begun.value()
-        // Until both have their places: the outer one takes its own only when the inner one waits.
-        while signal.waitCount < 2 { await Task.yield() }
         signal.stop(reason)
         return try await seen
     }
@@ -40,10 +38,49 @@ import Testing
         #expect(try await run(endedBy: .cancelled) == Seen(innerWasCancelled: true, outerWasCancelled: true))
     }
 
+    @Test func cancellationIsNoticedWhileWorkHasNotSuspended() async throws {
+        let signal = StopSignal()
+        let caller = Delivery<Task<Int, any Error>>()
+        let task = Task {
+            let caller = await caller.value()
+            return try await signal.run {
+                caller.cancel()
+                try signal.check()
+                return 7
+            }
+        }
+        caller.deliver(task)
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func aDeadlineThatPassesBeforeWorkSuspendsEndsItWithoutGrace() async throws {
+        let signal = StopSignal()
+        let found = try await signal.run {
+            signal.stop(.deadline)
+            do {
+                try await Task.sleep(for: .seconds(3600))
+            } catch {
+                return 7  // It was cancelled, and not left behind after its grace period.
+            }
+            return 0
+        }
+        #expect(found == 7)
+    }
+
+    @Test func aDeadlineThatPassesBeforeInnerWorkSuspendsLeavesTheOuterItsGrace() async throws {
+        let signal = StopSignal()
+        let isCancelled = try await signal.run(grace: .send) {
+            await Task.yield()
+            _ = try? await signal.run { signal.stop(.deadline) }  // it may end either way
+            return Task.isCancelled
+        }
+        #expect(!isCancelled)
+    }
+
     @Test func workThatDoesNotWaitLeavesNothingBehind() async throws {
         let signal = StopSignal()
         #expect(try await signal.run { 7 } == 7)
-        #expect(signal.waitCount == 0)
+        #expect(signal.isIdle)
         signal.stop()
         await #expect(throws: CancellationError.self) { try await signal.run { 7 } }
     }
