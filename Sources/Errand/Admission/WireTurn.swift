@@ -100,16 +100,19 @@ final class WireTurn: Sendable {
         if let host { turns.giveBack(host) }
     }
 
-    /// Sends a request in the turn of its attempt: the first in the turn that there is, each further one, and one to
-    /// another host, in one that it waits for anew.
-    static func sending(
+    /// The turn of the attempt that the current task is part of; `nil` where nothing is throttled.
+    static func current(of prepared: PreparedRequest) -> WireTurn? {
+        prepared.choices.throttle.value.isLimited ? current : nil
+    }
+
+    /// Sends a request of the attempt: the first in the turn that there is, each further one, and one to another host, in
+    /// one that it waits for anew.
+    func sending(
         _ request: OutgoingRequest,
-        of prepared: PreparedRequest,
         _ exchange: () async throws -> RawResponse
     ) async throws -> RawResponse {
-        guard prepared.choices.throttle.value.isLimited, let current else { return try await exchange() }
-        let response = try await current.use(at: request.url.origin, exchange)
-        current.heed(response)
+        let response = try await use(at: request.url.origin, exchange)
+        heed(response)
         return response
     }
 

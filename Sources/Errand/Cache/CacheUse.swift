@@ -10,8 +10,12 @@ final class CacheUse: Sendable {
     /// Whether a stored answer is followed by one from the network, however fresh it is.
     let isFollowed: Bool
 
-    init?(_ policy: CachePolicy, step: CacheStep, cache: ResponseCache?) {
-        if case .whole = step, case .networkOnly = policy { return nil }
+    /// Most sends have none, and make none.
+    static func of(_ policy: CachePolicy, step: CacheStep, cache: ResponseCache?) -> CacheUse? {
+        if case .whole = step, case .networkOnly = policy { nil } else { CacheUse(policy, step: step, cache: cache) }
+    }
+
+    private init?(_ policy: CachePolicy, step: CacheStep, cache: ResponseCache?) {
         if case .first = step, case .cacheThenNetwork = policy { isFollowed = true } else { isFollowed = false }
         let policy = step.policy(policy)
         if case .networkOnly = policy { return nil }

@@ -34,9 +34,9 @@ extension PreparedRequest {
     }
 
     /// Reads an answer's body, and tells the accessories how far it is.
-    func collect(_ answer: TransportResponse) async throws -> Data {
-        let limit = transportOptions.maximumBodySize
-        guard answer.body.whole == nil, !accessories.isEmpty else { return try await answer.body.collect(upTo: limit) }
+    func collect(_ answer: TransportResponse, upTo limit: Int) async throws -> Data {
+        if let whole = try answer.body.whole(upTo: limit) { return whole }
+        guard !accessories.isEmpty else { return try await answer.body.collect(upTo: limit) }
         // Of a coded body only the coded length is known.
         let length = answer.headers.contains("Content-Encoding") ? nil : answer.headers["Content-Length"]
         let total = length.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }

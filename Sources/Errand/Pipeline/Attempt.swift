@@ -34,13 +34,9 @@ extension Pipeline {
         attempt: Int,
         _ record: AttemptRecord?
     ) async throws -> RawResponse {
-        // Without hooks there is nothing to note.
-        guard prepared.mayChangeOnItsWay else {
-            return try await follow(outgoing, adapted: outgoing, of: prepared, record)
-        }
         var response: RawResponse
         if prepared.interceptors.isEmpty {
-            response = try await follow(outgoing, adapted: outgoing, of: prepared, record)
+            response = try await follow(outgoing, of: prepared, record)
         } else {
             var context = prepared.context
             context.attempt = attempt
@@ -83,9 +79,17 @@ extension Pipeline {
     }
 
     /// Sends a request and follows redirects as the policy says.
-    private func follow(
+    ///
+    /// - Parameters:
+    ///   - outgoing: What is sent.
+    ///   - adapted: What went into the interceptors; `nil` if there are none.
+    ///   - prepared: Whose it is.
+    ///   - record: What the attempt sent so far; `nil` if nobody asks.
+    /// - Returns: The last response.
+    /// - Throws: ``NetworkError``, what the policy's veto throws, or `CancellationError`.
+    func follow(
         _ outgoing: OutgoingRequest,
-        adapted: OutgoingRequest,
+        adapted: OutgoingRequest? = nil,
         of prepared: PreparedRequest,
         _ record: AttemptRecord?
     ) async throws -> RawResponse {
@@ -95,19 +99,28 @@ extension Pipeline {
             outgoing.headers["Idempotency-Key"] = key
         }
         let sent = outgoing.headers
-        let isUnidentified = prepared.identityCheck?.compare(outgoing, with: adapted, of: prepared) ?? false
+        let isUnidentified =
+            prepared.identityCheck?.compare(outgoing, with: adapted ?? outgoing, of: prepared) ?? false
         var redirects: [Redirect] = []
-        let began = timeline.now()
+        var began = Duration.zero
         while true {
             do {
                 // Code of the user's own may come back after the end of the send.
                 try prepared.stop.check()
-                var response = try await WireTurn.sending(outgoing, of: prepared) {
-                    try retries.willSend(outgoing, of: prepared, in: record, isRedirected: !redirects.isEmpty)
-                    return try await exchange(outgoing, of: prepared)
+                var response: RawResponse
+                if let turn = WireTurn.current(of: prepared) {
+                    let (next, isRedirected) = (outgoing, !redirects.isEmpty)
+                    response = try await turn.sending(next) {
+                        try await exchange(next, of: prepared, record, isRedirected: isRedirected)
+                    }
+                } else {
+                    response = try await exchange(outgoing, of: prepared, record, isRedirected: !redirects.isEmpty)
                 }
                 record?.didReceive(response.statusCode)
                 response.redirects = redirects
+                if redirects.isEmpty, response.statusCode / 100 == 3 {
+                    began = timeline.now() - (response.timing?.total ?? .zero)
+                }
                 if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
                 if prepared.cacheUse != nil || prepared.identityCheck != nil {
                     response.cacheNote = CacheNote(
@@ -137,8 +150,14 @@ extension Pipeline {
     }
 
     /// One request to one URL, its body whole.
-    private func exchange(_ outgoing: OutgoingRequest, of prepared: PreparedRequest) async throws -> RawResponse {
+    private func exchange(
+        _ outgoing: OutgoingRequest,
+        of prepared: PreparedRequest,
+        _ record: AttemptRecord?,
+        isRedirected: Bool
+    ) async throws -> RawResponse {
         let began = timeline.now()
+        try retries.willSend(outgoing, of: prepared, in: record, isRedirected: isRedirected, at: began)
         let options = prepared.transportOptions
         let answer: TransportResponse
         let body: Data
@@ -152,17 +171,17 @@ extension Pipeline {
             } else {
                 answer = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
-            body = try await prepared.collect(answer)
+            body = try await prepared.collect(answer, upTo: options.maximumBodySize)
         } else {
-            (answer, body) = try await prepared.stop.run { [self] in
+            (answer, body) = try await prepared.stop.run { [transport] in
                 guard prepared.tellsUpload(of: outgoing) else {
                     let answer = try await transport.send(outgoing, options: options)
-                    return (answer, try await prepared.collect(answer))
+                    return (answer, try await prepared.collect(answer, upTo: options.maximumBodySize))
                 }
                 let answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
                     try await transport.send(outgoing, options: options)
                 }
-                return (answer, try await prepared.collect(answer))
+                return (answer, try await prepared.collect(answer, upTo: options.maximumBodySize))
             }
         }
         let times = answer.timings
@@ -201,7 +220,7 @@ extension Pipeline {
     }
 
     /// Stage 8: the filter finds the payload, or throws what the service reported.
-    func unwrap(_ response: RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
+    func unwrap(_ response: consuming RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
         let began = timeline.now()
         var context = prepared.context
         context.attempt = attempt

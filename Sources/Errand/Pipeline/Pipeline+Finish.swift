@@ -3,7 +3,7 @@
 extension Pipeline {
     /// Stages 9 to 12: makes the model of what was fetched, and ends the send.
     func finish<R: Request>(
-        _ fetched: consuming Answer,
+        _ answer: consuming Answer,
         of request: R,
         _ prepared: PreparedRequest,
         as send: Send,
@@ -11,7 +11,6 @@ extension Pipeline {
         delivering deliver: Deliver<R.Model>? = nil,
         settled: Settle<R.Model>? = nil
     ) async throws -> Produced<R.Model> {
-        var answer = fetched
         let model: R.Model
         do {
             if answer.caching == nil {

@@ -60,7 +60,7 @@ extension Pipeline {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
         return try await finish(
-            answer,
+            consume answer,
             of: request,
             prepared,
             as: send,
@@ -84,6 +84,8 @@ extension Pipeline {
         veto: CacheVeto?,
         insteadOf miss: CacheMiss? = nil
     ) async throws -> Answer {
+        // A plain request has nothing around its attempts.
+        guard prepared.isEnclosed || prepared.needsAdmission else { return try await fetch(prepared, validating: nil) }
         // Once for each send: a stored response that turned out to be of no use is replaced inside of the same.
         guard miss == nil, prepared.isEnclosed else { return try await find(prepared, veto, miss) }
         return try await prepared.enclosed { try await self.find(prepared, veto, nil) }
@@ -132,12 +134,15 @@ extension Pipeline {
         try await retries.run(prepared) { attempt, record in
             try await logins.run(prepared, attempt: attempt, record) {
                 var received = try await admission.turns.run(prepared, attempt: attempt) {  // 5
+                    guard prepared.mayChangeOnItsWay || entry != nil else {
+                        return try await follow(prepared.outgoing, of: prepared, record)  // 6
+                    }
                     let outgoing = try await adapt(prepared, attempt: attempt, validating: entry)  // 6
                     return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
                 }
                 if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
                 try accept(&received, of: prepared)  // 7
-                return try unwrap(received, of: prepared, attempt: attempt)  // 8
+                return try unwrap(consume received, of: prepared, attempt: attempt)  // 8
             }
         }
     }

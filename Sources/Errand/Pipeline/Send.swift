@@ -47,9 +47,9 @@ final class Send: Sendable {
         typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
-        let service = request.service
-        settings = Settings(config, service)
-        let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
+        let settings = Settings(config, request.service)
+        self.settings = settings
+        let limit = request.limits.deadline ?? settings.service.limits.deadline ?? config.value.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = RequestType.of(R.self)
         hasLibraryFormatter = type.hasLibraryFormatter
@@ -57,12 +57,12 @@ final class Send: Sendable {
             id: id,
             typeName: type.name,
             method: request.method,
-            serviceID: service.id,
+            serviceID: settings.service.id,
             tag: request.tag,
             attempt: 0,
             attributes: request.attributes
         )
-        let accessories = config.value.accessories.and(service.accessories).and(request.accessories)
+        let accessories = config.value.accessories.and(settings.service.accessories).and(request.accessories)
         self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
     }
 
@@ -105,11 +105,11 @@ final class Send: Sendable {
     }
 
     private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
-        try Task.checkCancellation()
+        if Task.isCancelled { throw CancellationError() }
         // A stale response in place of one that did not come in time is late by nature.
         if case .stale = source, prepared.deadline?.isOver == true { return }
         try prepared.deadline?.check(at: prepared.outgoing)
-        try stop.check()
+        if stop.mustEnd { throw CancellationError() }
     }
 
     // MARK: Its end
@@ -132,9 +132,10 @@ final class Send: Sendable {
         stop.runsAsWhole()
         do {
             // Without accessories nobody waits for more than the error.
-            return try await stop.runAnyway(
+            return try await stop.run(
                 grace: .whole,
                 startsHere: false,
+                evenIfEnding: true,
                 endsWhenCancelled: accessories.isEmpty,
                 work
             )
@@ -186,7 +187,7 @@ final class Send: Sendable {
             return notification
         }
         // Whether the send has ended without it is told by what comes next.
-        _ = try? await stop.runAnyway(grace: .notification) { await notification.value }
+        _ = try? await stop.run(grace: .notification, evenIfEnding: true) { await notification.value }
     }
 
     /// The error as the caller gets it: the library's own with the place where it happened, any other as it is.

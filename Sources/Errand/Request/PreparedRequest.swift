@@ -102,7 +102,7 @@ final class PreparedRequest: Sendable {
         allowsCellularAccess = request.allowsCellularAccess
         retryBudget = config.value.retryBudget
         cacheIdentity = request.cacheIdentity
-        cacheUse = CacheUse(choices.cachePolicy.value, step: step, cache: config.value.cache)
+        cacheUse = CacheUse.of(choices.cachePolicy.value, step: step, cache: config.value.cache)
         cache = config.value.cache
         duplicatePolicy = request.duplicatePolicy
         duplicateKey = request.duplicateKey

@@ -79,7 +79,8 @@ struct RetryLoop: Sendable {
         _ request: OutgoingRequest,
         of prepared: PreparedRequest,
         in record: AttemptRecord?,
-        isRedirected: Bool
+        isRedirected: Bool,
+        at now: Duration
     ) throws(NetworkError) {
         if !isRedirected, !request.body.isReplayable {
             // A hook may make a new body of the same source; what it reads is known only to itself.
@@ -89,7 +90,7 @@ struct RetryLoop: Sendable {
         }
         let isFirst = try record?.willSend(request, of: prepared, isRedirected: isRedirected) ?? !isRedirected
         guard isFirst, prepared.retries, !prepared.retryBudget.isUnlimited, record?.isPaid != true else { return }
-        counts.countRequest(to: record?.host ?? prepared.origin, within: prepared.retryBudget, at: timeline.now())
+        counts.countRequest(to: record?.host ?? prepared.origin, within: prepared.retryBudget, at: now)
     }
 
     /// What follows a failed attempt.

@@ -2,8 +2,8 @@
 ///
 /// The first delivery counts, whether it comes before or after the caller waits; later ones are dropped. The value is handed
 /// over under the lock, not by the continuation: the thread sanitizer does not see what one orders that is resumed before its
-/// task has suspended.
-final class Delivery<Value: Sendable>: Sendable {
+/// task has suspended. Copies are the same delivery.
+struct Delivery<Value: Sendable>: Sendable {
     private enum State {
         case empty
         case awaited(CheckedContinuation<Void, Never>)
@@ -63,8 +63,10 @@ final class Delivery<Value: Sendable>: Sendable {
     /// The value, if it is there already; it is given out once.
     func take() -> Value? {
         state.withLock { state in
-            guard case .delivered(let value) = state else { return nil }
-            state = .taken
+            guard case .delivered = state else { return nil }
+            var taken = State.taken
+            swap(&taken, &state)
+            guard case .delivered(let value) = taken else { return nil }
             return value
         }
     }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Synchronization
 
 /// Something that a ``StopSignal`` can end: a task, or an exchange of a transport.
 protocol Stoppable: AnyObject, Sendable {
@@ -65,13 +66,15 @@ final class StopSignal: Sendable {
     private struct State {
         var reason: Reason?
         var isWhole = false
-        var lastID = 0
         /// What the send waits for, the innermost last.
         var entries: [(id: Int, stoppable: any Stoppable)] = []
         var abandonHandlers: [Int: @Sendable () -> Void] = [:]
     }
 
     private let state = Lock(State())
+    /// Whether there is a reason: what is asked most can be answered without the lock.
+    private let isEnding = Atomic(false)
+    private let lastID = Atomic(0)
 
     init() {}
 
@@ -91,6 +94,7 @@ final class StopSignal: Sendable {
             if state.reason == nil || reason == .cancelled { state.reason = reason }
             return state.entries
         }
+        isEnding.store(true, ordering: .releasing)
         for (place, entry) in entries.enumerated().reversed() {
             let isInnermost = place == entries.count - 1
             if reason == .deadline, !isInnermost || entry.stoppable.noticesDeadlines {
@@ -116,7 +120,10 @@ final class StopSignal: Sendable {
     var isWhole: Bool { state.withLock { $0.isWhole } }
 
     /// Notes why the send ends by itself, unless there is a reason already.
-    func note(_ reason: Reason) { state.withLock { $0.reason = $0.reason ?? reason } }
+    func note(_ reason: Reason) {
+        state.withLock { $0.reason = $0.reason ?? reason }
+        isEnding.store(true, ordering: .releasing)
+    }
 
     /// Notes that the caller has cancelled the send, which takes precedence over an expired deadline.
     private func callerWasCancelled() {
@@ -124,17 +131,16 @@ final class StopSignal: Sendable {
             if case .finished? = state.reason { return }
             state.reason = .cancelled
         }
+        isEnding.store(true, ordering: .releasing)
     }
 
     /// Calls a closure if code that the send waited for is left behind.
     ///
     /// - Returns: The number by which ``removeAbandonHandler(_:)`` removes it.
     func onAbandon(_ handler: @escaping @Sendable () -> Void) -> Int {
-        state.withLock { state in
-            state.lastID &+= 1
-            state.abandonHandlers[state.lastID] = handler
-            return state.lastID
-        }
+        let id = makeID()
+        state.withLock { $0.abandonHandlers[id] = handler }
+        return id
     }
 
     func removeAbandonHandler(_ id: Int) { state.withLock { _ = $0.abandonHandlers.removeValue(forKey: id) } }
@@ -149,23 +155,23 @@ final class StopSignal: Sendable {
 
     /// - Throws: `CancellationError` if the send has to end, or its task was cancelled.
     func check() throws {
-        try Task.checkCancellation()
-        if reason != nil { throw CancellationError() }
+        if mustEnd || Task.isCancelled { throw CancellationError() }
     }
+
+    /// Whether the send has to end, other than by the cancellation of its task.
+    var mustEnd: Bool { isEnding.load(ordering: .acquiring) }
+
+    private func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// A place for something that the send will wait for.
-    func slot() -> StopSlot {
-        let id = state.withLock { state in
-            state.lastID &+= 1
-            return state.lastID
-        }
-        return StopSlot(signal: self, id: id)
-    }
+    func slot() -> StopSlot { StopSlot(signal: self, id: makeID()) }
 
-    fileprivate func add(_ stoppable: any Stoppable, _ id: Int) {
-        let reason = state.withLock { state in
+    /// - Returns: Whether nothing encloses it.
+    @discardableResult
+    fileprivate func add(_ stoppable: any Stoppable, _ id: Int) -> Bool {
+        let (reason, isOutermost) = state.withLock { state in
             state.entries.append((id, stoppable))
-            return state.reason
+            return (state.reason, state.entries.count == 1)
         }
         switch reason {
         case nil: break
@@ -173,6 +179,7 @@ final class StopSignal: Sendable {
         case .deadline?: stoppable.stopAfterGrace()
         case .cancelled?, .superseded?, .finished?: stoppable.stop()
         }
+        return isOutermost
     }
 
     fileprivate func remove(_ id: Int) {
@@ -187,40 +194,23 @@ final class StopSignal: Sendable {
     ///   - grace: How long the work may go on after its cancellation before this returns without it.
     ///   - startsHere: Whether the work may run on this thread until it first waits, which costs less; not for work that
     ///     may block.
+    ///   - evenIfEnding: Whether the work gets its grace period even if the send has to end already.
+    ///   - endsWhenCancelled: Whether this returns at once when the send is cancelled.
     ///   - work: What to run. What it returns or throws after the grace period is dropped.
     /// - Returns: What the work returns.
     /// - Throws: What the work throws, or `CancellationError`.
     func run<Value: Sendable>(
         grace: Grace = .network,
         startsHere: Bool = true,
-        _ work: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try check()
-        return try await runAnyway(grace: grace, startsHere: startsHere, work)
-    }
-
-    /// Runs work that gets its grace period even if the send has to end already.
-    ///
-    /// - Parameters:
-    ///   - grace: How long the work may go on after its cancellation before this returns without it.
-    ///   - startsHere: Whether the work may run on this thread until it first waits.
-    ///   - endsWhenCancelled: Whether this returns at once when the send is cancelled.
-    ///   - work: What to run.
-    /// - Returns: What the work returns.
-    /// - Throws: What the work throws, or `CancellationError`.
-    func runAnyway<Value: Sendable>(
-        grace: Grace,
-        startsHere: Bool = true,
+        evenIfEnding: Bool = false,
         endsWhenCancelled: Bool = false,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let run = StoppableRun<Value>(grace: grace, endsWhenCancelled: endsWhenCancelled) { [weak self] in
-            self?.didAbandon()
-        }
-        let isOutermost = state.withLock { $0.entries.isEmpty }
-        let slot = slot()
-        slot.fill(with: run)
-        defer { slot.clear() }
+        if !evenIfEnding { try check() }
+        let run = StoppableRun<Value>(grace: grace, endsWhenCancelled: endsWhenCancelled, of: self)
+        let id = makeID()
+        let isOutermost = add(run, id)
+        defer { remove(id) }
         return try await withTaskCancellationHandler {
             // Not earlier: a hook may work for long before it suspends, and its send may have to end meanwhile.
             run.start(startsHere: startsHere, work)
@@ -257,24 +247,17 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
     var noticesDeadlines: Bool { grace == .whole }
     private let grace: StopSignal.Grace
     private let endsWhenCancelled: Bool
-    private let didAbandon: @Sendable () -> Void
+    private let signal: StopSignal
     private let state = Lock(State())
 
-    init(grace: StopSignal.Grace, endsWhenCancelled: Bool, didAbandon: @escaping @Sendable () -> Void) {
+    init(grace: StopSignal.Grace, endsWhenCancelled: Bool, of signal: StopSignal) {
         self.grace = grace
         self.endsWhenCancelled = endsWhenCancelled
-        self.didAbandon = didAbandon
+        self.signal = signal
     }
 
     func start(startsHere: Bool, _ work: @escaping @Sendable () async throws -> Value) {
-        let deliver: @Sendable () async -> Void = { [outcome] in
-            do {
-                outcome.deliver(.success(try await work()))
-            } catch {
-                outcome.deliver(.failure(error))
-            }
-        }
-        let task = startsHere ? Task.starting(deliver) : Task { await deliver() }
+        let task = startsHere ? Self.starting(work, outcome) : Task { [outcome] in await Self.run(work, outcome) }
         let isStopped = state.withLock { state in
             state.task = task
             return state.isStopped
@@ -308,17 +291,29 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
             return state.task
         }
         task?.cancel()
-        if isAbandoned { didAbandon() }
+        if isAbandoned { signal.didAbandon() }
     }
-}
 
-extension Task where Success == Void, Failure == Never {
     /// A task that runs on the caller's thread until it first waits, where the system can do that.
-    fileprivate static func starting(_ work: @escaping @Sendable () async -> Void) -> Task {
+    private static func starting(
+        _ work: @escaping @Sendable () async throws -> Value,
+        _ outcome: Delivery<Result<Value, any Error>>
+    ) -> Task<Void, Never> {
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-            Task.immediate { await work() }
+            Task.immediate { await run(work, outcome) }
         } else {
-            Task { await work() }
+            Task { await run(work, outcome) }
+        }
+    }
+
+    private static func run(
+        _ work: @escaping @Sendable () async throws -> Value,
+        _ outcome: Delivery<Result<Value, any Error>>
+    ) async {
+        do {
+            outcome.deliver(.success(try await work()))
+        } catch {
+            outcome.deliver(.failure(error))
         }
     }
 }

@@ -1,7 +1,9 @@
 internal import Foundation
 
 /// A clock whose instants are durations since some start, so that policies need not know which clock it is.
-struct Timeline: Sendable {
+///
+/// A class, for every send copies it, and three closures cost three times as much.
+final class Timeline: Sendable {
     /// The time since the timeline was made.
     let now: @Sendable () -> Duration
 
@@ -28,7 +30,8 @@ struct Timeline: Sendable {
             date = { Date() }
         } else {
             let start = Date()
-            date = { [now] in start.addingTimeInterval(now().timeInterval) }
+            let now = now
+            date = { start.addingTimeInterval(now().timeInterval) }
         }
     }
 }

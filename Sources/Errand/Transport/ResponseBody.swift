@@ -34,22 +34,26 @@ public struct ResponseBody: Sendable {
         upTo limit: Int,
         didRead: nonisolated(nonsending) (_ count: Int) async -> Void
     ) async throws -> Data {
-        switch source {
-        case .whole(let data):
-            guard data.count <= limit else { throw NetworkError(.bodyTooLarge(limit: limit)) }
-            return data
-        case .chunks(let chunks):
-            var collected = Data()
-            while let chunk = try await chunks.next() {
-                guard chunk.count <= limit - collected.count else {
-                    chunks.cancel()
-                    throw NetworkError(.bodyTooLarge(limit: limit))
-                }
-                collected.append(chunk)
-                await didRead(collected.count)
+        if let whole = try whole(upTo: limit) { return whole }
+        var collected = Data()
+        while let chunk = try await chunks.next() {
+            guard chunk.count <= limit - collected.count else {
+                chunks.cancel()
+                throw NetworkError(.bodyTooLarge(limit: limit))
             }
-            return collected
+            collected.append(chunk)
+            await didRead(collected.count)
         }
+        return collected
+    }
+
+    /// The bytes, when all of them are there already.
+    ///
+    /// - Throws: ``NetworkError`` when they are too many.
+    func whole(upTo limit: Int) throws(NetworkError) -> Data? {
+        guard case .whole(let data) = source else { return nil }
+        guard data.count <= limit else { throw NetworkError(.bodyTooLarge(limit: limit)) }
+        return data
     }
 
     /// The chunks, for a reader that wants them one by one.
