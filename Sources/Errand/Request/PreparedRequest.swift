@@ -7,8 +7,6 @@ final class PreparedRequest: Sendable {
     let context: RequestContext
     /// What is sent, before adapters.
     let outgoing: OutgoingRequest
-    /// Where to: scheme, host and port.
-    let origin: String
     let choices: Choices
     /// Whether credentials of config and service are sent.
     let credentials: CredentialDecision
@@ -20,8 +18,6 @@ final class PreparedRequest: Sendable {
     let requestOrigin: String
     /// What config and service say.
     let settings: Settings
-    /// What must not be told to anyone, nor leave for another origin.
-    let secrets: Secrets
     let acceptance: Acceptance
     let adapters: [any RequestAdapter]
     let interceptors: [any Interceptor]
@@ -29,16 +25,11 @@ final class PreparedRequest: Sendable {
     /// Whose login the request shows; `nil` when none.
     let login: PinnedLogin?
     let accessories: AccessoryChain
-    let decoder: any DataDecoder
     let priority: Priority
     let allowsCellularAccess: Bool
-    /// How many retries one host gets.
-    let retryBudget: RetryBudget
     let cacheIdentity: CacheIdentity
     /// How the cache is used; `nil` when it is not.
     let cacheUse: CacheUse?
-    /// The cache whose entries an unsafe method makes void, whatever the policy; `nil` where the config has none.
-    let cache: ResponseCache?
     /// Whose credentials adapters add, where that was asked when the request was prepared.
     let pinnedScopes: [String]?
     /// Compares what is sent with what was identified; `nil` where nothing is shared or stored, or nothing can change.
@@ -84,26 +75,21 @@ final class PreparedRequest: Sendable {
         isPassing = false
         self.settings = settings
         outgoing = built.outgoing.body.isReplayable ? built.outgoing : built.outgoing.guardedAgainstReuse
-        origin = built.credentials.origin
         credentials = built.credentials
         baseParameters = built.baseParameters
         baseRemoval = built.baseRemoval
         requestOrigin = built.requestOrigin
         self.choices = choices
         self.login = login
-        secrets = config.value.secrets
         acceptance = request.acceptance
         adapters = config.value.adapters.and(settings.service.adapters)
         interceptors = config.value.interceptors.and(settings.service.interceptors)
         sendInterceptors = config.value.sendInterceptors.and(settings.service.sendInterceptors)
         self.accessories = accessories
-        decoder = settings.service.decoder ?? config.value.decoder
         priority = request.priority
         allowsCellularAccess = request.allowsCellularAccess
-        retryBudget = config.value.retryBudget
         cacheIdentity = request.cacheIdentity
         cacheUse = CacheUse.of(choices.cachePolicy.value, step: step, cache: config.value.cache)
-        cache = config.value.cache
         duplicatePolicy = request.duplicatePolicy
         duplicateKey = request.duplicateKey
         let isGivenToOthers = cacheUse != nil || duplicatePolicy == .share
@@ -173,22 +159,17 @@ final class PreparedRequest: Sendable {
         baseRemoval = other.baseRemoval
         requestOrigin = other.requestOrigin
         outgoing = other.outgoing
-        origin = other.origin
         choices = other.choices
-        secrets = other.secrets
         acceptance = other.acceptance
         adapters = other.adapters
         interceptors = other.interceptors
         sendInterceptors = other.sendInterceptors
         login = other.login
         self.accessories = accessories
-        decoder = other.decoder
         priority = other.priority
         allowsCellularAccess = other.allowsCellularAccess
-        retryBudget = other.retryBudget
         cacheIdentity = other.cacheIdentity
         cacheUse = other.cacheUse
-        cache = other.cache
         pinnedScopes = other.pinnedScopes
         identityCheck = check
         duplicatePolicy = other.duplicatePolicy
@@ -201,6 +182,21 @@ final class PreparedRequest: Sendable {
         self.deadline = deadline
         stop = StopSignal()
     }
+
+    /// Where to: scheme, host and port.
+    var origin: String { credentials.origin }
+
+    /// What must not be told to anyone, nor leave for another origin.
+    var secrets: Secrets { settings.config.value.secrets }
+
+    /// Makes values of JSON where the formatter names no decoder.
+    var decoder: any DataDecoder { settings.service.decoder ?? settings.config.value.decoder }
+
+    /// How many retries one host gets.
+    var retryBudget: RetryBudget { settings.config.value.retryBudget }
+
+    /// The cache whose entries an unsafe method makes void, whatever the policy; `nil` where the config has none.
+    var cache: ResponseCache? { settings.config.value.cache }
 
     /// The filter that opens the answer.
     var filter: any ResponseFilter { choices.filter.value }
