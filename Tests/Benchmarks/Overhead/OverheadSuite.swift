@@ -6,6 +6,7 @@ extension Suite {
         let server = try ServerProcess()
         try await Overhead(url: server.url, reporter: $0).run()
         try await Overhead(prefix: "overhead.bare", url: server.url.appending(path: "bare"), reporter: $0).compare()
+        try OwnCost(reporter: $0).report()
     }
 }
 

@@ -1,0 +1,101 @@
+import Foundation
+
+/// What a send costs when the network costs nothing: over a transport in memory, from a package of its own that knows the
+/// public interface alone, against an earlier version of Errand.
+struct OwnCost {
+    private static let baseline = "750bebb"
+    private static let rounds = 15
+
+    let reporter: Reporter
+
+    private struct Sample {
+        let time: Double
+        let switches: Double
+    }
+
+    private struct Way {
+        let name: String
+        let concurrency: Int
+        let count: Int
+    }
+
+    /// Builds both versions, which takes minutes the first time, and measures them in turns.
+    func report() throws {
+        let names = ["overhead.own.sequential", "overhead.own.concurrent64", "overhead.own.switches"]
+        let new: URL
+        let old: URL
+        do {
+            let root = Self.root
+            new = try Self.build(root)
+            old = try Self.build(try Self.checkOut(Self.baseline, of: root))
+        } catch let error as ChildProcess.Failed {
+            for name in names { reporter.skip(name, because: error.description) }
+            return
+        }
+        let sequential = try measure(Way(name: names[0], concurrency: 1, count: 5_000), new, old)
+        _ = try measure(Way(name: names[1], concurrency: 64, count: 12_800), new, old)
+        let switches = Rounds(values: sequential.map(\.switches))
+        try reporter.tell(names[2], switches.median, unit: "context switches per send", spread: switches.spread)
+    }
+
+    /// Tells the ratio of the processor times, and returns the samples of the new version.
+    private func measure(_ way: Way, _ new: URL, _ old: URL) throws -> [Sample] {
+        var samples: [Sample] = []
+        var ratios: [Double] = []
+        for round in 0..<Self.rounds {
+            let isFirst = round.isMultiple(of: 2)
+            let before = isFirst ? nil : try sample(old, way)
+            let sample = try self.sample(new, way)
+            let other = try before ?? self.sample(old, way)
+            samples.append(sample)
+            ratios.append(sample.time / other.time)
+        }
+        let rounds = Rounds(values: ratios)
+        let against = "the same work of commit \(Self.baseline)"
+        try reporter.tell(way.name, rounds.median, unit: "ratio", against: against, spread: rounds.spread)
+        let times = Rounds(values: samples.map(\.time))
+        try reporter.tell("\(way.name).time", times.median, unit: "µs", spread: times.spread)
+        return samples
+    }
+
+    private func sample(_ program: URL, _ way: Way) throws -> Sample {
+        let output = try ChildProcess.output(of: program, ["\(way.count)", "\(way.concurrency)"])
+        let figures = output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+        guard figures.count == 2 else { throw ChildProcess.Failed(description: "OwnCost printed '\(output)'") }
+        return Sample(time: figures[0], switches: figures[1])
+    }
+
+    // MARK: Building
+
+    private static var root: URL {
+        var url = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { url.deleteLastPathComponent() }
+        return url
+    }
+
+    /// Builds the measuring program with a checkout of Errand.
+    private static func build(_ errand: URL) throws -> URL {
+        let scratch = errand.appending(path: ".build/own-cost")
+        let arguments = ["build", "-c", "release", "--package-path", root.appending(path: "Tests/OwnCost").path]
+        try run("env", ["ERRAND=\(errand.path)", "swift"] + arguments + ["--scratch-path", scratch.path])
+        return scratch.appending(path: "release/OwnCost")
+    }
+
+    /// The sources of a commit, in a folder of their own.
+    private static func checkOut(_ commit: String, of root: URL) throws -> URL {
+        let folder = root.appending(path: ".build/\(commit)")
+        guard !FileManager.default.fileExists(atPath: folder.path) else { return folder }
+        let archive = root.appending(path: ".build/\(commit).tar")
+        try run("git", ["-C", root.path, "archive", "--output", archive.path, commit])
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try run("tar", ["-xf", archive.path, "-C", folder.path])
+        return folder
+    }
+
+    private static func run(_ name: String, _ arguments: [String]) throws {
+        guard let program = ChildProcess.program(name) else {
+            throw ChildProcess.Failed(description: "\(name) is not installed")
+        }
+        _ = try ChildProcess.output(of: program, arguments)
+    }
+}

@@ -1,0 +1,71 @@
+import Errand
+import Foundation
+
+// usage: OwnCost COUNT CONCURRENCY
+// Prints the processor time of a send in microseconds, and its context switches. Compiles with every version of Errand, so
+// it uses nothing that has ever changed.
+
+/// Responds at once, so that what is left is Errand's own part.
+struct Memory: Transport {
+    func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+        TransportResponse(
+            statusCode: 200,
+            headers: ["Content-Type": "application/octet-stream", "Date": "Sat, 21 Nov 2026 13:00:00 GMT"],
+            body: ResponseBody(Data("0123456789".utf8))
+        )
+    }
+}
+
+struct GetBytes: Request {
+    typealias Model = Data
+    var path: String { "/bytes" }
+}
+
+struct Usage {
+    let microseconds: Double
+    let switches: Double
+
+    static var current: Usage {
+        var usage = rusage()
+        #if os(Linux)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+        getrusage(RUSAGE_SELF, &usage)
+        #endif
+        let seconds = Double(usage.ru_utime.tv_sec) + Double(usage.ru_stime.tv_sec)
+        let rest = Double(usage.ru_utime.tv_usec) + Double(usage.ru_stime.tv_usec)
+        return Usage(microseconds: seconds * 1_000_000 + rest, switches: Double(usage.ru_nvcsw))
+    }
+}
+
+@concurrent
+func send(_ count: Int, on agent: Agent, concurrency: Int) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<concurrency {
+            group.addTask { for _ in 0..<count / concurrency { _ = try await agent.send(GetBytes()) } }
+        }
+        try await group.waitForAll()
+    }
+}
+
+let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
+guard arguments.count == 2, arguments.allSatisfy({ $0 > 0 }) else {
+    FileHandle.standardError.write(Data("usage: OwnCost COUNT CONCURRENCY\n".utf8))
+    exit(2)
+}
+let (count, concurrency) = (arguments[0], arguments[1])
+var config = NetworkConfig()
+config.baseURL = "http://127.0.0.1:1"
+let agent = Agent(config: config, transport: Memory())
+try await send(1_000, on: agent, concurrency: concurrency)
+
+let before = Usage.current
+if concurrency > 1 {
+    try await send(count, on: agent, concurrency: concurrency)
+} else {
+    // From the main actor, as programs send.
+    for _ in 0..<count { _ = try await agent.send(GetBytes()) }
+}
+let after = Usage.current
+let (time, switches) = (after.microseconds - before.microseconds, after.switches - before.switches)
+print(time / Double(count), switches / Double(count))
