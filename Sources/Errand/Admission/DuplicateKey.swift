@@ -2,19 +2,18 @@ internal import Foundation
 
 /// What makes two sends equal for ``DuplicatePolicy`` and ``Limits/minimumInterval``.
 ///
-/// Computed before adapters sign. The credentials are part of it also where the request has a key of its own, so that
-/// no answer crosses users.
+/// Computed before adapters sign. The credentials are part of it even if the request has a key of its own, so that no
+/// response crosses users.
 struct DuplicateKey: Sendable, Hashable {
     private let type: ObjectIdentifier
     private let digest: String
-    /// What the cache may do in this step: who wants a fresh answer is not given a stored one, nor its absence.
+    /// What the cache may do in this step: a send that wants a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
-    /// Whether it is sent from inside another send or a refresh: who must not wait shares nothing with those who may.
+    /// Whether it is sent from inside another send or a refresh: what must not wait shares nothing with what may.
     private let isPassing: Bool
     /// Whether two with equal keys make the same of a response.
     ///
-    /// What is shared has been judged and opened; who would open it otherwise, by a filter that cannot be compared, shares
-    /// nothing.
+    /// What is shared has been accepted and filtered, so a request whose filter cannot be compared shares nothing.
     let isShareable: Bool
 
     /// `nil` when nothing is equal to it: a body that is read while it is sent cannot be compared.
@@ -26,39 +25,35 @@ struct DuplicateKey: Sendable, Hashable {
         type = prepared.typeID
         cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
-        var hash = SHA256()
-        func add(_ text: String) {
-            hash.update("\(text.utf8.count):".utf8)
-            hash.update(text.utf8)
-        }
-        add(prepared.context.serviceID)
-        add(prepared.login?.scope ?? "")
-        add(prepared.cacheIdentity.variant)
-        for scope in prepared.scopes { add(scope) }
-        add(String(reflecting: prepared.acceptance))
-        add("\(prepared.transportOptions)")
-        add(filter.origin == .request && isShareable ? String(reflecting: filter.value) : "")
+        var fields = FieldDigest()
+        fields.add(prepared.context.serviceID)
+        fields.add(prepared.login?.scope ?? "")
+        fields.add(prepared.cacheIdentity.variant)
+        for scope in prepared.scopes { fields.add(scope) }
+        fields.add(String(reflecting: prepared.acceptance))
+        fields.add("\(prepared.transportOptions)")
+        fields.add(filter.origin == .request && isShareable ? String(reflecting: filter.value) : "")
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {
             let counts =
                 isOwn ? secrets.isCredential(header: field.name) : !field.name.isSameFieldName(as: "Idempotency-Key")
             guard counts else { continue }
-            add(field.name.lowercased())
-            add(field.value)
+            fields.add(field.name.lowercased())
+            fields.add(field.value)
         }
-        add("")
+        fields.add("")
         if isOwn {
-            for pair in secrets.secretPairs(in: request.url) { add(pair) }
-            add("")
-            add(prepared.duplicateKey)
-            add(prepared.baseParameterText)
+            for pair in secrets.secretPairs(in: request.url) { fields.add(pair) }
+            fields.add("")
+            fields.add(prepared.duplicateKey)
+            fields.add(prepared.baseParameterText)
         } else {
-            add(request.method.rawValue)
-            add(request.url.absoluteString)
-            hash.update(body.data ?? Data())
+            fields.add(request.method.rawValue)
+            fields.add(request.url.absoluteString)
+            fields.addLast(body.data ?? Data())
         }
-        digest = hash.hexadecimal()
+        digest = fields.hexadecimal()
     }
 
     /// Whether the description of a filter has all that it goes by: no closure, and nothing that only its type knows.

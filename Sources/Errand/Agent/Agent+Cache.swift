@@ -54,16 +54,8 @@ extension Agent {
         let (prepared, cache) = try prepareEntry(of: request)
         guard let cache else { return }
         let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
-        var entry = CacheEntry(
-            response,
-            method: prepared.outgoing.method,
-            requested: cache.now(),
-            version: prepared.cacheIdentity.version,
-            variant: prepared.cacheIdentity.variant,
-            scope: identification.scope
-        )
-        entry.headers = CacheControl.storedHeaders(response.headers)
-        entry.vary = CacheControl.vary(response.headers, request: prepared.outgoing.headers)
+        let (scope, now) = (identification.scope, cache.now())
+        let entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
         cache.store(entry, for: identification.key)
     }
 

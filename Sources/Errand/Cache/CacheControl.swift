@@ -1,63 +1,11 @@
 internal import Foundation
 
-/// RFC 9111 for a cache of one user's, as pure functions: time, request and entry in, decision out.
+/// The calculations of RFC 9111 for a private cache, as pure functions; ``CacheDecision`` is made of them.
 enum CacheControl {
-    /// What to do with a request for which there is an entry.
-    enum Decision: Sendable, Equatable {
-        /// The entry is the answer.
-        case use
-        /// The entry is the answer, and a newer one is fetched behind it.
-        case useAndRefresh
-        /// The server is asked whether the entry still holds, by these fields.
-        case validate(HTTPHeaders, CacheMiss)
-        /// The server is asked anew.
-        case fetch(CacheMiss)
-    }
-
-    /// Decides about an entry whose `Vary` fits the request.
-    ///
-    /// - Parameters:
-    ///   - now: The time.
-    ///   - request: The fields of the request.
-    ///   - entry: The stored answer.
-    /// - Returns: Whether to use it, and what to ask otherwise.
-    static func decision(now: Date, request: HTTPHeaders, entry: CacheEntry) -> Decision {
-        let (wishes, rules) = (CacheDirectives(request), CacheDirectives(entry.headers))
-        guard let age = age(of: entry, now: now) else { return ask(entry, .clockWentBack) }
-        if wishes.noCache || rules.noCache { return ask(entry, .mustRevalidate) }
-        let lifetime = freshness(of: entry, rules)
-        let isFresh = age < lifetime
-        if let limit = wishes.maxAge, age > limit, !(isFresh && rules.isImmutable) { return ask(entry, .expired) }
-        if isFresh, age + (wishes.minFresh ?? .zero) <= lifetime { return .use }
-        let staleness = age - lifetime
-        if rules.mustRevalidate || wishes.minFresh != nil { return ask(entry, .expired) }
-        if let limit = wishes.maxStale, staleness <= limit { return .use }
-        if let limit = rules.staleWhileRevalidate, staleness <= limit { return .useAndRefresh }
-        return ask(entry, .expired)
-    }
-
-    /// Whether an entry may be the answer although the server could not be asked, or failed (RFC 9111, sections 4.2.4 and
-    /// 4.3.3; RFC 5861, section 4).
-    static func mayStandIn(now: Date, request: HTTPHeaders, entry: CacheEntry) -> Bool {
-        let (wishes, rules) = (CacheDirectives(request), CacheDirectives(entry.headers))
-        if rules.mustRevalidate || rules.noCache || wishes.noCache || wishes.minFresh != nil { return false }
-        guard let age = age(of: entry, now: now) else { return false }
-        if let limit = wishes.maxAge, age > limit { return false }
-        guard let limit = rules.staleIfError ?? wishes.staleIfError else { return true }
-        return age - freshness(of: entry, rules) <= limit
-    }
-
-    /// To ask the server about an entry, or anew where the entry has nothing to compare by.
-    static func ask(_ entry: CacheEntry, _ reason: CacheMiss) -> Decision {
-        var fields = HTTPHeaders()
-        if let tag = entry.headers["ETag"] { fields["If-None-Match"] = tag }
-        if let date = entry.headers["Last-Modified"] { fields["If-Modified-Since"] = date }
-        return fields.isEmpty ? .fetch(reason) : .validate(fields, reason)
-    }
-
     // MARK: Age and freshness
 
-    /// How old the answer is since it left the origin; `nil` when a clock was set back (RFC 9111, section 4.2.3).
+    /// The age of a stored response since it left the origin server; `nil` if a clock was set back (RFC 9111, section
+    /// 4.2.3).
     static func age(of entry: CacheEntry, now: Date) -> Duration? {
         guard let resident = entry.age(at: now) else { return nil }
         let received = entry.received.timeSince1970
@@ -70,13 +18,13 @@ enum CacheControl {
         return max(apparent, (stated ?? .zero) + delay) + resident
     }
 
-    /// How long the answer is fresh (RFC 9111, sections 4.2.1 and 4.2.2).
-    static func freshness(of entry: CacheEntry, _ rules: CacheDirectives) -> Duration {
+    /// How long a stored response is fresh (RFC 9111, sections 4.2.1 and 4.2.2).
+    static func freshnessLifetime(of entry: CacheEntry, _ rules: CacheDirectives) -> Duration {
         if let maxAge = rules.maxAge { return maxAge }
         let now = entry.received
         let date = single("Date", entry.headers).flatMap { HTTPDate.date(from: $0, now: now) } ?? now
         if entry.headers.contains("Expires") {
-            // What is no date, such as 0, lies in the past.
+            // What is not a date, such as 0, is in the past.
             guard let expires = single("Expires", entry.headers).flatMap({ HTTPDate.date(from: $0, now: now) }) else {
                 return .zero
             }
@@ -98,22 +46,17 @@ enum CacheControl {
 
     // MARK: Storing
 
-    /// Whether an answer may be stored (RFC 9111, section 3).
-    ///
-    /// - Parameters:
-    ///   - response: The answer as received.
-    ///   - request: The fields of the request.
-    /// - Returns: `false` also for what could not be used again anyway.
+    /// Whether a response may be stored (RFC 9111, section 3); `false` also if it could not be used again.
     static func mayStore(_ response: RawResponse, request: HTTPHeaders) -> Bool {
-        let (wishes, rules) = (CacheDirectives(request), CacheDirectives(response.headers))
-        guard !wishes.noStore, isStorable(response), response.redirects.isEmpty else { return false }
+        let rules = CacheDirectives(response.headers)
+        guard !CacheDirectives(request).noStore, isStorable(response), response.redirects.isEmpty else { return false }
         if rules.mustUnderstand { return understoodStatuses.contains(response.statusCode) }
         guard !rules.noStore else { return false }
         return rules.isPublic || rules.isPrivate || rules.maxAge != nil || response.headers.contains("Expires")
             || heuristicStatuses.contains(response.statusCode)
     }
 
-    /// What no policy stores: a part, an answer to a condition, and what varies by things that no request tells.
+    /// Whether any policy may store a response: not a part, nor one to a condition, nor one with `Vary: *`.
     static func isStorable(_ response: RawResponse) -> Bool {
         response.statusCode >= 200 && response.statusCode != 206 && response.statusCode != 304
             && !varyNames(response.headers).contains("*")
@@ -123,8 +66,8 @@ enum CacheControl {
         302, 307, 400, 401, 403, 500, 502, 503, 504,
     ])
 
-    /// The fields that are stored: none of one connection, no cookie, none that must not be used again without asking
-    /// (RFC 9111, section 3.1).
+    /// The header fields that are stored: none of one connection, no cookie, and none that `no-cache` names (RFC 9111,
+    /// section 3.1).
     static func storedHeaders(_ headers: HTTPHeaders) -> HTTPHeaders {
         let named = CacheDirectives.names(headers["Connection"] ?? "") + CacheDirectives(headers).noCacheFields
         let left = FieldNames(unstored + named)
@@ -138,18 +81,18 @@ enum CacheControl {
 
     // MARK: Vary
 
-    /// The names that an answer depends on, in lower case.
+    /// The names of the request's fields that a response depends on, in lower case.
     static func varyNames(_ headers: HTTPHeaders) -> [String] {
         headers.values(for: "Vary").flatMap(CacheDirectives.names).map { $0.lowercased() }
     }
 
-    /// What a request says in the fields that an answer depends on.
+    /// The fields of a request that a response depends on.
     static func vary(_ response: HTTPHeaders, request: HTTPHeaders) -> [CacheEntry.VaryField] {
         Set(varyNames(response)).sorted().map { CacheEntry.VaryField(name: $0, digest: digest(request, $0)) }
     }
 
-    /// Whether a request says the same in these fields (RFC 9111, section 4.1).
-    static func fits(_ entry: CacheEntry, request: HTTPHeaders) -> Bool {
+    /// Whether a request has the same values in the fields that a stored response depends on (RFC 9111, section 4.1).
+    static func matches(_ entry: CacheEntry, request: HTTPHeaders) -> Bool {
         entry.vary.allSatisfy { $0.digest == digest(request, $0.name) }
     }
 
@@ -161,24 +104,33 @@ enum CacheControl {
 
     // MARK: Validation
 
-    /// The entry after the server has confirmed it; `nil` when it confirmed something else (RFC 9111, section 4.3.4).
+    /// The header fields that validate a stored response; empty if it has no validator (RFC 9111, section 4.3.1).
+    static func conditions(for entry: CacheEntry) -> HTTPHeaders {
+        var fields = HTTPHeaders()
+        if let tag = entry.headers["ETag"] { fields["If-None-Match"] = tag }
+        if let date = entry.headers["Last-Modified"] { fields["If-Modified-Since"] = date }
+        return fields
+    }
+
+    /// A stored response after the server has validated it; `nil` if it validated another one (RFC 9111, section 4.3.4).
     static func merging(
         _ entry: CacheEntry,
-        with confirmation: RawResponse,
+        with validation: RawResponse,
         requested: Date,
         received: Date
     ) -> CacheEntry? {
-        if let tag = confirmation.headers["ETag"] {
+        if let tag = validation.headers["ETag"] {
             guard let own = entry.headers["ETag"], isSameEntity(own, tag) else { return nil }
         }
         var merged = entry
-        merged.headers = storedHeaders(updating(entry.headers, with: confirmation.headers))
+        merged.headers = storedHeaders(updating(entry.headers, with: validation.headers))
         merged.requested = requested
         merged.received = received
         return merged
     }
 
-    /// The entry of a GET after a HEAD; `nil` when what is there now is something else (RFC 9111, section 4.3.5).
+    /// The stored response to a GET, freshened by a HEAD; `nil` if the server has another one now (RFC 9111, section
+    /// 4.3.5).
     static func merging(_ entry: CacheEntry, withHead head: RawResponse, requested: Date, received: Date) -> CacheEntry?
     {
         if let length = head.headers["Content-Length"], let own = entry.headers["Content-Length"], length != own {
@@ -197,12 +149,12 @@ enum CacheControl {
         return opaque(one) == opaque(other)
     }
 
-    /// Puts the fields of a confirmation over stored ones, but for those about a body that it does not have
-    /// (RFC 9111, section 3.2).
+    /// Replaces stored fields with those of a validation, except those about a content that it does not have (RFC 9111,
+    /// section 3.2).
     private static func updating(_ headers: HTTPHeaders, with new: HTTPHeaders) -> HTTPHeaders {
         let kept = ["Content-Length", "Content-Encoding", "Content-Range", "Content-Type"]
         var merged = headers
-        // The age was that of the entry before it was confirmed.
+        // The age was that of the stored response before it was validated.
         merged["Age"] = nil
         merged.merge(HTTPHeaders(new.filter { field in !kept.contains { $0.isSameFieldName(as: field.name) } }))
         return merged

@@ -1,29 +1,29 @@
 public import Foundation
 
-/// A stored answer: what came, when, and for whom it may be used.
+/// A stored response: what was received, when, and for whom it may be used.
 public struct CacheEntry: Sendable {
-    /// The method of the request that it answered.
+    /// The method of the request.
     public var method: HTTPMethod
-    /// Where it came from, as text.
+    /// The URL of the response, as text.
     public var location: String
-    /// The status of the answer.
+    /// The status code of the response.
     public var statusCode: Int
-    /// The fields of the answer, but for those that belong to one connection or set a cookie.
+    /// The header fields of the response, except those that belong to one connection or set a cookie.
     public var headers: HTTPHeaders
     /// The bytes after content decoding.
     public var body: Data
     /// When the request was sent.
     public var requested: Date
-    /// When the answer was there.
+    /// When the response was received.
     public var received: Date
     /// The ``CacheIdentity/version`` of the request.
     public var version: Int
     /// The ``CacheIdentity/variant`` of the request.
     public var variant: String
-    /// A digest of whose credentials the request showed; empty when it showed none.
+    /// A digest of the scopes of the request's credentials; empty if none has a scope.
     public var scope: String
 
-    /// A field of the request that the answer depends on (`Vary`), with a digest of its value.
+    /// A field of the request that the response depends on (`Vary`), with a digest of its value.
     struct VaryField: Sendable, Hashable {
         var name: String
         var digest: String
@@ -31,19 +31,21 @@ public struct CacheEntry: Sendable {
 
     var vary: [VaryField] = []
 
-    /// Whether the request was asked if the answer may be stored; until then it stays in memory.
+    /// Whether the request was asked if the response may be stored; until then it stays in memory.
     var isVetted = true
+}
 
-    /// Takes an answer to be stored.
+extension CacheEntry {
+    /// Creates an entry of a response.
     ///
     /// - Parameters:
-    ///   - response: The answer.
+    ///   - response: The response.
     ///   - method: The method of the request.
     ///   - requested: When the request was sent.
-    ///   - received: When the answer was there; `nil` is the same time.
+    ///   - received: When the response was received; `nil` is the same time.
     ///   - version: The ``CacheIdentity/version`` of the request.
     ///   - variant: The ``CacheIdentity/variant`` of the request.
-    ///   - scope: A digest of whose credentials the request showed; empty when it showed none.
+    ///   - scope: A digest of the scopes of the request's credentials; empty if none has a scope.
     public init(
         _ response: RawResponse,
         method: HTTPMethod = .get,
@@ -65,39 +67,13 @@ public struct CacheEntry: Sendable {
         self.scope = scope
     }
 
-    init(
-        method: HTTPMethod,
-        location: String,
-        statusCode: Int,
-        headers: HTTPHeaders,
-        body: Data,
-        requested: Date,
-        received: Date,
-        version: Int,
-        variant: String,
-        scope: String,
-        vary: [VaryField]
-    ) {
-        self.method = method
-        self.location = location
-        self.statusCode = statusCode
-        self.headers = headers
-        self.body = body
-        self.requested = requested
-        self.received = received
-        self.version = version
-        self.variant = variant
-        self.scope = scope
-        self.vary = vary
-    }
-
-    /// How long it has been here; `nil` when it comes from the future, because a clock was set back.
+    /// The time since the response was received; `nil` if that is in the future, because a clock was set back.
     func age(at now: Date) -> Duration? {
         let age = now.timeSince1970 - received.timeSince1970
         return age < .zero ? nil : age
     }
 
-    /// The answer, as if it had just arrived.
+    /// The response, as if it had just arrived; `nil` if its URL is none.
     func response(for url: URL) -> RawResponse? {
         // Made anew only after a redirect: making a URL costs more than reading the entry.
         guard let url = url.absoluteString == location ? url : URL(string: location) else { return nil }
@@ -133,6 +109,6 @@ public struct StoredEntry: Sendable {
         self.lastUsed = lastUsed
     }
 
-    /// Where the answer came from; `nil` when that is no URL.
+    /// The URL of the response; `nil` if the text is not a URL.
     public var url: URL? { URL(string: head.location) }
 }

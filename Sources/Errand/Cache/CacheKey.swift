@@ -1,4 +1,4 @@
-/// The name of a stored answer: digests of what makes two requests the same, and of nothing else.
+/// The name of a stored response: digests of what makes two requests the same, and of nothing else.
 ///
 /// The same in every process. Nothing of a request can be read back from it, so it may stand in file names and logs.
 public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
@@ -8,19 +8,14 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
 
     init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
 
-    init(url: String, identity: inout SHA256) {
-        let digest = identity.words()
-        words = (Self.group(of: url), digest.0, digest.1, digest.2)
+    init(url: String, identity: (UInt64, UInt64, UInt64, UInt64)) {
+        words = (Self.group(of: url), identity.0, identity.1, identity.2)
     }
 
     /// Makes a key of a text of your own, for stores that are used without an ``Agent``.
     ///
     /// - Parameter text: What tells one entry from all others.
-    public init(_ text: String) {
-        var hash = SHA256()
-        hash.update(text.utf8)
-        self.init(url: text, identity: &hash)
-    }
+    public init(_ text: String) { self.init(url: text, identity: Self.words(of: text)) }
 
     /// Reads ``description``; `nil` when the text is none.
     public init?(description: some StringProtocol) { self.init(hexadecimal: description.utf8) }
@@ -45,10 +40,12 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         self.init(words: words)
     }
 
-    static func group(of url: String) -> UInt64 {
+    static func group(of url: String) -> UInt64 { words(of: url).0 }
+
+    private static func words(of text: String) -> (UInt64, UInt64, UInt64, UInt64) {
         var hash = SHA256()
-        hash.update(url.utf8)
-        return hash.words().0
+        hash.update(text.utf8)
+        return hash.words()
     }
 
     /// What all entries of a URL have in common.

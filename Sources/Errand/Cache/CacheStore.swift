@@ -89,36 +89,3 @@ public struct CacheTotals: Sendable, Hashable {
     /// Whether either figure is beyond a limit.
     func exceeds(_ limit: CacheTotals) -> Bool { count > limit.count || size > limit.size }
 }
-
-/// Why no stored answer was used.
-public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
-    /// The config has no cache.
-    case noCache
-    /// The policy does not read, or the request says so: a range, a condition or `no-store` of its own.
-    case bypassed
-    /// The method is neither GET nor HEAD, and ``CacheIdentity/allowsAnyMethod`` is not set.
-    case methodNotCached
-    /// The request shows credentials, and nothing tells whose: no login, no adapter's scope and no variant.
-    ///
-    /// Also where an adapter without a scope, or an interceptor, has changed the method, the URL, the content or a
-    /// secret field, so that the response may be another user's. Such a response is not stored.
-    case unknownScope
-    /// There is none for this method, URL, user, variant and version.
-    case absent
-    /// It is older than the policy allows.
-    case expired
-    /// It comes from the future: a clock was set back, so nobody knows its age.
-    case clockWentBack
-    /// The request's fields differ from those that the answer depends on (`Vary`).
-    case varies
-    /// The answer, or the request, wants the server to be asked (`no-cache`, `must-revalidate`).
-    case mustRevalidate
-    /// It is damaged, or from elsewhere; it was removed.
-    case damaged
-    /// Acceptance or filter refuse it now; it was removed.
-    case refused
-    /// It does not become a model any more; it was removed.
-    case unformattable
-    /// The request does not want it stored; it was removed.
-    case vetoed
-}

@@ -26,8 +26,38 @@ final class CacheWait<Value: Sendable>: Sendable {
         }
     }
 
+    /// Waits for the result for a send, whose end ends the wait, but not before a grace period if its deadline has passed.
+    func value(
+        endedBy stop: StopSignal,
+        timers: DispatchQueue,
+        abandon: @escaping @Sendable () -> Void
+    ) async throws -> Value {
+        let slot = stop.slot()
+        slot.fill(with: StoppableWait(wait: self, timers: timers, abandon: abandon))
+        defer { slot.clear() }
+        return try await value(abandon: abandon)
+    }
+
     /// Waits for the result, in a task that may be cancelled already.
     func valueIgnoringCancellation() async throws -> Value { try await outcome.value().get() }
+}
+
+/// A wait that the end of a send ends.
+private final class StoppableWait<Value: Sendable>: Stoppable {
+    private let wait: CacheWait<Value>
+    private let timers: DispatchQueue
+    private let abandon: @Sendable () -> Void
+
+    init(wait: CacheWait<Value>, timers: DispatchQueue, abandon: @escaping @Sendable () -> Void) {
+        (self.wait, self.timers, self.abandon) = (wait, timers, abandon)
+    }
+
+    func stop() {
+        wait.finish(with: .failure(CancellationError()))
+        abandon()
+    }
+
+    func stopAfterGrace() { timers.asyncAfter(deadline: .now() + .milliseconds(100)) { self.stop() } }
 }
 
 /// Work that may block, in its order, one after the other; what is dropped before it begins is never run.

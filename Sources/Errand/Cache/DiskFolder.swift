@@ -107,15 +107,8 @@ struct FilePath {
 
     var text: String { String(cString: start) }
 
-    func open(_ flags: Int32, mode: mode_t = 0) -> Int32 {
-        #if canImport(Darwin)
-        Darwin.open(start, flags, mode)
-        #elseif canImport(Glibc)
-        Glibc.open(start, flags, mode)
-        #else
-        Musl.open(start, flags, mode)
-        #endif
-    }
+    /// Opens the file; a number below 0 if that fails.
+    func descriptor(_ flags: Int32, mode: mode_t = 0) -> Int32 { open(start, flags, mode) }
 
     func size() -> Int? {
         var facts = stat()

@@ -68,14 +68,14 @@ public final class DiskStore: CacheStore {
     func read(_ key: CacheKey, touching: Bool) throws -> CacheEntry? {
         do {
             return try files.withPath(of: key) { path -> CacheEntry? in
-                let descriptor = path.open(O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                let descriptor = path.descriptor(O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
                 guard descriptor >= 0 else {
                     if errno == ELOOP { throw CacheMiss.damaged }
                     return nil
                 }
                 defer { close(descriptor) }
                 let reader = EntryReader(descriptor: descriptor, key: key, cipher: cipher)
-                guard let entry = try reader.read(touching: touching ? touchInterval : .max) else {
+                guard let entry = try reader.entry(touching: touching ? touchInterval : .max) else {
                     throw CacheMiss.damaged
                 }
                 return entry

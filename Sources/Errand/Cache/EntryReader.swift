@@ -22,29 +22,29 @@ struct EntryReader {
     /// - Parameter touchInterval: How old its time may be, in nanoseconds, before it is renewed.
     /// - Returns: The entry, or `nil` when the file is not a sound one of the key.
     /// - Throws: What the cipher throws.
-    func read(touching touchInterval: Int64) throws -> CacheEntry? {
+    func entry(touching touchInterval: Int64) throws -> CacheEntry? {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
         let size = Int(clamping: facts.st_size)
-        let entry = try withUnsafeTemporaryAllocation(byteCount: Self.firstSize, alignment: 8) { buffer in
+        let found = try withUnsafeTemporaryAllocation(byteCount: Self.firstSize, alignment: 8) { buffer in
             let start = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(size, Self.firstSize)])
             guard fill(start), let header = EntryFile.header(UnsafeRawBufferPointer(start), for: key, fileSize: size)
             else { return CacheEntry?.none }
-            return try read(header, UnsafeRawBufferPointer(start))
+            return try entry(header, UnsafeRawBufferPointer(start))
         }
-        if entry != nil { touch(facts, touchInterval) }
-        return entry
+        if found != nil { touch(facts, touchInterval) }
+        return found
     }
 
-    private func read(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
+    private func entry(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
         let bodyStart = EntryFile.headerSize + header.metadataSize
-        guard bodyStart <= start.count else { return try readLong(header, start) }
+        guard bodyStart <= start.count else { return try longEntry(header, start) }
         let metadata = UnsafeRawBufferPointer(rebasing: start[EntryFile.headerSize..<bodyStart])
         return try finish(header, start, metadata, rest: UnsafeRawBufferPointer(rebasing: start[bodyStart...]))
     }
 
     /// A head that is larger than what was read first.
-    private func readLong(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
+    private func longEntry(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
         let known = UnsafeRawBufferPointer(rebasing: start[EntryFile.headerSize...])
         let metadata = UnsafeMutableRawBufferPointer.allocate(byteCount: header.metadataSize, alignment: 8)
         defer { metadata.deallocate() }
@@ -99,7 +99,7 @@ struct EntryReader {
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Bool {
         var done = 0
         while done < buffer.count, let start = buffer.baseAddress {
-            let count = Glue.read(descriptor, start + done, buffer.count - done)
+            let count = read(descriptor, start + done, buffer.count - done)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             done += count
@@ -139,28 +139,5 @@ extension CacheEntry {
         }
         guard let entry else { return nil }
         self = entry
-    }
-}
-
-/// Calls of the system whose names are taken inside types that have members of the same name.
-enum Glue {
-    static func read(_ descriptor: Int32, _ start: UnsafeMutableRawPointer, _ count: Int) -> Int {
-        #if canImport(Darwin)
-        Darwin.read(descriptor, start, count)
-        #elseif canImport(Glibc)
-        Glibc.read(descriptor, start, count)
-        #else
-        Musl.read(descriptor, start, count)
-        #endif
-    }
-
-    static func rename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 {
-        #if canImport(Darwin)
-        Darwin.rename(old, new)
-        #elseif canImport(Glibc)
-        Glibc.rename(old, new)
-        #else
-        Musl.rename(old, new)
-        #endif
     }
 }

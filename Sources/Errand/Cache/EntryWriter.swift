@@ -74,7 +74,7 @@ struct EntryWriter {
                 try head.withUnsafeBytes { try write($0, body, to: descriptor) }
                 timespec.now.set(on: descriptor)
                 let replaced = path.size()
-                try rename(temporary, to: path, for: key)
+                try move(temporary, to: path, for: key)
                 return replaced
             } catch {
                 _ = temporary.remove()
@@ -85,24 +85,24 @@ struct EntryWriter {
 
     private func create(_ path: FilePath, for key: CacheKey) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        var descriptor = path.open(flags, mode: 0o600)
+        var descriptor = path.descriptor(flags, mode: 0o600)
         if descriptor < 0, errno == ENOENT {
             files.makeFolders(for: key)
-            descriptor = path.open(flags, mode: 0o600)
+            descriptor = path.descriptor(flags, mode: 0o600)
         }
         guard descriptor >= 0 else { throw failure() }
         return descriptor
     }
 
-    private func rename(_ old: FilePath, to new: FilePath, for key: CacheKey) throws {
-        if Glue.rename(old.start, new.start) == 0 { return }
+    private func move(_ old: FilePath, to new: FilePath, for key: CacheKey) throws {
+        if rename(old.start, new.start) == 0 { return }
         switch errno {
         case ENOENT: files.makeFolders(for: key)
         // A directory stands in the way, which is damage.
         case EISDIR, ENOTEMPTY, EEXIST: try? FileManager.default.removeItem(atPath: new.text)
         default: throw failure()
         }
-        guard Glue.rename(old.start, new.start) == 0 else { throw failure() }
+        guard rename(old.start, new.start) == 0 else { throw failure() }
     }
 
     private func write(_ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, to descriptor: Int32) throws {

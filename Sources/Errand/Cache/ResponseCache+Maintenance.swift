@@ -1,12 +1,10 @@
-internal import Foundation
-
 extension ResponseCache {
-    /// How many bytes the entries on disk take, or those in memory where there is no disk.
+    /// The number of bytes of the entries on disk, or in memory if the cache has no disk store.
     ///
     /// Counted once, in the background, and kept up to date; 0 if the task is cancelled while it is counted.
     public var size: Int { get async { await totals.size } }
 
-    /// How many entries there are on disk, or in memory where there is no disk.
+    /// The number of entries on disk, or in memory if the cache has no disk store.
     public var count: Int { get async { await totals.count } }
 
     private var totals: CacheTotals {
@@ -31,7 +29,7 @@ extension ResponseCache {
         }
     }
 
-    /// Removes all entries for which the closure says so.
+    /// Removes all entries for which the closure returns `true`.
     ///
     /// Cancelling the task ends the wait, not the removal.
     ///
@@ -40,9 +38,9 @@ extension ResponseCache {
         await remove { try $0.removeAll(among: { _ in true }, where: isMeant) }
     }
 
-    /// Removes all entries; answers still under way are not stored.
+    /// Removes all entries; responses still under way are not stored.
     ///
-    /// No look-up finds them from the beginning of the call on. Cancelling the task ends the wait for the disk, not the
+    /// No lookup finds them from the beginning of the call on. Cancelling the task ends the wait for the disk, not the
     /// removal.
     public func removeAll() async { await clear() }
 
@@ -51,31 +49,11 @@ extension ResponseCache {
         await removeAll { $0.head.variant == variant }
     }
 
-    /// Removes all entries of a user, known by ``CacheEntry/scope``; answers still under way are not stored.
+    /// Removes all entries of a user, known by ``CacheEntry/scope``; responses still under way are not stored.
     func removeAll(ofScope scope: String) async {
         willClear(scope: scope)
         memory?.removeAll { $0.head.scope == scope }
         await removeAll { $0.head.scope == scope }
-    }
-
-    /// Removes what an unsafe request may have changed: at once for every look-up, without waiting for the disk
-    /// (RFC 9111, section 4.4).
-    ///
-    /// - Parameters:
-    ///   - targets: Where it was sent to, as identified and as sent.
-    ///   - response: What it was answered; one that reports an error invalidates nothing.
-    func invalidate(_ targets: [URL], by response: RawResponse) {
-        guard (200..<400).contains(response.statusCode) else { return }
-        var all = Set(targets.map(\.absoluteString))
-        for target in targets {
-            for name in ["Location", "Content-Location"] {
-                guard let text = response.headers[name],
-                    let url = URL(string: text, relativeTo: target)?.absoluteURL, url.origin == target.origin
-                else { continue }
-                all.insert(url.absoluteString)
-            }
-        }
-        for url in all { removeAll(ofURL: url) }
     }
 
     /// Removes the least recently used entries until at most so many bytes are left, on disk and in memory each.

@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// Asks a request whether an answer may be stored, where it can be asked from anywhere.
+/// Asks a request whether a response may be stored, if it can be asked from anywhere.
 typealias CacheVeto = @Sendable (Payload, RawResponse) -> Bool
 
-/// Stages 5 and 9: answers from the cache, and prepares what arrives for being stored.
+/// Stages 4 and 9: answers from the cache, and prepares what arrives for being stored.
 ///
 /// It is stored when the request has been asked and the model is made, on the way to the caller.
 struct ResponseCacheStage: Sendable {
-    private let refreshes = CacheRefreshes()
+    private let revalidations = CacheRevalidations()
 
-    /// How many refreshes go on in the background.
-    var refreshCount: Int { refreshes.count }
+    /// The number of revalidations under way in the background.
+    var revalidationCount: Int { revalidations.count }
 
     /// - Parameters:
     ///   - prepared: The request.
-    ///   - surroundings: Fetches and judges.
-    ///   - veto: Asks the request; `nil` when only its caller can.
-    ///   - miss: Why nothing is read, where a stored answer has just turned out to be of no use.
-    /// - Returns: The answer, with what the cache still wants of its caller.
+    ///   - surroundings: The stages behind the cache.
+    ///   - veto: Asks the request; `nil` if only its caller can.
+    ///   - miss: Why nothing is looked up, if a stored response has just turned out to be of no use.
+    /// - Returns: The response, with what the cache does once its model is made.
     /// - Throws: What the attempts throw, or ``NetworkError/Reason/notCached``.
     func answer(
         to prepared: PreparedRequest,
@@ -26,20 +26,18 @@ struct ResponseCacheStage: Sendable {
         insteadOf miss: CacheMiss?
     ) async throws -> Answer {
         guard let use = prepared.cacheUse else { return try await surroundings.fetch(prepared, nil) }
-        let send = CachedSend(prepared: prepared, use: use, surroundings: surroundings)
-        guard let cache = use.cache else { return try await send.uncached(.noCache) }
-        let identification: CacheIdentification
+        let lookup: CacheLookup
         do {
-            identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
+            lookup = try CacheLookup(prepared, use, in: surroundings)
         } catch {
-            return try await send.uncached(error)
+            if use.policy == .cacheOnly { throw prepared.notCached(error) }
+            var answer = try await surroundings.fetch(prepared, nil)
+            answer.metrics.cacheMiss = error
+            return answer
         }
-        let lookup = CacheLookup(send: send, cache: cache, identification: identification)
-        let answer = try await lookup.answer(insteadOf: miss)
-        if let refresh = answer.caching?.refresh {
-            refreshes.start(identification.key) { await lookup.refresh(refresh, veto: veto) }
+        return try await lookup.answer(insteadOf: miss) { stored, conditions in
+            revalidations.start(lookup.key) { await lookup.revalidate(stored, conditions, veto: veto) }
         }
-        return answer
     }
 
     /// What a send would find, without sending.
@@ -47,39 +45,17 @@ struct ResponseCacheStage: Sendable {
     /// - Throws: `CancellationError`.
     func forecast(_ prepared: PreparedRequest, in surroundings: CacheSurroundings) async throws -> CacheForecast {
         guard let use = prepared.cacheUse else { return .unused }
-        guard let cache = use.cache else { return .miss(.noCache) }
         do {
-            let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
-            let send = CachedSend(prepared: prepared, use: use, surroundings: surroundings)
-            return try await CacheLookup(send: send, cache: cache, identification: identification).forecast()
+            return try await CacheLookup(prepared, use, in: surroundings).forecast()
         } catch let miss as CacheMiss {
             return .miss(miss)
         }
     }
 }
 
-/// What the cache would do for a request.
-public enum CacheForecast: Sendable, Hashable, CustomStringConvertible {
-    /// Nothing: the policy is ``CachePolicy/networkOnly``.
-    case unused
-    /// A stored answer of this age would be used before the network is asked.
-    case hit(age: Duration)
-    /// The network would be asked, or with ``CachePolicy/cacheOnly`` the send would fail.
-    case miss(CacheMiss)
-
-    /// The forecast in words.
-    public var description: String {
-        switch self {
-        case .unused: "not used"
-        case .hit(let age): "a hit, \(age) old"
-        case .miss(let reason): "a miss (\(reason.rawValue))"
-        }
-    }
-}
-
-/// The refreshes that go on behind their sends: one for each entry, each with an end of its own, and each a send that
-/// ``Agent/cancelAll(where:)`` reaches.
-private struct CacheRefreshes: Sendable {
+/// The revalidations under way in the background: at most one for each entry, each a send of its own that
+/// ``Agent/cancelAll(where:)`` ends.
+private struct CacheRevalidations: Sendable {
     private let running = Lock<[CacheKey: Task<Void, Never>]>([:])
 
     func start(_ key: CacheKey, _ work: @escaping @Sendable () async -> Void) {
@@ -87,12 +63,10 @@ private struct CacheRefreshes: Sendable {
             guard running[key] == nil else { return }
             running[key] = Task { [self] in
                 await work()
-                finish(key)
+                self.running.withLock { $0[key] = nil }
             }
         }
     }
 
     var count: Int { running.withLock { $0.count } }
-
-    private func finish(_ key: CacheKey) { running.withLock { $0[key] = nil } }
 }

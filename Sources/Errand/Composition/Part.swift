@@ -58,7 +58,15 @@ struct Part {
     ) async {
         let result: Result<Made<R.Model>, any Error>
         do {
-            let (model, answer) = try await agent.pipeline.finish(answer, of: request, prepared, as: send, formatting)
+            let (model, answer) = try await agent.pipeline.finish(
+                answer,
+                of: request,
+                prepared,
+                as: send,
+                formatting
+            ) { [agent] in
+                try await agent.pipeline.response(to: prepared, veto: nil, insteadOf: $0)
+            }
             result = .success(Made(answer.response(with: model)))
         } catch {
             result = .failure(error)

@@ -9,14 +9,16 @@ extension Pipeline {
         as send: Send,
         _ formatting: Metrics.Formatting,
         delivering deliver: Deliver<R.Model>? = nil,
-        settled: Settle<R.Model>? = nil
+        settled: Settle<R.Model>? = nil,
+        replacing replace: Replace
     ) async throws -> Produced<R.Model> {
         let model: R.Model
         do {
             if answer.caching == nil {
                 model = try send.format(&answer, of: request, prepared, formatting)  // 10
             } else {
-                model = try await formatCached(&answer, of: request, prepared, formatting, in: send)  // 9, 10
+                // 9, 10
+                model = try await formatCached(&answer, of: request, prepared, formatting, in: send, replacing: replace)
             }
             try request.didProduce(model, from: answer.response)  // 11
         } catch {
@@ -80,52 +82,37 @@ extension Pipeline {
         await send.tell(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
     }
 
-    /// Stages 9 and 10 of an answer that was stored or may be.
+    /// Stages 9 and 10 of a response that was stored or may be.
     ///
-    /// It is stored once the model is made: what cannot be formatted is of no use later, and an older entry that can may
-    /// still stand in. A stored answer that cannot be formatted any more is removed and fetched anew.
-    func formatCached<R: Request>(
+    /// It is stored once the model is made: what cannot be decoded is of no use later, and an older response that can may
+    /// still be used. A stored response that is of no use any more is removed and replaced.
+    private func formatCached<R: Request>(
         _ answer: inout Answer,
         of request: R,
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting,
-        in send: Send
+        in send: Send,
+        replacing replace: Replace
     ) async throws -> R.Model {
-        guard let caching = answer.caching, caching.isHit else {
-            return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
-        }
-        let (miss, error): (CacheMiss, any Error)
-        // What was fetched behind a send is vetted now.
-        if caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
-            (miss, error) = (.vetoed, CacheMiss.vetoed)
-        } else {
-            do {
-                let model = try send.format(&answer, of: request, prepared, formatting)
-                caching.commit()
-                return model
-            } catch let failure {
-                if failure is CancellationError { throw failure }
-                if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
-                (miss, error) = (.unformattable, failure)
+        if let caching = answer.caching, caching.isHit {
+            let (miss, error): (CacheMiss, any Error)
+            // The request has not been asked about what was fetched in the background.
+            if caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
+                (miss, error) = (.vetoed, CacheMiss.vetoed)
+            } else {
+                do {
+                    let model = try send.format(&answer, of: request, prepared, formatting)
+                    caching.commit()
+                    return model
+                } catch let failure {
+                    if failure is CancellationError { throw failure }
+                    if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
+                    (miss, error) = (.unformattable, failure)
+                }
             }
+            try caching.discard(answer, of: prepared, because: error)
+            answer = try await replace(miss)
         }
-        caching.cache.remove(for: caching.key)
-        if case .stale(_, let failure) = answer.source { throw failure }
-        if case .cacheOnly = prepared.cacheUse?.policy {
-            throw NetworkError(.notCached, underlying: error)
-                .placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
-        }
-        answer = try await response(to: prepared, veto: nil, insteadOf: miss)
-        return try formatAndStore(&answer, of: request, prepared, formatting, in: send)
-    }
-
-    private func formatAndStore<R: Request>(
-        _ answer: inout Answer,
-        of request: R,
-        _ prepared: PreparedRequest,
-        _ formatting: Metrics.Formatting,
-        in send: Send
-    ) throws -> R.Model {
         let model = try send.format(&answer, of: request, prepared, formatting)
         if let caching = answer.caching, caching.entry != nil,
             request.shouldCache(answer.payload, of: answer.response)

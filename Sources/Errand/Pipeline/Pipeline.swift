@@ -37,6 +37,9 @@ extension Pipeline {
     /// - Returns: Whether the result was delivered as it is, rather than as cancelled.
     typealias Deliver<Model> = nonisolated(nonsending) (Result<Response<Model>, any Error>) async -> Bool
 
+    /// Fetches a response in place of a stored one that turned out to be of no use.
+    typealias Replace = @Sendable (CacheMiss) async throws -> Answer
+
     /// Receives the outcome of a send before its accessories do.
     typealias Settle<Model> = (Result<Produced<Model>, any Error>) -> Void
 
@@ -54,7 +57,7 @@ extension Pipeline {
         let answer: Answer
         do {
             prepared = try await prepare(request, as: send, step: step)  // 1, 2
-            let veto = prepared.cacheUse?.refreshesBehind == true ? veto() : nil
+            let veto = prepared.cacheUse?.revalidatesInBackground == true ? veto() : nil
             answer = try await response(to: prepared, veto: veto)  // 3 to 8
         } catch {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
@@ -67,7 +70,9 @@ extension Pipeline {
             formatting,
             delivering: deliver,
             settled: settled
-        )  // 9 to 12
+        ) {  // 9 to 12
+            try await self.response(to: prepared, veto: nil, insteadOf: $0)
+        }
     }
 
     /// Stages 1 and 2: begins a send, and takes what its request says.

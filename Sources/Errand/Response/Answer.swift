@@ -4,8 +4,8 @@ struct Answer: Sendable {
     var payload: Payload
     var source: Source = .network
     var metrics: Metrics
-    /// What the cache still wants; `nil` when it has nothing to do with the answer.
-    var caching: AnswerCaching?
+    /// What the cache does once the model is made; `nil` if the send does not use the cache.
+    var caching: CacheStoring?
 
     func response<Model>(with model: Model) -> Response<Model> {
         Response(

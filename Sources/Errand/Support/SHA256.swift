@@ -120,6 +120,40 @@ package struct SHA256 {
     ]
 }
 
+/// A SHA-256 over texts, each preceded by its length, so that no two lists of texts have the same bytes.
+struct FieldDigest {
+    /// How a length is written.
+    enum LengthFormat {
+        /// As eight bytes, little-endian.
+        case binary
+        /// As decimal digits and a colon.
+        case decimal
+    }
+
+    private var hash = SHA256()
+    private let lengths: LengthFormat
+
+    init(lengths: LengthFormat = .binary) { self.lengths = lengths }
+
+    mutating func add(_ text: String) {
+        let count = text.utf8.count
+        switch lengths {
+        case .binary: withUnsafeBytes(of: UInt64(count).littleEndian) { hash.update($0) }
+        case .decimal: hash.update("\(count):".utf8)
+        }
+        hash.update(text.utf8)
+    }
+
+    /// Adds bytes without their length; nothing may follow them.
+    mutating func addLast(_ bytes: some Sequence<UInt8>) { hash.update(bytes) }
+
+    /// Returns the digest as four numbers, the first bytes most significant; called once.
+    mutating func words() -> (UInt64, UInt64, UInt64, UInt64) { hash.words() }
+
+    /// Returns the digest as 64 lower-case hexadecimal digits; called once.
+    mutating func hexadecimal() -> String { hash.hexadecimal() }
+}
+
 extension UInt32 {
     fileprivate func rotated(_ count: UInt32) -> UInt32 { self >> count | self << (32 &- count) }
 }

@@ -283,7 +283,9 @@ import Testing
         _ = await failure { try await rig.agent.send(request) }
         _ = await failure { try await rig.agent.send(request) }
         let stale = CachePolicy.staleWhileRevalidate(maxAge: time, maxStale: time)
-        #expect(stale.reading(age: .seconds(5)) == (time > .zero ? .use : .refuse(.expired)))
+        let now = Date(timeIntervalSince1970: 1_800_000_005)
+        let decision = stale.decision(on: .sample("x"), for: [:], at: now)
+        #expect(decision == (time > .zero ? .use(age: .seconds(5)) : .miss(.expired)))
         var window = RefreshWindow(maximumCount: 1, duration: time)
         let isAdmitted = window.admit(at: .zero)
         #expect(isAdmitted)

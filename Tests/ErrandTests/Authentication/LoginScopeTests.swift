@@ -12,7 +12,13 @@ struct LoginScopeTests {
         return try bench.agent.makeSend(request).prepare(request)
     }
 
-    private static func identity(_ bench: LoginBench) throws -> String { RequestIdentity(try prepared(bench)).digest }
+    private static func identity(of prepared: PreparedRequest) -> DuplicateKey? {
+        DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false)
+    }
+
+    private static func identity(_ bench: LoginBench) throws -> DuplicateKey {
+        try #require(identity(of: prepared(bench)))
+    }
 
     private static func waiting(_ bench: LoginBench, _ gate: Gate) async -> Task<Int, any Error> {
         let task = Task { try await bench.get() }
@@ -46,7 +52,7 @@ struct LoginScopeTests {
 
     @Test
     func aUserHasTheSameIdentityInEverySessionAndALoginWithoutOneNever() throws {
-        func identity(_ user: String?) throws -> String {
+        func identity(_ user: String?) throws -> DuplicateKey {
             try Self.identity(LoginBench(token: Token(access: "a", user: user)))
         }
         #expect(try identity("ada") == identity("ada"))
@@ -57,7 +63,7 @@ struct LoginScopeTests {
     func whatBeganForOneUserIsNotSentForAnother() async throws {
         let bench = LoginBench(token: Token(access: "new", user: "ada"))
         let prepared = try Self.prepared(bench)
-        _ = RequestIdentity(prepared)
+        _ = Self.identity(of: prepared)
         bench.session.login(Token(access: "newer", user: "bob"))
         var outgoing = prepared.outgoing
         let error = await #expect(throws: NetworkError.self) {

@@ -67,7 +67,20 @@ import Testing
         #expect(try await Self.ways[way](rig.agent, request) == 1)
         // Asked in the background, with no other send in between.
         await wait { request.asked.all.contains { $0 != "1" } }
-        await wait { rig.agent.pipeline.cache.refreshCount == 0 }
+        await wait { rig.agent.pipeline.cache.revalidationCount == 0 }
+        #expect(rig.cache.memory?.text(of: request, rig.agent) == "1")
+    }
+
+    @Test(arguments: ways.indices, [FormattingContext.background, .caller])
+    func storedResponseThatCannotBeUsedIsReplaced(way: Int, context: FormattingContext) async throws {
+        let rig = CachedRig(Self.stale) { _ in .json("1") }
+        let request = Picky(context: context, asked: Record())
+        let url = try #require(URL(string: "https://api.example/x"))
+        try rig.agent.store(RawResponse(statusCode: 200, body: Data("{}".utf8), url: url), for: request)
+        #expect(try await Self.ways[way](rig.agent, request) == 1)
+        // One way sends it twice, and both sends may find the stored response.
+        let count = rig.transport.requests.filter { $0.url.path() == "/x" }.count
+        #expect((1...(way == 5 ? 2 : 1)).contains(count))
         #expect(rig.cache.memory?.text(of: request, rig.agent) == "1")
     }
 

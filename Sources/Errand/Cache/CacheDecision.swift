@@ -1,0 +1,117 @@
+internal import Foundation
+
+/// What a send does with a stored response, by whatever policy.
+///
+/// Pure: the policy, the stored response, the header fields of the request and the time decide.
+enum CacheDecision: Sendable, Equatable {
+    /// The stored response is used.
+    case use(age: Duration)
+    /// The stored response is used, and revalidated in the background, with these conditions if there are any.
+    case useAndRevalidate(age: Duration, conditions: HTTPHeaders = [:])
+    /// The stored response is not used: the server validates it, or is asked for a new one if there are no conditions.
+    case miss(CacheMiss, conditions: HTTPHeaders = [:])
+}
+
+extension CacheUse {
+    /// Decides about a stored response before the server is asked.
+    func decision(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
+        // The second response is the server's, however fresh the stored one is.
+        if case .second = step, case .http = policy {
+            return .miss(.bypassed, conditions: CacheControl.conditions(for: entry))
+        }
+        return policy.decision(on: entry, for: request, at: now)
+    }
+}
+
+extension CachePolicy {
+    /// Decides about a stored response, whose `Vary` fields match the request, before the server is asked.
+    func decision(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
+        let age = entry.age(at: now)
+        switch self {
+        case .cacheOnly: return .use(age: age ?? .zero)
+        case .cacheElseNetwork(let maxAge): return .byAge(age, upTo: maxAge)
+        case .staleWhileRevalidate(let maxAge, let maxStale):
+            let decision = CacheDecision.byAge(age, upTo: maxAge)
+            guard case .miss(.expired, _) = decision,
+                case .use(let age) = CacheDecision.byAge(age, upTo: maxAge.clamped + max(.zero, maxStale.clamped))
+            else { return decision }
+            return .useAndRevalidate(age: age)
+        case .http: return .http(entry, request, now)
+        case .inherited, .networkOnly, .networkElseCache, .cacheThenNetwork, .reload:
+            return .miss(.bypassed)
+        }
+    }
+
+    /// Decides whether a stored response is used in place of a failure of the network.
+    ///
+    /// - Returns: ``CacheDecision/use(age:)``, or a miss if the failure is thrown.
+    func decisionAfterFailure(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
+        switch self {
+        case .networkElseCache(nil): .use(age: entry.age(at: now) ?? .zero)
+        case .networkElseCache(let maxStale?): .byAge(entry.age(at: now), upTo: maxStale)
+        case .cacheThenNetwork(let maxAge): .byAge(entry.age(at: now), upTo: maxAge)
+        case .http: .httpAfterFailure(entry, request, now)
+        case .staleWhileRevalidate, .inherited, .networkOnly, .cacheOnly, .cacheElseNetwork, .reload:
+            .miss(.bypassed)
+        }
+    }
+}
+
+extension CacheDecision {
+    /// An age of `nil` means that a clock was set back.
+    fileprivate static func byAge(_ age: Duration?, upTo limit: Duration) -> CacheDecision {
+        guard let age else { return .miss(.clockWentBack) }
+        return age <= limit ? .use(age: age) : .miss(.expired)
+    }
+
+    /// RFC 9111, section 4; RFC 5861, section 3; RFC 8246.
+    fileprivate static func http(_ entry: CacheEntry, _ request: HTTPHeaders, _ now: Date) -> CacheDecision {
+        let (request, response) = (CacheDirectives(request), CacheDirectives(entry.headers))
+        func miss(_ reason: CacheMiss) -> CacheDecision {
+            .miss(reason, conditions: CacheControl.conditions(for: entry))
+        }
+        guard let age = CacheControl.age(of: entry, now: now) else { return miss(.clockWentBack) }
+        if request.noCache || response.noCache { return miss(.mustRevalidate) }
+        let lifetime = CacheControl.freshnessLifetime(of: entry, response)
+        let isFresh = age < lifetime
+        if let limit = request.maxAge, age > limit, !(isFresh && response.isImmutable) { return miss(.expired) }
+        if isFresh, age + (request.minFresh ?? .zero) <= lifetime { return .use(age: age) }
+        let staleness = age - lifetime
+        if response.mustRevalidate || request.minFresh != nil { return miss(.expired) }
+        if let limit = request.maxStale, staleness <= limit { return .use(age: age) }
+        guard let limit = response.staleWhileRevalidate, staleness <= limit else { return miss(.expired) }
+        return .useAndRevalidate(age: age, conditions: CacheControl.conditions(for: entry))
+    }
+
+    /// RFC 9111, sections 4.2.4 and 4.3.3; RFC 5861, section 4.
+    fileprivate static func httpAfterFailure(
+        _ entry: CacheEntry,
+        _ request: HTTPHeaders,
+        _ now: Date
+    ) -> CacheDecision {
+        let (request, response) = (CacheDirectives(request), CacheDirectives(entry.headers))
+        guard let age = CacheControl.age(of: entry, now: now) else { return .miss(.clockWentBack) }
+        if response.mustRevalidate || response.noCache || request.noCache || request.minFresh != nil {
+            return .miss(.mustRevalidate)
+        }
+        if let limit = request.maxAge, age > limit { return .miss(.expired) }
+        guard let limit = response.staleIfError ?? request.staleIfError else { return .use(age: age) }
+        return .byAge(age, upTo: CacheControl.freshnessLifetime(of: entry, response) + limit)
+    }
+}
+
+extension NetworkError {
+    /// Whether the network failed, so that a stale response may be used: not if the server has decided something, and
+    /// not if the connection is not safe.
+    var isFailureOfNetwork: Bool {
+        switch reason {
+        case .circuitOpen: return true
+        case .status(let code): return code >= 500 || code == 408 || code == 429
+        default: break
+        }
+        switch kind {
+        case .unreachable, .connectionLost, .timedOut, .invalidResponse, .unknown: return true
+        default: return false
+        }
+    }
+}

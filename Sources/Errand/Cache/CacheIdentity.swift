@@ -1,0 +1,130 @@
+internal import Foundation
+
+/// What else belongs in the cache key of a request.
+///
+/// The method, the URL, `Accept` and `Accept-Language`, the version of the app, the credentials and their scope always do.
+///
+/// Spelling in a request: `var cacheIdentity: CacheIdentity { CacheIdentity(version: 2, variant: userID) }`.
+public struct CacheIdentity: Sendable, Hashable {
+    /// The version of the model; responses stored under another one are not found.
+    public var version: Int
+    /// What makes two equal URLs different, such as a user id or a locale.
+    public var variant: String
+    /// The names of parameters that do not count, such as a time stamp: in the query, a form, or a JSON object.
+    public var ignoredParameters: Set<String>
+    /// The names of further header fields of the request that count, whatever their case.
+    public var headers: Set<String> = []
+    /// Whether responses to methods other than GET and HEAD are stored too, such as to a search by POST; the body counts
+    /// then.
+    public var allowsAnyMethod = false
+
+    /// Creates an identity.
+    ///
+    /// - Parameters:
+    ///   - version: The version of the model.
+    ///   - variant: What makes two equal URLs different; empty if nothing does.
+    ///   - ignoredParameters: The names of parameters that do not count.
+    ///   - headers: The names of further header fields of the request that count.
+    ///   - allowsAnyMethod: Whether responses to methods other than GET and HEAD are stored too.
+    public init(
+        version: Int = 0,
+        variant: String = "",
+        ignoredParameters: Set<String> = [],
+        headers: Set<String> = [],
+        allowsAnyMethod: Bool = false
+    ) {
+        self.version = version
+        self.variant = variant
+        self.ignoredParameters = ignoredParameters
+        self.headers = headers
+        self.allowsAnyMethod = allowsAnyMethod
+    }
+}
+
+/// The cache key of a request, and whose credentials the request shows.
+struct CacheIdentification: Sendable {
+    let key: CacheKey
+    /// A digest of the scopes of the credentials; empty if none has a scope.
+    let scope: String
+
+    /// - Throws: Why the request is not cached.
+    init(_ prepared: PreparedRequest, appVersion: String, method: HTTPMethod? = nil) throws(CacheMiss) {
+        let (outgoing, identity) = (prepared.outgoing, prepared.cacheIdentity)
+        let method = method ?? outgoing.method
+        guard method == .get || method == .head || identity.allowsAnyMethod else { throw .methodNotCached }
+        guard let body = outgoing.body.data else { throw .bypassed }
+        var names = Set(identity.headers.map { $0.lowercased() })
+        names.formUnion(Self.usualNames)
+        var fields: [(name: String, value: String)] = []
+        for field in outgoing.headers {
+            let name = field.name.lowercased()
+            if Self.bypassing.contains(name) { throw .bypassed }
+            let isCounted = names.contains(name) || prepared.secrets.isCredential(header: name)
+            if isCounted { fields.append((name, field.value)) }
+        }
+        if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
+        let login = prepared.login?.scope ?? ""
+        let scopes = prepared.scopes
+        let hasScope = !login.isEmpty || scopes.contains { !$0.isEmpty }
+        // A token alone does not identify a user, and it changes with every login.
+        if !hasScope, identity.variant.isEmpty, outgoing.headers.contains("Authorization") { throw .unknownScope }
+        scope = hasScope ? Self.digest(login.isEmpty ? scopes : [login]) : ""
+
+        let url = Self.text(of: outgoing.url, without: identity.ignoredParameters)
+        var digest = FieldDigest()
+        for text in [method.rawValue, url, "\(identity.version)", identity.variant, appVersion, login] + scopes {
+            digest.add(text)
+        }
+        for field in fields.sorted(by: { $0.name < $1.name }) {
+            digest.add(field.name)
+            digest.add(field.value)
+        }
+        if !body.isEmpty {
+            digest.add("body")
+            digest.addLast(Self.counted(body, outgoing.headers["Content-Type"], without: identity.ignoredParameters))
+        }
+        key = CacheKey(url: url, identity: digest.words())
+    }
+
+    /// The fields that responses depend on so often that they always count.
+    private static let usualNames = ["accept", "accept-language"]
+
+    /// The fields of a range request or a conditional request of the caller's own.
+    private static let bypassing: Set<String> = [
+        "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+    ]
+
+    /// A digest of scopes, as entries on disk have it.
+    static func digest(_ scopes: [String]) -> String {
+        var digest = FieldDigest(lengths: .decimal)
+        for scope in scopes { digest.add(scope) }
+        return digest.hexadecimal()
+    }
+
+    /// A URL without the ignored parameters of its query.
+    static func text(of url: URL, without ignored: Set<String>) -> String {
+        let text = url.absoluteString
+        guard !ignored.isEmpty, let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return text }
+        let kept = pairs(text[text.utf8.index(after: mark)...], without: ignored)
+        return kept.isEmpty ? String(text[..<mark]) : "\(text[..<mark])?\(kept)"
+    }
+
+    private static func pairs(_ text: Substring, without ignored: Set<String>) -> String {
+        text.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
+            let name = String(pair.prefix { $0 != "=" })
+            return !ignored.contains(name.removingPercentEncoding ?? name)
+        }.joined(separator: "&")
+    }
+
+    /// The part of a body that counts: all of it, or without ignored parameters if it is a form or a JSON object.
+    static func counted(_ body: Data, _ contentType: String?, without ignored: Set<String>) -> Data {
+        guard !ignored.isEmpty, let type = contentType.flatMap(MediaType.init) else { return body }
+        if type.essence == "application/x-www-form-urlencoded" {
+            return Data(pairs(Substring(decoding: body, as: UTF8.self), without: ignored).utf8)
+        }
+        // A body that is not a JSON object counts as it is.
+        guard type.isJSON, case .object(let members)? = try? JSONValue(parsing: body) else { return body }
+        let kept = members.filter { !ignored.contains($0.name) }.map { ($0.name, $0.value) }
+        return JSONValue.object(JSONObject(kept)).data
+    }
+}

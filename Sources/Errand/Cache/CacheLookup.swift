@@ -1,0 +1,209 @@
+internal import Foundation
+
+/// The stages behind the cache.
+struct CacheSurroundings: Sendable {
+    /// Sends the request, or has the server validate a stored response.
+    let fetch: @Sendable (PreparedRequest, CacheValidation?) async throws -> Answer
+    /// Takes a stored response through the stages 7 and 8, as if it had just arrived.
+    let judge: @Sendable (RawResponse, PreparedRequest) throws -> Answer
+    /// Runs work in the background, as a send of its own that can be ended like any other.
+    let behind:
+        @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async throws -> Answer) async throws -> Answer
+    let timeline: Timeline
+}
+
+/// The way of one send through the cache: looks up, decides, and uses the stored response or asks the server.
+struct CacheLookup: Sendable {
+    private let prepared: PreparedRequest
+    private let use: CacheUse
+    private let surroundings: CacheSurroundings
+    private let cache: ResponseCache
+    private let identification: CacheIdentification
+
+    /// Starts the revalidation of a stored response in the background, with these conditions.
+    typealias Revalidate = (CacheEntry, HTTPHeaders) -> Void
+
+    /// - Throws: Why the request is not cached.
+    init(_ prepared: PreparedRequest, _ use: CacheUse, in surroundings: CacheSurroundings) throws(CacheMiss) {
+        guard let cache = use.cache else { throw .noCache }
+        identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
+        (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
+    }
+
+    var key: CacheKey { identification.key }
+    private var policy: CachePolicy { use.policy }
+    private var fields: HTTPHeaders { prepared.outgoing.headers }
+
+    /// The stored response or the server's; nothing is looked up if a stored one has just turned out to be of no use.
+    func answer(insteadOf skipped: CacheMiss?, revalidate: Revalidate) async throws -> Answer {
+        let began = surroundings.timeline.now()
+        var (stored, decision) = (CacheEntry?.none, CacheDecision.miss(skipped ?? .bypassed))
+        if skipped == nil, policy.lookupTime == .beforeRequest { (stored, decision) = try await lookUp() }
+        let miss: CacheMiss
+        var conditions = HTTPHeaders()
+        switch decision {
+        case .use(let age), .useAndRevalidate(let age, _):
+            if let stored, var answer = hit(stored, age: age, .cache(age: age)) {
+                if case .useAndRevalidate(_, let conditions) = decision {
+                    if use.revalidatesInBackground { revalidate(stored, conditions) }
+                    if case .first = use.step { answer.caching?.isFollowed = true }
+                }
+                answer.metrics.cacheLookup = surroundings.timeline.now() - began
+                return answer
+            }
+            (stored, miss) = (nil, .refused)
+        case .miss(let reason, let asked): (miss, conditions) = (reason, asked)
+        }
+        let lookup = surroundings.timeline.now() - began
+        if policy == .cacheOnly || policy == .http && CacheDirectives(fields).onlyIfCached {
+            throw prepared.notCached(miss)
+        }
+        var answer: Answer
+        do {
+            answer = try await fetch(prepared, stored, conditions)
+            // Why nothing is stored says more than why nothing was.
+            answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
+        } catch {
+            guard let stale = try await staleAnswer(insteadOf: error, stored) else { throw error }
+            answer = stale
+            answer.metrics.cacheMiss = miss
+        }
+        answer.metrics.cacheLookup = lookup
+        return answer
+    }
+
+    func forecast() async throws -> CacheForecast {
+        guard policy.lookupTime == .beforeRequest else { return .miss(.bypassed) }
+        switch try await lookUp().decision {
+        case .use(let age), .useAndRevalidate(let age, _): return .hit(age: age)
+        // Its adapters have run for the plan.
+        case .miss(let reason, _): return .miss(prepared.identityCheck?.isChanged == true ? .unknownScope : reason)
+        }
+    }
+
+    private func lookUp() async throws -> (stored: CacheEntry?, decision: CacheDecision) {
+        do {
+            let entry = try await find()
+            return (entry, use.decision(on: entry, for: fields, at: cache.now()))
+        } catch let miss as CacheMiss {
+            return (nil, .miss(miss))
+        }
+    }
+
+    /// - Throws: ``CacheMiss``, or `CancellationError`.
+    private func find() async throws -> CacheEntry {
+        let entry = try await cache.entry(for: key, endedBy: prepared.stop)
+        guard CacheControl.matches(entry, request: fields) else { throw CacheMiss.varies }
+        return entry
+    }
+
+    /// A stored response as that of the send; `nil`, and removed, if it is not accepted any more.
+    private func hit(_ entry: CacheEntry, age: Duration, _ source: Source) -> Answer? {
+        var response = entry.response(for: prepared.outgoing.url)
+        if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
+        // Whatever the reason, what is not accepted any more is fetched anew.
+        guard let response, var answer = try? surroundings.judge(response, prepared) else {
+            cache.remove(for: key)
+            return nil
+        }
+        answer.source = source
+        answer.caching = CacheStoring(
+            cache: cache,
+            key: key,
+            entry: entry.isVetted ? nil : entry,
+            isHit: true,
+            isFollowed: use.isFollowed
+        )
+        return answer
+    }
+
+    /// The stored response that is used in place of a failure.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    private func staleAnswer(insteadOf error: any Error, _ stored: CacheEntry?) async throws -> Answer? {
+        guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
+        let error = (error as? GateRefusal)?.error ?? error
+        // What is stored may be another user's than the one that the failed request showed.
+        if prepared.identityCheck?.isChanged == true { return nil }
+        var stored = stored
+        if policy.lookupTime == .afterFailure {
+            do {
+                stored = try await find()
+            } catch let error as CancellationError where prepared.stop.reason != .deadline {
+                throw error
+            } catch {
+                // If nothing is found, the failure itself is thrown.
+                return nil
+            }
+        }
+        guard let stored,
+            case .use(let age) = policy.decisionAfterFailure(on: stored, for: fields, at: cache.now())
+        else { return nil }
+        return hit(stored, age: age, .stale(age: age, error: error))
+    }
+
+    // MARK: The network
+
+    /// Has the server validate a stored response if there are conditions, else asks for a new one.
+    private func fetch(
+        _ prepared: PreparedRequest,
+        _ stored: CacheEntry?,
+        _ conditions: HTTPHeaders
+    ) async throws -> Answer {
+        if let stored, !conditions.isEmpty {
+            let now = cache.now
+            do {
+                let validation = CacheValidation(entry: stored, conditions: conditions, requested: now(), now: now)
+                return try await fetch(prepared, validation)
+            } catch is CacheValidation.Mismatch {
+                cache.remove(for: key)
+            }
+        }
+        return try await fetch(prepared, nil)
+    }
+
+    private func fetch(_ prepared: PreparedRequest, _ validation: CacheValidation?) async throws -> Answer {
+        let (ticket, requested) = (cache.ticket, cache.now())
+        var answer = try await surroundings.fetch(prepared, validation)
+        let (response, note) = (answer.response, answer.response.cacheNote)
+        if note?.validated != nil { answer.source = .revalidated }
+        var entry = note?.validated
+        if note?.isUnidentified == true {
+            // What is stored may be another user's, and so may this.
+            cache.remove(for: key)
+            answer.metrics.cacheMiss = .unknownScope
+            entry = nil
+        } else {
+            if entry == nil, policy.allowsStoring(response, to: fields) {
+                let scope = identification.scope
+                entry = CacheEntry(response, to: prepared, scope: scope, requested: requested, received: cache.now())
+            }
+            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, requested) }
+        }
+        answer.caching = CacheStoring(cache: cache, key: key, entry: entry, ticket: ticket)
+        return answer
+    }
+
+    /// Freshens or removes the stored response to a GET (RFC 9111, section 4.3.5).
+    private func freshenGet(by head: RawResponse, _ requested: Date) async {
+        // Without a key, or without an entry, there is nothing to freshen.
+        guard head.statusCode == 200,
+            let key = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get).key,
+            let entry = try? await cache.entry(for: key), CacheControl.matches(entry, request: fields)
+        else { return }
+        let merged = CacheControl.merging(entry, withHead: head, requested: requested, received: cache.now())
+        if let merged { cache.store(merged, for: key) } else { cache.remove(for: key) }
+    }
+
+    /// Revalidates a stored response in the background and stores the result; no accessory is notified.
+    ///
+    /// Without a veto, the result stays in memory until the next send asks the request.
+    func revalidate(_ stored: CacheEntry, _ conditions: HTTPHeaders, veto: CacheVeto?) async {
+        // A failure leaves the stored response as it is.
+        let answer = try? await surroundings.behind(prepared) { try await fetch($0, stored, conditions) }
+        guard let answer, let caching = answer.caching, var entry = caching.entry else { return }
+        if let veto, !veto(answer.payload, answer.response) { return }
+        entry.isVetted = veto != nil
+        cache.store(entry, for: key, since: caching.ticket)
+    }
+}

@@ -1,0 +1,108 @@
+internal import Foundation
+
+/// What the cache does with a response once its model is made: it stores the response, or removes one of no use.
+struct CacheStoring: Sendable {
+    let cache: ResponseCache
+    let key: CacheKey
+    /// What is stored unless the request vetoes it; `nil` if nothing is.
+    var entry: CacheEntry?
+    /// From before the request was sent.
+    var ticket: ResponseCache.Ticket?
+    /// Whether the response comes from the cache.
+    var isHit = false
+    /// Whether a response from the network follows in the same sequence.
+    var isFollowed = false
+
+    func commit() {
+        guard var entry else { return }
+        entry.isVetted = true
+        cache.store(entry, for: key, since: ticket)
+    }
+
+    /// Removes a stored response that its request cannot use.
+    ///
+    /// - Throws: The error of the send if no other response may be fetched in its place.
+    func discard(_ answer: Answer, of prepared: PreparedRequest, because reason: any Error) throws {
+        cache.remove(for: key)
+        if case .stale(_, let failure) = answer.source { throw failure }
+        if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }
+    }
+}
+
+extension PreparedRequest {
+    /// The error of a send that only takes stored responses.
+    func notCached(_ reason: any Error) -> NetworkError {
+        NetworkError(.notCached, underlying: reason).placed(at: outgoing.url, method: outgoing.method)
+    }
+}
+
+extension CacheEntry {
+    /// Creates an entry of a response to a request.
+    init(_ response: RawResponse, to prepared: PreparedRequest, scope: String, requested: Date, received: Date) {
+        self.init(
+            response,
+            method: prepared.outgoing.method,
+            requested: requested,
+            received: received,
+            version: prepared.cacheIdentity.version,
+            variant: prepared.cacheIdentity.variant,
+            scope: scope
+        )
+        headers = CacheControl.storedHeaders(response.headers)
+        vary = CacheControl.vary(response.headers, request: prepared.outgoing.headers)
+    }
+}
+
+extension CachePolicy {
+    /// Whether a response that was accepted and filtered may be stored.
+    func allowsStoring(_ response: RawResponse, to request: HTTPHeaders) -> Bool {
+        guard response.failure == nil, CacheControl.isStorable(response) else { return false }
+        if case .http = self, !CacheControl.mayStore(response, request: request) { return false }
+        // Without a note an interceptor made the response, and what was sent is unknown.
+        guard let note = response.cacheNote else { return CacheControl.varyNames(response.headers).isEmpty }
+        // The cache key has the fields from before they were changed.
+        return !note.changesVary
+    }
+}
+
+/// What an attempt notes of its exchange for the cache and for duplicates.
+final class CacheNote: ExchangeNote {
+    /// Whether the request that was sent may show another user than the one that was identified; see ``IdentityCheck``.
+    let isUnidentified: Bool
+    /// Whether a field that the response depends on (`Vary`), other than a credential, was changed on the way.
+    let changesVary: Bool
+    /// The stored response that the server validated, updated; `nil` if it sent a new one.
+    let validated: CacheEntry?
+
+    init(_ prepared: PreparedRequest, sent: HTTPHeaders, response: HTTPHeaders, isUnidentified: Bool) {
+        let before = prepared.outgoing.headers
+        self.isUnidentified = isUnidentified
+        changesVary = CacheControl.varyNames(response).contains {
+            !prepared.secrets.isCredential(header: $0) && before[$0] != sent[$0]
+        }
+        validated = nil
+    }
+
+    private init(isUnidentified: Bool, changesVary: Bool, validated: CacheEntry?) {
+        (self.isUnidentified, self.changesVary, self.validated) = (isUnidentified, changesVary, validated)
+    }
+
+    /// An exchange of which nothing else is known.
+    static let unidentified = CacheNote(isUnidentified: true, changesVary: true, validated: nil)
+
+    /// The same of an exchange whose response may show another user.
+    var unidentified: CacheNote { CacheNote(isUnidentified: true, changesVary: changesVary, validated: validated) }
+
+    /// The same of an exchange whose response validated a stored one.
+    func validating(_ entry: CacheEntry) -> CacheNote {
+        CacheNote(isUnidentified: isUnidentified, changesVary: changesVary, validated: entry)
+    }
+}
+
+extension RawResponse {
+    /// What the cache wants to know of the exchange; `nil` if it wants nothing.
+    var cacheNote: CacheNote? {
+        get { note as? CacheNote }
+        set { note = newValue }
+    }
+}

@@ -1,0 +1,66 @@
+internal import Foundation
+
+/// The changes of a ``ResponseCache`` that are not on disk yet, so that lookups see them all the same.
+struct PendingWrites {
+    /// The most bytes that wait for the disk; what comes beyond them is not written.
+    private static let maximumSize = 32 << 20
+
+    /// `nil` is a removal.
+    private var changes: [CacheKey: (entry: CacheEntry?, number: Int)] = [:]
+    private var size = 0
+    private var lastNumber = 0
+    /// The URLs whose entries are about to be removed; what is stored later is a change of its own.
+    private var groups: Set<UInt64> = []
+    /// How many removals of all entries are pending.
+    private var clearings = 0
+
+    /// What is known of a key before the disk is read; `nil` if only the disk knows.
+    func change(of key: CacheKey) -> CacheEntry?? {
+        if let change = changes[key] { return .some(change.entry) }
+        return clearings > 0 || groups.contains(key.group) ? .some(nil) : nil
+    }
+
+    /// Adds a change of a key; an entry of `nil` is a removal.
+    ///
+    /// - Returns: The number of the change.
+    /// - Throws: `POSIXError` if too much is pending.
+    mutating func add(_ entry: CacheEntry?, for key: CacheKey) throws -> Int {
+        let growth = (entry?.body.count ?? 0) - (changes[key]?.entry?.body.count ?? 0)
+        guard size + growth <= Self.maximumSize else { throw POSIXError(.ENOBUFS) }
+        size += growth
+        lastNumber += 1
+        changes[key] = (entry, lastNumber)
+        return lastNumber
+    }
+
+    /// The entry of a change; `nil` if a later change of the key replaced it.
+    func entry(of number: Int, for key: CacheKey) -> CacheEntry?? {
+        guard let change = changes[key], change.number == number else { return nil }
+        return .some(change.entry)
+    }
+
+    /// A change is on disk, or failed.
+    mutating func finish(_ number: Int, for key: CacheKey) {
+        if changes[key]?.number == number { drop(key) }
+    }
+
+    /// Begins a removal of all entries of a URL.
+    ///
+    /// - Returns: Whether it is to be done: one that is pending already comes before all that is stored from now on.
+    mutating func beginRemoving(_ group: CacheGroup) -> Bool {
+        for key in changes.keys where group.contains(key) { drop(key) }
+        return groups.insert(group.digest).inserted
+    }
+
+    mutating func endRemoving(_ group: CacheGroup) { groups.remove(group.digest) }
+
+    /// Begins a removal of all entries.
+    mutating func beginClearing() {
+        (changes, size) = ([:], 0)
+        clearings += 1
+    }
+
+    mutating func endClearing() { clearings -= 1 }
+
+    private mutating func drop(_ key: CacheKey) { size -= changes.removeValue(forKey: key)?.entry?.body.count ?? 0 }
+}

@@ -1,0 +1,41 @@
+internal import Foundation
+
+extension ResponseCache {
+    /// Removes what an unsafe request may have changed: at once for every lookup, without waiting for the disk (RFC 9111,
+    /// section 4.4).
+    ///
+    /// - Parameters:
+    ///   - targets: The URLs of the request, as identified and as sent.
+    ///   - response: The response; one with an error status invalidates nothing.
+    func invalidate(_ targets: [URL], by response: RawResponse) {
+        guard (200..<400).contains(response.statusCode) else { return }
+        var all = Set(targets.map(\.absoluteString))
+        for target in targets {
+            for name in ["Location", "Content-Location"] {
+                guard let text = response.headers[name],
+                    let url = URL(string: text, relativeTo: target)?.absoluteURL, url.origin == target.origin
+                else { continue }
+                all.insert(url.absoluteString)
+            }
+        }
+        for url in all { removeAll(ofURL: url) }
+    }
+}
+
+extension PreparedRequest {
+    /// Invalidates stored responses that this request, which is unsafe, may have changed, whatever the policy.
+    ///
+    /// - Parameters:
+    ///   - response: The response, which may be a redirect.
+    ///   - sent: What was sent.
+    ///   - isFirst: Whether it was sent for the request itself and not for a redirect.
+    func invalidate(by response: RawResponse, to sent: OutgoingRequest, isFirst: Bool) {
+        // Such a request changes nothing, by its own account.
+        guard let cache, !cacheIdentity.allowsAnyMethod else { return }
+        var targets = [sent.url]
+        // Cache keys have the URL before adapters; what an interceptor sends elsewhere is not about it.
+        let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
+        if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
+        cache.invalidate(targets, by: response)
+    }
+}
