@@ -15,7 +15,7 @@ final class CacheUse: Sendable {
         if case .whole = step, case .networkOnly = policy { nil } else { CacheUse(policy, step: step, cache: cache) }
     }
 
-    private init?(_ policy: CachePolicy, step: CacheStep, cache: ResponseCache?) {
+    init?(_ policy: CachePolicy, step: CacheStep, cache: ResponseCache?) {
         if case .first = step, case .cacheThenNetwork = policy { isFollowed = true } else { isFollowed = false }
         let policy = step.policy(policy)
         if case .networkOnly = policy { return nil }
