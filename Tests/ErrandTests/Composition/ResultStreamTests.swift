@@ -33,6 +33,20 @@ import Testing
         #expect(running.withLock { $0.most } <= max(1, maximum))
     }
 
+    @Test func requestsThatStayOnTheirCallerAreBoundedToo() async throws {
+        let running = Lock((now: 0, most: 0))
+        let rig = Rig { request in
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            for _ in 0..<5 { await Task.yield() }
+            running.withLock { $0.now -= 1 }
+            return .json(request.url.lastPathComponent)
+        }
+        let requests = (0..<60).map { GeneralRequest("/\($0)").expecting(Int.self).formattingContext(.caller) }
+        let results = await rig.agent.results(of: requests, maximumConcurrent: 4)
+        #expect(results.map { try? $0.get() } == Array(0..<60))
+        #expect(running.withLock { $0.most } == 4)
+    }
+
     @Test func oneAtATimeIsInOrder() async throws {
         let rig = Rig.numbers()
         _ = await rig.agent.results(of: (0..<50).map { GetNumber(number: $0) }, maximumConcurrent: 1)
