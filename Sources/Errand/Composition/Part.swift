@@ -106,27 +106,6 @@ struct Part {
         }
     }
 
-    /// Whether a request can wait for a task: not one that is prepared on the caller, or that consists of others.
-    func canEnqueue<R: Request>(_ request: R) -> Bool {
-        request.formattingContext == .background && !RequestType.of(R.self).isComposed
-    }
-
-    /// Sends a request in the background, once a task is free; what is cancelled before has no result.
-    func enqueue<R: Request & Sendable>(
-        _ request: R,
-        width: Int,
-        then deliver: @escaping @Sendable (Result<R.Model, any Error>) -> Void
-    ) where R.Model: Sendable, R.Formatter: Sendable {
-        loop.enqueue(width: width, endedBy: stop) { [agent] in
-            guard !Task.isCancelled else { return }
-            do {
-                deliver(.success(try await agent.runInBackground(request, isPart: true).model))
-            } catch {
-                deliver(.failure(error))
-            }
-        }
-    }
-
     /// Why nothing may begin any more; `nil` when it may.
     var refusal: (any Error)? {
         if stop.isStopped || Task.isCancelled { return CancellationError() }

@@ -142,19 +142,28 @@ extension Agent {
         Requests.Element.Model: Sendable,
         Requests.Element.Formatter: Sendable
     {
-        let width = max(1, maximumConcurrent)
+        let width = min(max(1, maximumConcurrent), Int.max / 2)
         let results = ResultList<Requests.Element.Model>()
+        let isComposed = RequestType.of(Requests.Element.self).isComposed
         var count = 0
         await runLoop { part in
             let window = RequestWindow(requests.makeIterator()) { request, index, window in
-                guard part.canEnqueue(request) else {
+                guard !isComposed, request.formattingContext == .background else {
                     return await part.beginInBackground(request) { made in
                         window.didEndOne()
                         results.set(index, made.map { $0.model })
                     }
                 }
                 window.didEndOne()
-                part.enqueue(request, width: width) { results.set(index, $0) }
+                part.loop.enqueue(width: width, endedBy: part.stop) {
+                    // What was cancelled before it began is not sent; its result says so already.
+                    guard !Task.isCancelled else { return }
+                    do {
+                        results.set(index, .success(try await self.runInBackground(request, isPart: true).model))
+                    } catch {
+                        results.set(index, .failure(error))
+                    }
+                }
             }
             while true {
                 // What waits for a task keeps the tasks busy, so that the caller need not wake up for each request.

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 3, 64, 0, -5]) func neverMoreThanTheMaximumAreOnTheirWay(maximum: Int) async throws {
+    @Test(arguments: [1, 3, 64, 0, -5, .max]) func neverMoreThanTheMaximumAreOnTheirWay(maximum: Int) async throws {
         let running = Lock((now: 0, most: 0))
         let rig = Rig { _ in
             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
