@@ -67,9 +67,11 @@ extension Steps {
     ) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-tour-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }  // what is left over is only a temporary folder
-        var config = NetworkConfig(baseURL: tour.server.baseURL)
-        config.cache = ResponseCache(directory: folder)
-        config.cachePolicy = policy
+        let config = NetworkConfig(
+            baseURL: BaseURL(tour.server.baseURL),
+            cachePolicy: policy,
+            cache: ResponseCache(directory: folder)
+        )
         return try await body(Agent(config: config), folder)
     }
 }

@@ -35,8 +35,8 @@ extension Steps {
             tour.server.on(.get, "/private") { request in
                 request.headers["Authorization"] == "Bearer new" ? .json("1") : .status(401)
             }
-            var config = NetworkConfig(baseURL: tour.server.baseURL)
-            config.authentication = .session(LoginSession(Tokens(), credential: "old"))
+            let session = LoginSession(Tokens(), credential: "old")
+            let config = NetworkConfig(baseURL: BaseURL(tour.server.baseURL), authentication: .session(session))
             let agent = Agent(config: config)
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<100 { group.addTask { try await agent.get("/private") } }
@@ -57,9 +57,11 @@ extension Steps {
         },
         Step("A log without secrets, and a request as a command line") { tour in
             let lines = Lines()
-            var config = NetworkConfig(baseURL: tour.server.baseURL)
-            config.authorization = .bearer("secret-token")
-            config.accessories = [LoggingAccessory(level: .outcomes) { lines.add($0) }]
+            let config = NetworkConfig(
+                baseURL: BaseURL(tour.server.baseURL),
+                authorization: .bearer("secret-token"),
+                accessories: [LoggingAccessory(level: .outcomes) { lines.add($0) }]
+            )
             let agent = Agent(config: config)
             let request = GeneralRequest("/users/1").query(["access_token": "secret-token", "page": 2])
             _ = try await agent.send(request)

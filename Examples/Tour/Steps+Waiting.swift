@@ -43,9 +43,8 @@ extension Steps {
             }
         },
         Step("A throttle: two at once, 20 per second, the urgent first") { tour in
-            var config = NetworkConfig(baseURL: tour.server.baseURL)
-            config.throttle = Throttle(maximumPerHost: 2, rate: .perSecond(20))
-            let agent = Agent(config: config)
+            let throttle = Throttle(maximumPerHost: 2, rate: .perSecond(20))
+            let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), throttle: throttle))
             let began = ContinuousClock.now
             let queued = try await withThrowingTaskGroup(of: Duration.self) { group in
                 for id in 0..<8 {
@@ -60,9 +59,7 @@ extension Steps {
             return "8 sends took \(time.formatted(.units(allowed: [.milliseconds]))), one every 50 ms"
         },
         Step("A send gate says no before anything is sent, with an error of its own") { tour in
-            var config = NetworkConfig(baseURL: tour.server.baseURL)
-            config.sendGates.append(MembersOnly())
-            let agent = Agent(config: config)
+            let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), sendGates: [MembersOnly()]))
             let before = tour.server.requestCount
             do {
                 _ = try await agent.send(GetUser(id: 1))

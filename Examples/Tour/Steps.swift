@@ -68,9 +68,11 @@ enum Steps {
             return "version \(first), then \(late)"
         },
         Step("URL filters and adapters change every request, in order") { tour in
-            var config = NetworkConfig(baseURL: tour.server.baseURL)
-            config.urlFilters.append(Language())
-            config.adapters.append(Signature())
+            let config = NetworkConfig(
+                baseURL: BaseURL(tour.server.baseURL),
+                urlFilters: [Language()],
+                adapters: [Signature()]
+            )
             let echo = try await Agent(config: config).send(GeneralRequest("/echo"))
             let (target, signature) = (echo["target"]?.string, echo["headers"]?["x-signature"]?.string)
             try hold(target == "/echo/en" && signature == "GET /echo/en", "\(target ?? "-") \(signature ?? "-")")
@@ -125,9 +127,7 @@ enum Steps {
     static let observing = [
         Step("Accessories see every send, balanced on every path") { tour in
             let diary = Diary()
-            var config = NetworkConfig(baseURL: tour.server.baseURL)
-            config.accessories.append(diary)
-            let agent = Agent(config: config)
+            let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), accessories: [diary]))
             _ = try await agent.send(GetUser(id: 1))
             _ = try? await agent.send(GeneralRequest("/gateway"))
             // Three events of each, and two retries of the 502.

@@ -137,7 +137,7 @@ extension Agent {
         for handle: RequestHandle,
         deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
-        if let composition = request._composition { return await run(composition, for: handle, deliver: deliver) }
+        if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         do {
             let observer = HandleObserver(handle: handle)
             let (model, answer) = try await runInBackground(request, observedBy: observer) { result in
@@ -179,7 +179,7 @@ extension Agent {
         for handle: RequestHandle,
         deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
-        if let composition = request._composition { return await run(composition, for: handle, deliver: deliver) }
+        if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         // What is thrown was delivered.
         let (asking, observer) = ({ veto }, HandleObserver(handle: handle))
         _ = try? await run(request, formatting: formatting, veto: asking, observedBy: observer) { result in
@@ -188,13 +188,13 @@ extension Agent {
         }
     }
 
-    private func run<Model>(
-        _ composition: _Composition<Model>,
+    private func runComposed<R: Request>(
+        _ request: R,
         for handle: RequestHandle,
-        deliver: nonisolated(nonsending) @escaping (Result<Made<Model>, any Error>) async -> Void
+        deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
         // What is thrown was delivered.
-        _ = try? await run(composition, reporting: handle.note, delivering: deliver)
+        _ = try? await runComposed(request, reporting: handle.note, delivering: deliver)
     }
 
     /// Looks after an owner: nothing tells when an object goes away, so it is asked for, ten times a second.

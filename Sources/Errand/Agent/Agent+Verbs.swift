@@ -5,21 +5,14 @@ internal import Foundation
 // `at` is the way from the payload to it.
 
 /// Formats what a verb expects: at a path JSON, without one by the type's own rule.
-public struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
+private struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
     let path: JSONPath
 
-    /// Whether the payload must be JSON: always at a path, else by the rule of ``DefaultFormatter``.
-    public var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }
+    var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }
 
-    /// It decodes only what the payload guards.
-    public var guardsItself: Bool { true }
+    var guardsItself: Bool { true }
 
-    /// Decodes the payload, or the value at the path in it.
-    ///
-    /// - Parameter payload: What the filter found.
-    /// - Returns: The model.
-    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
-    public func format(_ payload: Payload) throws -> Output {
+    func format(_ payload: Payload) throws -> Output {
         path == .payload ? try DefaultFormatter().format(payload) : try JSONFormatter(at: path).format(payload)
     }
 }

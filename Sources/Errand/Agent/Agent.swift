@@ -69,14 +69,14 @@ extension Agent {
     /// Sends a request and returns its model.
     public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
-        if let composition = request._composition { return try await run(composition) }
+        if RequestType.of(R.self).isComposed { return try await runComposed(request) }
         if request.formattingContext == .caller { return try await runByChoice(request).model }
         return try await runInBackground(request).model
     }
 
     /// Sends a request and returns its model, which is made on the caller's actor.
     public func send<R: Request>(_ request: R) async throws -> R.Model {
-        if let composition = request._composition { return try await run(composition) }
+        if RequestType.of(R.self).isComposed { return try await runComposed(request) }
         return try await run(request, formatting: .callerByNeed).model
     }
 

@@ -33,11 +33,9 @@ extension Agent {
             handle.finish()
             forget()
         }
-        return try await run(
-            _Composition<R.Model> { part, deliver in
-                handle.own { [stop = part.stop] in stop.stop() }
-                await member.begin(part, then: deliver)
-            }
-        )
+        return try await runComposed { part, deliver in
+            handle.own { [stop = part.stop] in stop.stop() }
+            await member.begin(part, then: deliver)
+        }
     }
 }

@@ -7,14 +7,13 @@
 /// What ``BatchRequest`` does for requests of any types: the first failure is thrown as it is, after the others were
 /// cancelled and have ended; its place is told by ``CompositionProgress/failed``. Without requests it succeeds at once.
 /// Where each request may come to its own end, take `results(of:)` of ``Agent``.
-public struct ArrayBatchRequest<R: Request>: CompositionRequest {
+public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = [R.Model]
 
     private let members: [Member<R>]
     private let maximumConcurrent: Int
-    /// What was said of the whole.
-    public var _options = _CompositionOptions()
+    var options = CompositionOptions()
 
     /// A batch of requests that are prepared and formatted in the background.
     ///
@@ -37,53 +36,30 @@ public struct ArrayBatchRequest<R: Request>: CompositionRequest {
         self.maximumConcurrent = max(1, maximumConcurrent)
     }
 
-    /// Runs the requests, so many at once.
-    public var _composition: _Composition<Model>? {
-        _Composition { outer, deliver in
-            let (part, stopID) = outer.inner(within: _options.deadline)
-            let slots = ArraySlots<R.Model>(count: members.count)
-            let teller = CompositionTeller("ArrayBatchRequest", total: members.count, _options, in: outer)
-            let run = BatchRun(members.count, part.stop, false, teller) { run in
-                outer.stop.remove(stopID)
-                await run.teller.end(run.failure) { await deliver(slots.models(or: run.failure)) }
-            }
-            await run.teller.start()
-            for _ in members.prefix(maximumConcurrent) { await beginNext(part, slots, run) }
-            await run.begun()
+    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
+        let slots = members.map { _ in BatchSlot<R.Model>() }
+        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: part) { failure in
+            let models = Result { try slots.map { try $0.result.get() } }
+            await deliver(failure.map { .failure($0) } ?? models.map { Made($0) })
         }
-    }
-
-    /// Starts the next request; once the batch has failed the rest ends without having begun.
-    private func beginNext(_ part: Part, _ slots: ArraySlots<R.Model>, _ run: BatchRun) async {
-        while slots.next < members.count {
-            let index = slots.next
-            slots.next += 1
-            let child = CompositionChild(index: index, typeName: members[index].typeName)
-            guard part.stop.isStopped else {
-                await members[index].begin(part) { made in
-                    slots.results[index] = made.map { $0.model }
-                    await run.ended(child, made.failure)
-                    await beginNext(part, slots, run)
-                }
-                return
+        let window = RequestWindow(members.makeIterator()) { member, index, window in
+            let child = CompositionChild(index: index, typeName: member.typeName)
+            // Once the batch has failed the rest ends without having begun.
+            guard !run.part.stop.isStopped else {
+                window.didEndOne()
+                return await run.didEnd(child, CancellationError())
             }
-            await run.ended(child, CancellationError())
+            await member.begin(run.part) { made in
+                slots[index].result = made.map { $0.model }
+                window.didEndOne()
+                await run.didEnd(child, made.failure)
+                await window.fill(upTo: maximumConcurrent)
+            }
         }
+        await run.start()
+        await window.fill(upTo: maximumConcurrent)
+        await run.didEndOne()
     }
 }
 
 extension ArrayBatchRequest: Sendable where R: Sendable {}
-
-/// Where the results of a batch wait for each other, and which request comes next.
-private final class ArraySlots<Model> {
-    var results: [Result<Model, any Error>]
-    var next = 0
-
-    init(count: Int) { results = Array(repeating: .failure(CancellationError()), count: count) }
-
-    /// All models, or what ended the whole.
-    func models(or failure: (any Error)?) -> Result<Made<[Model]>, any Error> {
-        if let failure { return .failure(failure) }
-        return Result { Made(try results.map { try $0.get() }) }
-    }
-}

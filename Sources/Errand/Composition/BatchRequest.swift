@@ -12,13 +12,12 @@
 /// the one answer of one request cannot take it. When all its requests may leave the caller, each is prepared and
 /// formatted in the background on its own; otherwise all are, one after the other, on the caller. What lies between
 /// always runs at once.
-public struct BatchRequest<each R: Request>: CompositionRequest {
+public struct BatchRequest<each R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = (repeat (each R).Model)
 
     private let members: (repeat Member<each R>)
-    /// What was said of the whole.
-    public var _options = _CompositionOptions()
+    var options = CompositionOptions()
 
     /// A batch of requests that are prepared and formatted in the background.
     public init(_ request: repeat each R)
@@ -29,14 +28,9 @@ public struct BatchRequest<each R: Request>: CompositionRequest {
     /// A batch of requests that are prepared and formatted on their caller.
     public init(_ request: repeat each R) { members = (repeat Member(staying: each request)) }
 
-    /// Runs the requests at once.
-    public var _composition: _Composition<Model>? {
-        _Composition { part, deliver in
-            let slots = BatchSlots<repeat (each R).Model>()
-            await begin(part, slots, tolerant: false) { run in
-                await run.teller.end(run.failure) { await deliver(slots.models(or: run.failure)) }
-            }
-        }
+    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
+        let slots = BatchSlots<repeat (each R).Model>()
+        await begin(part, slots, tolerant: false) { failure in await deliver(slots.models(or: failure)) }
     }
 
     /// Runs all requests to their own end, and returns what each came to.
@@ -45,51 +39,37 @@ public struct BatchRequest<each R: Request>: CompositionRequest {
         await agent.runLoop { part in await begin(part, slots, tolerant: true) { _ in } }
         return slots.results()
     }
+
+    private func begin(
+        _ part: Part,
+        _ slots: BatchSlots<repeat (each R).Model>,
+        tolerant isTolerant: Bool,
+        end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
+    ) async {
+        let run = BatchRun("BatchRequest", count: slots.count, options, tolerant: isTolerant, in: part, end: end)
+        await run.start()
+        var index = 0
+        for (member, slot) in repeat (each members, each slots.places) {
+            let child = CompositionChild(index: index, typeName: member.typeName)
+            await member.begin(run.part) { made in
+                slot.result = made.map { $0.model }
+                await run.didEnd(child, made.failure)
+            }
+            index += 1
+        }
+        await run.didEndOne()
+    }
 }
 
 extension BatchRequest: Sendable where repeat each R: Sendable {}
 
-extension BatchRequest {
-    /// Starts the requests.
-    ///
-    /// - Parameters:
-    ///   - outer: Where.
-    ///   - slots: Where their results wait.
-    ///   - isTolerant: Whether the others go on when one fails.
-    ///   - end: Called once, when all have ended.
-    private func begin(
-        _ outer: Part,
-        _ slots: BatchSlots<repeat (each R).Model>,
-        tolerant isTolerant: Bool,
-        end: nonisolated(nonsending) @escaping (BatchRun) async -> Void
-    ) async {
-        let (part, stopID) = outer.inner(within: _options.deadline)
-        let teller = CompositionTeller("BatchRequest", total: slots.count, _options, in: outer)
-        let run = BatchRun(slots.count, part.stop, isTolerant, teller) { run in
-            outer.stop.remove(stopID)
-            await end(run)
-        }
-        await teller.start()
-        var index = 0
-        for (member, slot) in repeat (each members, each slots.places) {
-            let child = CompositionChild(index: index, typeName: member.typeName)
-            await member.begin(part) { made in
-                slot.take(made)
-                await run.ended(child, made.failure)
-            }
-            index += 1
-        }
-        await run.begun()
-    }
-}
-
 /// Where the results of a batch wait for each other.
 private final class BatchSlots<each Model> {
-    let places: (repeat Slot<each Model>)
+    let places: (repeat BatchSlot<each Model>)
     let count: Int
 
     init() {
-        places = (repeat Slot<each Model>())
+        places = (repeat BatchSlot<each Model>())
         var count = 0
         for _ in repeat (each Model).self { count += 1 }
         self.count = count
@@ -98,24 +78,85 @@ private final class BatchSlots<each Model> {
     /// What each request came to.
     func results() -> (repeat Result<each Model, any Error>) { (repeat read(each places)) }
 
-    private func read<One>(_ slot: Slot<One>) -> Result<One, any Error> { slot.result }
+    private func read<One>(_ slot: BatchSlot<One>) -> Result<One, any Error> { slot.result }
 
     /// All models, or what ended the whole.
     func models(or failure: (any Error)?) -> Result<Made<(repeat each Model)>, any Error> {
-        if let failure { return .failure(failure) }
         do {
+            if let failure { throw failure }
             return .success(Made(try allModels()))
         } catch {
             return .failure(error)
         }
     }
 
-    private func allModels() throws -> (repeat each Model) { (repeat try (each places).get()) }
+    private func allModels() throws -> (repeat each Model) { (repeat try read(each places).get()) }
 }
 
 /// Where a request's result waits for those of the others.
-private final class Slot<Model> {
+final class BatchSlot<Model> {
     var result: Result<Model, any Error> = .failure(CancellationError())
-    func take(_ made: Result<Made<Model>, any Error>) { result = made.map { $0.model } }
-    func get() throws -> Model { try result.get() }
+}
+
+/// A batch under way.
+final class BatchRun {
+    /// Where its requests run.
+    let part: Part
+    /// What ended the whole; `nil` while nothing has.
+    private var failure: (any Error)?
+    private let outer: Part
+    private let stopID: Int
+    private let teller: CompositionTeller
+    private let isTolerant: Bool
+    private let end: nonisolated(nonsending) ((any Error)?) async -> Void
+    /// How many have not ended; one more while not all have begun.
+    private var left: Int
+
+    /// - Parameters:
+    ///   - typeName: What the batch is called.
+    ///   - count: How many requests it has.
+    ///   - options: What is declared for the whole.
+    ///   - isTolerant: Whether the others go on when one fails.
+    ///   - outer: Where the batch runs.
+    ///   - end: Called once, when all have ended, with what ended the whole.
+    init(
+        _ typeName: String,
+        count: Int,
+        _ options: CompositionOptions,
+        tolerant isTolerant: Bool = false,
+        in outer: Part,
+        end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
+    ) {
+        (part, stopID) = outer.inner(within: options.deadline)
+        left = count + 1
+        teller = CompositionTeller(typeName, total: count, options, in: outer)
+        self.outer = outer
+        self.isTolerant = isTolerant
+        self.end = end
+    }
+
+    func start() async { await teller.start() }
+
+    /// Notes what a request came to.
+    func didEnd(_ child: CompositionChild, _ error: (any Error)?) async {
+        if error == nil || isTolerant {
+            await teller.finish(child)
+        } else if failure == nil {
+            failure = error
+            // A batch that was cancelled has no request that failed.
+            if !(part.stop.isStopped && error is CancellationError) { teller.fail(child) }
+            part.stop.stop()
+        }
+        await didEndOne()
+    }
+
+    /// One less to wait for.
+    func didEndOne() async {
+        left -= 1
+        guard left == 0 else { return }
+        if failure == nil, part.stop.isStopped { failure = CancellationError() }
+        outer.stop.remove(stopID)
+        guard !isTolerant else { return }
+        await teller.end(failure) { await end(failure) }
+    }
 }

@@ -14,14 +14,13 @@
 ///
 /// A chain is a request itself: it goes into batches and other chains, and they into it. Where a step depends on
 /// what came before, return a ``ChainStep``.
-public struct ChainRequest<Model>: CompositionRequest {
+public struct ChainRequest<Model>: DeclaredComposition {
     typealias Walk = nonisolated(nonsending) (ChainRun, @escaping Part.Deliver<Model>) async -> Void
 
     private let walk: Walk
     /// How many steps there are; `nil` for those that are decided on the way.
     private let count: Int?
-    /// What was said of the whole.
-    public var _options = _CompositionOptions()
+    var options = CompositionOptions()
 
     /// A chain that begins with a request that is prepared and formatted in the background.
     public init<R: Request & Sendable>(_ request: R)
@@ -34,25 +33,21 @@ public struct ChainRequest<Model>: CompositionRequest {
         self.init(count: 1) { run, deliver in await run.take(Member(staying: request), at: 0, deliver) }
     }
 
-    private init(count: Int?, options: _CompositionOptions = _CompositionOptions(), walk: @escaping Walk) {
+    private init(count: Int?, options: CompositionOptions = CompositionOptions(), walk: @escaping Walk) {
         self.count = count
-        _options = options
+        self.options = options
         self.walk = walk
     }
 
-    /// Runs the steps, one after the other.
-    public var _composition: _Composition<Model>? {
-        _Composition { outer, deliver in
-            let (part, stopID) = outer.inner(within: _options.deadline)
-            let run = ChainRun(part, CompositionTeller("ChainRequest", total: count, _options, in: outer))
-            await run.teller.start()
-            let end: Part.Deliver<Model> = { made in
-                var made = made
-                if made.failure == nil, let refusal = part.refusal { made = .failure(refusal) }
-                outer.stop.remove(stopID)
-                await run.teller.end(made.failure) { await deliver(made) }
-            }
-            await walk(run, end)
+    func begin(in outer: Part, then deliver: @escaping Part.Deliver<Model>) async {
+        let (part, stopID) = outer.inner(within: options.deadline, keepingResponses: true)
+        let run = ChainRun(part, CompositionTeller("ChainRequest", total: count, options, in: outer))
+        await run.teller.start()
+        await walk(run) { made in
+            var made = made
+            if made.failure == nil, let refusal = run.part.refusal { made = .failure(refusal) }
+            outer.stop.remove(stopID)
+            await run.teller.end(made.failure) { await deliver(made) }
         }
     }
 }
@@ -99,7 +94,7 @@ extension ChainRequest {
         _ next: @escaping (Model, ChainHistory) throws -> Member<R>
     ) -> ChainRequest<R.Model> {
         let index = count ?? 0
-        return ChainRequest<R.Model>(count: count.map { $0 + 1 }, options: _options) { run, deliver in
+        return ChainRequest<R.Model>(count: count.map { $0 + 1 }, options: options) { run, deliver in
             let goOn: Part.Deliver<Model> = { made in
                 let member: Member<R>
                 do {
@@ -130,75 +125,31 @@ extension ChainRequest where Model == ChainHistory {
     }
 }
 
-/// The state of a chain under way.
-final class ChainRun {
-    let teller: CompositionTeller
-    private(set) var history = ChainHistory()
-    private let part: Part
-    private var hasFailed = false
+/// A step of a chain that may be one request or another, or no request at all.
+///
+/// ```swift
+/// let orders = chain.then { user -> ChainStep<[Order]> in user.isGuest ? .value([]) : .send(GetOrders(of: user.id)) }
+/// ```
+///
+/// To end a chain early, put the steps that may be left out into a chain of their own: `.send(ChainRequest(…).then …)`.
+public struct ChainStep<Model>: Composition {
+    private let start: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
 
-    init(_ part: Part, _ teller: CompositionTeller) {
-        self.part = part
-        self.teller = teller
+    /// The step is a request that is prepared and formatted in the background.
+    public static func send<R: Request & Sendable>(_ request: R) -> ChainStep
+    where R.Model == Model, Model: Sendable, R.Formatter: Sendable {
+        ChainStep { await Member(request).begin($0, then: $1) }
     }
 
-    /// Starts a step, and keeps what becomes of it.
-    func take<R: Request>(_ member: Member<R>, at index: Int, _ deliver: @escaping Part.Deliver<R.Model>) async {
-        // Without a capture list, here and below: a closure that has one leaves the caller (Swift 6.3.1).
-        await member.begin(part) { made in
-            switch made {
-            case .success(let one):
-                let child = CompositionChild(index: index, typeName: TypeNames.name(of: R.self))
-                self.history.entries.append(
-                    ChainHistory.Entry(child: child, type: R.self, model: one.model, response: one.response)
-                )
-                await self.teller.finish(child)
-            case .failure(is CancellationError) where self.part.stop.isStopped: break
-            case .failure: self.fail(TypeNames.name(of: R.self), at: index)
-            }
-            await deliver(made)
-        }
+    /// The step is a request that is prepared and formatted on the caller.
+    public static func send<R: Request>(_ request: R) -> ChainStep where R.Model == Model {
+        ChainStep { await $0.begin(request, then: $1) }
     }
 
-    /// Notes the step that failed; only the first one did.
-    func fail(_ typeName: String, at index: Int) {
-        guard !hasFailed, !part.stop.isStopped else { return }
-        hasFailed = true
-        teller.fail(CompositionChild(index: index, typeName: typeName))
+    /// The step sends nothing: its model is there already.
+    public static func value(_ model: Model) -> ChainStep {
+        ChainStep { part, deliver in await deliver(part.refusal.map { .failure($0) } ?? .success(Made(model))) }
     }
 
-    /// Takes a step, then whatever the closure says, until it says nothing.
-    func walk<R: Request>(
-        _ request: R,
-        _ next: @escaping (ChainHistory) throws -> (any Request)?,
-        _ deliver: @escaping Part.Deliver<ChainHistory>
-    ) async {
-        var following: (any Request)? = request
-        while let current = following { following = await step(current, next, deliver) }
-    }
-
-    /// Takes a step; returns what follows when that is known at once, so that no step stands on those before it.
-    private func step<R: Request>(
-        _ request: R,
-        _ next: @escaping (ChainHistory) throws -> (any Request)?,
-        _ deliver: @escaping Part.Deliver<ChainHistory>
-    ) async -> (any Request)? {
-        var isBeginning = true
-        var following: (any Request)?
-        await take(Member(staying: request), at: history.count) { made in
-            let found: (any Request)?
-            do {
-                _ = try made.get()
-                found = try next(self.history)
-            } catch {
-                // Of a step that there is not yet only the place is known.
-                if made.failure == nil { self.fail("", at: self.history.count) }
-                return await deliver(.failure(error))
-            }
-            guard let found else { return await deliver(.success(Made(self.history))) }
-            if isBeginning { following = found } else { await self.walk(found, next, deliver) }
-        }
-        isBeginning = false
-        return following
-    }
+    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async { await start(part, deliver) }
 }

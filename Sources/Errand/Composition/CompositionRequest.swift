@@ -1,54 +1,158 @@
 /// What batches and chains have in common: they are requests that consist of requests.
 ///
-/// Made by the library only.
-public protocol CompositionRequest: Request where Formatter == CompositionFormatter<Model> {
-    /// What was said of the whole.
-    var _options: _CompositionOptions { get set }
+/// Only types of the library conform to it.
+public protocol CompositionRequest: Request {
+    /// Returns a copy that must be over in this time, waiting, formatting and closures included.
+    ///
+    /// Each of its requests inherits what is left of it, and keeps a deadline of its own that is shorter.
+    func deadline(_ limit: Duration?) -> Self
+
+    /// Returns a copy with a mark for scopes and accessories.
+    func tag(_ tag: String) -> Self
+
+    /// Returns a copy that notifies this accessory too, inside those that are there.
+    func accessory(_ accessory: any CompositionAccessory) -> Self
 }
 
-/// What is said of a batch or chain as a whole.
-public struct _CompositionOptions: Sendable {
+/// How a request that consists of requests runs.
+protocol Composition<Model>: ComposedRequest {
+    /// Starts what can be started, and calls back exactly once with the model or the failure.
+    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async
+}
+
+/// A batch or chain, with what is declared for it as a whole.
+protocol DeclaredComposition: CompositionRequest, Composition {
+    var options: CompositionOptions { get set }
+}
+
+/// What is declared for a batch or chain as a whole.
+struct CompositionOptions: Sendable {
     var deadline: Duration?
     var tag = ""
     var accessories: [any CompositionAccessory] = []
 }
 
-extension CompositionRequest {
-    /// Returns a copy that must be over in this time, waiting, formatting and closures included.
-    ///
-    /// Each of its requests inherits what is left of it, and keeps a deadline of its own that is shorter.
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+extension DeclaredComposition {
     public func deadline(_ limit: Duration?) -> Self { changing { $0.deadline = limit } }
-
-    /// Returns a copy with a mark for scopes and accessories.
     public func tag(_ tag: String) -> Self { changing { $0.tag = tag } }
-
-    /// Returns a copy that tells this accessory too, inside those that are there.
     public func accessory(_ accessory: any CompositionAccessory) -> Self {
         changing { $0.accessories.append(accessory) }
     }
+    public var tag: String { options.tag }
 
-    private func changing(_ change: (inout _CompositionOptions) -> Void) -> Self {
+    private func changing(_ change: (inout CompositionOptions) -> Void) -> Self {
         var copy = self
-        change(&copy._options)
+        change(&copy.options)
         return copy
-    }
-
-    /// As ``tag(_:)`` says.
-    public var tag: String { _options.tag }
-    /// Empty: what consists of requests is not sent itself.
-    public var path: String { "" }
-    /// Makes nothing: there is no one answer.
-    public var formatter: CompositionFormatter<Model> { CompositionFormatter() }
-    /// Throws: there is no one answer.
-    public func check() throws {
-        throw NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
     }
 }
 
-/// The formatter of what has no answer of its own; it is never asked.
-public struct CompositionFormatter<Output>: ResponseFormatter, Sendable {
-    /// Throws: there is no one answer to format.
-    public func format(_ payload: Payload) throws -> Output {
-        throw NetworkError(.notOneRequest(String(describing: Output.self)))
+extension Agent {
+    /// Runs a request that consists of requests.
+    ///
+    /// - Parameters:
+    ///   - request: What to run.
+    ///   - report: Called with how far it is, whenever that changes.
+    ///   - deliver: Called with the result, between `willStop` and `didStop`.
+    /// - Returns: The model.
+    /// - Throws: What the request threw that failed first, or `CancellationError`.
+    func runComposed<R: Request>(
+        _ request: R,
+        reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
+        delivering deliver: (nonisolated(nonsending) (Result<Made<R.Model>, any Error>) async -> Void)? = nil
+    ) async throws -> R.Model {
+        try await runComposed(reporting: report, delivering: deliver) { part, deliver in
+            await part.begin(request, then: deliver)
+        }
+    }
+
+    /// The same with what a closure begins.
+    func runComposed<Model>(
+        reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
+        delivering deliver: (nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void)? = nil,
+        _ begin: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
+    ) async throws -> Model {
+        var result = Result<Made<Model>, any Error>.failure(CancellationError())
+        await runLoop(reporting: report) { part in
+            await begin(part) { made in
+                result = made
+                await deliver?(made)
+            }
+        }
+        return try result.get().model
+    }
+
+    /// Starts something on a loop of its own, and runs that until nothing is left.
+    func runLoop(
+        reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
+        isolation: isolated (any Actor)? = #isolation,
+        _ start: nonisolated(nonsending) (Part) async -> Void
+    ) async {
+        let part = Part(agent: self, loop: CallerLoop(), stop: PartStop(), deadline: nil, report: report)
+        await withTaskCancellationHandler {
+            // What is captured isolates the closure; without it, it would leave the caller.
+            _ = isolation
+            await start(part)
+            await part.loop.run()
+        } onCancel: { [stop = part.stop] in
+            stop.stop()
+        }
+    }
+}
+
+/// Keeps and tells how far one run of a batch or chain is.
+final class CompositionTeller {
+    private var context: CompositionContext
+    private let accessories: [any CompositionAccessory]
+    private let report: (@Sendable (CompositionProgress) -> Void)?
+
+    init(_ typeName: String, total: Int?, _ options: CompositionOptions, in part: Part) {
+        context = CompositionContext(
+            id: part.agent.pipeline.makeID(),
+            typeName: typeName,
+            tag: options.tag,
+            progress: CompositionProgress(total: total)
+        )
+        accessories = options.accessories
+        report = part.report
+        report?(context.progress)
+    }
+
+    func start() async { await tell(.willStart) }
+
+    func finish(_ child: CompositionChild) async {
+        context.progress.finished.append(child)
+        report?(context.progress)
+        await tell(.didFinish(child))
+    }
+
+    func fail(_ child: CompositionChild) {
+        context.progress.failed = child
+        report?(context.progress)
+    }
+
+    /// Tells the end, with the delivery between its two events.
+    func end(_ error: (any Error)?, delivery: nonisolated(nonsending) () async -> Void) async {
+        let outcome = CompositionOutcome(error)
+        await tell(.willStop(outcome))
+        await delivery()
+        await tell(.didStop(outcome))
+    }
+
+    private func tell(_ event: CompositionEvent) async {
+        if !accessories.isEmpty { await Self.tell(event, of: context, to: accessories) }
+    }
+
+    @concurrent
+    private static func tell(
+        _ event: CompositionEvent,
+        of context: CompositionContext,
+        to accessories: [any CompositionAccessory]
+    ) async {
+        switch event {
+        case .willStop, .didStop: for one in accessories.reversed() { one.composition(context, did: event) }
+        default: for one in accessories { one.composition(context, did: event) }
+        }
     }
 }

@@ -1,7 +1,7 @@
 /// A request whose failure does not matter: it yields an optional.
 ///
 /// Made by `ignoringFailure()`. When the batch around it is cancelled or fails, it is cancelled like every other.
-public struct IgnoringFailure<Base: Request>: Request {
+public struct IgnoringFailure<Base: Request>: Composition {
     /// The model, or `nil` when the request failed.
     public typealias Model = Base.Model?
 
@@ -13,21 +13,14 @@ public struct IgnoringFailure<Base: Request>: Request {
     public var tag: String { member.request.tag }
     /// As in the request.
     public var path: String { member.request.path }
-    /// Makes nothing: the request's own does.
-    public var formatter: CompositionFormatter<Model> { CompositionFormatter() }
-    /// Throws: the answer belongs to the request inside.
-    public func check() throws { throw NetworkError(.notOneRequest("IgnoringFailure")) }
 
-    /// Runs the request, and takes any failure of its own for no model.
-    public var _composition: _Composition<Model>? {
-        _Composition { part, deliver in
-            await member.begin(part) { made in
-                switch made {
-                case .success(let made): await deliver(.success(Made(made.model)))
-                case .failure(is CancellationError) where part.stop.isStopped:
-                    await deliver(.failure(CancellationError()))
-                case .failure: await deliver(.success(Made(nil)))
-                }
+    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
+        await member.begin(part) { made in
+            switch made {
+            case .success(let made): await deliver(.success(Made(made.model)))
+            case .failure(is CancellationError) where part.stop.isStopped:
+                await deliver(.failure(CancellationError()))
+            case .failure: await deliver(.success(Made(nil)))
             }
         }
     }

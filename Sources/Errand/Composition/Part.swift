@@ -9,6 +9,8 @@ struct Part {
     var deadline: Deadline?
     /// Told how far the outermost batch or chain is; `nil` within it.
     var report: (@Sendable (CompositionProgress) -> Void)?
+    /// Whether responses are kept beside their models, for the history of a chain.
+    var keepsResponses = false
 
     /// Starts a request that stays on the caller: prepared and formatted there, and between that in the background.
     func begin<R: Request>(
@@ -17,7 +19,7 @@ struct Part {
         veto: CacheVeto? = nil,
         then deliver: @escaping Deliver<R.Model>
     ) async {
-        if let composition = request._composition { return await composition.begin(self, deliver) }
+        if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
         if let error = refusal { return await deliver(.failure(error)) }
         let send = agent.makeSend(request, within: deadline, isPart: true)
         let stopID = stop.add { send.stop.stop() }
@@ -67,7 +69,7 @@ struct Part {
             ) { [agent] in
                 try await agent.pipeline.response(to: prepared, veto: nil, insteadOf: $0)
             }
-            result = .success(Made(answer.response(with: model)))
+            result = .success(keepsResponses ? Made(answer.response(with: model)) : Made(model))
         } catch {
             result = .failure(error)
         }
@@ -94,16 +96,16 @@ struct Part {
         _ request: R,
         then deliver: @escaping Deliver<R.Model>
     ) async where R.Model: Sendable, R.Formatter: Sendable {
-        if let composition = request._composition { return await composition.begin(self, deliver) }
+        if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
         if request.formattingContext == .caller {
             let veto: CacheVeto = { request.shouldCache($0, of: $1) }
             return await begin(request, .callerByChoice, veto: veto, then: deliver)
         }
         if let error = refusal { return await deliver(.failure(error)) }
-        loop.launch(endedBy: stop) { [agent, deadline] in
+        loop.launch(endedBy: stop) { [agent, deadline, keepsResponses] in
             do {
                 let (model, answer) = try await agent.runInBackground(request, within: deadline, isPart: true)
-                return Result.success(Made(answer.response(with: model)))
+                return Result.success(keepsResponses ? Made(answer.response(with: model)) : Made(model))
             } catch {
                 return .failure(error)
             }
@@ -119,14 +121,102 @@ struct Part {
         return NetworkError(.deadlineExceeded(deadline.limit))
     }
 
-    /// A part of this one with a stop of its own, which must be over after `limit` at the latest.
-    func inner(within limit: Duration?) -> (part: Part, stopID: Int) {
-        var part = Part(agent: agent, loop: loop, stop: PartStop(), deadline: deadline, report: nil)
-        if let limit {
-            part.deadline = Deadline(limit, from: agent.pipeline.timeline.now(), on: agent.pipeline.timeline).earlier(
-                deadline
-            )
-        }
-        return (part, stop.add { [stop = part.stop] in stop.stop() })
+    /// How a request runs that consists of requests; `nil` for one that is sent itself.
+    private func composition<R: Request>(of request: R) -> (any Composition<R.Model>)? {
+        RequestType.of(R.self).isComposed ? request as? any Composition<R.Model> : nil
     }
+
+    /// A part of this one with a stop of its own, which must be over after `limit` at the latest.
+    func inner(within limit: Duration?, keepingResponses: Bool = false) -> (part: Part, stopID: Int) {
+        var deadline = deadline
+        if let limit {
+            let timeline = agent.pipeline.timeline
+            deadline = Deadline(limit, from: timeline.now(), on: timeline).earlier(deadline)
+        }
+        let stop = PartStop()
+        let part = Part(agent: agent, loop: loop, stop: stop, deadline: deadline, keepsResponses: keepingResponses)
+        return (part, self.stop.add { stop.stop() })
+    }
+}
+
+/// A request of a composition, and how it starts in the background where its types allow that.
+struct Member<R: Request> {
+    let request: R
+    private let beginInBackground:
+        (nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void)?
+
+    /// A request that stays on its caller.
+    init(staying request: R) {
+        self.request = request
+        beginInBackground = nil
+    }
+
+    /// A request that may leave its caller.
+    init(_ request: R) where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
+        self.request = request
+        beginInBackground = Self.backgroundStart
+    }
+
+    var typeName: String { TypeNames.name(of: R.self) }
+
+    func begin(_ part: Part, then deliver: @escaping Part.Deliver<R.Model>) async {
+        guard let beginInBackground else { return await part.begin(request, then: deliver) }
+        await beginInBackground(request, part, deliver)
+    }
+}
+
+extension Member: Sendable where R: Sendable {}
+
+extension Member where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
+    fileprivate static var backgroundStart:
+        nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void
+    {
+        { request, part, deliver in await part.beginInBackground(request, then: deliver) }
+    }
+}
+
+/// Ends a part of a composition: what is under way in it, and what would begin.
+///
+/// Parts within parts have their own, which those around them end too.
+final class PartStop: Sendable {
+    private struct State {
+        var isStopped = false
+        var lastID = 0
+        var stops: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let state = Lock(State())
+
+    /// Whether nothing may begin any more.
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Ends everything; returns at once.
+    func stop() {
+        let stops = state.withLock { state in
+            defer { (state.isStopped, state.stops) = (true, [:]) }
+            return state.stops.sorted { $0.key < $1.key }
+        }
+        for (_, stop) in stops { stop() }
+    }
+
+    /// From now on this is ended too, at once when everything was ended before.
+    ///
+    /// - Parameter stop: Must return at once.
+    /// - Returns: What ``remove(_:)`` takes once there is nothing to end any more.
+    func add(_ stop: @escaping @Sendable () -> Void) -> Int {
+        let (id, isStopped) = state.withLock { state in
+            state.lastID += 1
+            if !state.isStopped { state.stops[state.lastID] = stop }
+            return (state.lastID, state.isStopped)
+        }
+        if isStopped { stop() }
+        return id
+    }
+
+    func remove(_ id: Int) { state.withLock { $0.stops[id] = nil } }
+}
+
+extension Result {
+    /// The error; `nil` on success.
+    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

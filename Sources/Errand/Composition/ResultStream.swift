@@ -29,26 +29,26 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
 
     /// Starts to send; the first requests are on their way when the first result is asked for.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(window: ResultWindow(requests.makeIterator(), agent, Swift.max(1, maximumConcurrent), start))
+        Iterator(run: ResultRun(requests.makeIterator(), agent, Swift.max(1, maximumConcurrent), start))
     }
 
     /// Sends the requests and hands out their results.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let window: ResultWindow<Requests>
+        fileprivate let run: ResultRun<Requests>
 
         /// Waits for the next result; `nil` when there are no more.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await window.next(endingWhenCancelled: true)
+            await run.next(endingWhenCancelled: true)
         }
     }
 
     /// All results, in the order of the requests.
     func all() async -> [Result<Requests.Element.Model, any Error>] {
-        let window = makeAsyncIterator().window
+        let run = makeAsyncIterator().run
         let cancelled: any Error = CancellationError()
         var results: [Result<Requests.Element.Model, any Error>] = []
         results.reserveCapacity(requests.underestimatedCount)
-        while let next = await window.next(endingWhenCancelled: false) {
+        while let next = await run.next(endingWhenCancelled: false) {
             while results.count <= next.index { results.append(.failure(cancelled)) }
             results[next.index] = next.result
         }
@@ -57,27 +57,30 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
 }
 
 /// The requests on their way, and the results that nobody has asked for yet; together never more than the maximum.
-private final class ResultWindow<Requests: Sequence> where Requests.Element: Request {
-    /// Apart from the window, so that what is under way does not keep it.
-    private final class Counter {
-        var underWay = 0
-        /// The results that nobody has asked for yet, the first one at the end.
-        var finished: [ResultStream<Requests>.Element] = []
+private final class ResultRun<Requests: Sequence> where Requests.Element: Request {
+    /// Apart from the run, so that what is under way does not keep it.
+    private final class Finished {
+        /// The first one at the end.
+        var results: [ResultStream<Requests>.Element] = []
     }
 
-    private var requests: Requests.Iterator
+    private let window: RequestWindow<Requests.Iterator>
+    private let finished = Finished()
     private let maximum: Int
-    private let start: ResultStream<Requests>.Start
     private let part: Part
-    private let counter = Counter()
-    private var count = 0
 
     init(_ requests: Requests.Iterator, _ agent: Agent, _ maximum: Int, _ start: @escaping ResultStream<Requests>.Start)
     {
-        self.requests = requests
+        let part = Part(agent: agent, loop: CallerLoop(), stop: PartStop())
+        let finished = finished
+        window = RequestWindow(requests) { request, index, window in
+            await start(request, part) { made in
+                window.didEndOne()
+                finished.results.insert(IndexedResult(index: index, result: made.map { $0.model }), at: 0)
+            }
+        }
         self.maximum = maximum
-        self.start = start
-        part = Part(agent: agent, loop: CallerLoop(), stop: PartStop(), deadline: nil, report: nil)
+        self.part = part
     }
 
     deinit {
@@ -92,23 +95,155 @@ private final class ResultWindow<Requests: Sequence> where Requests.Element: Req
         await withTaskCancellationHandler {
             // What is captured isolates the closure; without it, it would leave the caller.
             _ = isolation
-            if !(endingWhenCancelled && Task.isCancelled) { await fill() }
-            while counter.finished.isEmpty, counter.underWay > 0 { await part.loop.step() }
+            if !(endingWhenCancelled && Task.isCancelled) {
+                await window.fill(upTo: maximum - finished.results.count)
+            }
+            while finished.results.isEmpty, window.underWay > 0 { await part.loop.step() }
         } onCancel: { [stop = part.stop] in
             stop.stop()
         }
-        return counter.finished.popLast()
+        return finished.results.popLast()
+    }
+}
+
+extension Agent {
+    /// Sends requests of any types at once, and returns what each came to, in their order.
+    ///
+    /// Cancelled, it returns at once, with `CancellationError` for each request that had no result.
+    public func results<each R: Request & Sendable>(
+        of request: repeat each R
+    ) async -> (repeat Result<(each R).Model, any Error>)
+    where repeat (each R).Model: Sendable, repeat (each R).Formatter: Sendable {
+        await BatchRequest(repeat each request).results(from: self)
     }
 
-    private func fill() async {
-        while counter.underWay + counter.finished.count < maximum, let request = requests.next() {
-            let (index, counter) = (count, counter)
-            count += 1
-            counter.underWay += 1
-            await start(request, part) { made in
-                counter.underWay -= 1
-                counter.finished.insert(IndexedResult(index: index, result: made.map { $0.model }), at: 0)
+    /// Sends requests of any types at once, and returns what each came to, in their order; models are made on the
+    /// caller's actor.
+    ///
+    /// Cancelled, it returns at once, with `CancellationError` for each request that had no result.
+    public func results<each R: Request>(
+        of request: repeat each R
+    ) async -> (repeat Result<(each R).Model, any Error>) {
+        await BatchRequest(repeat each request).results(from: self)
+    }
+
+    /// Sends the requests of a sequence, so many at once, and returns what each came to, in their order.
+    ///
+    /// - Parameters:
+    ///   - requests: Taken when there is room for them; as many again as are on their way may wait.
+    ///   - maximumConcurrent: How many are on their way at most; 1 sends one after the other, less counts as 1.
+    /// - Returns: As many results as there were requests; cancelled, `CancellationError` for each that had none.
+    public func results<Requests: Sequence>(
+        of requests: Requests,
+        maximumConcurrent: Int = 8
+    ) async -> [Result<Requests.Element.Model, any Error>]
+    where
+        Requests.Element: Request & Sendable,
+        Requests.Element.Model: Sendable,
+        Requests.Element.Formatter: Sendable
+    {
+        let width = min(max(1, maximumConcurrent), Int.max / 2)
+        let results = ResultList<Requests.Element.Model>()
+        let isComposed = RequestType.of(Requests.Element.self).isComposed
+        var count = 0
+        await runLoop { part in
+            let window = RequestWindow(requests.makeIterator()) { request, index, window in
+                guard !isComposed, request.formattingContext == .background else {
+                    return await part.beginInBackground(request) { made in
+                        window.didEndOne()
+                        results.set(index, made.map { $0.model })
+                    }
+                }
+                window.didEndOne()
+                part.loop.enqueue(width: width, endedBy: part.stop) {
+                    // What was cancelled before it began is not sent; its result says so already.
+                    guard !Task.isCancelled else { return }
+                    do {
+                        results.set(index, .success(try await self.runInBackground(request, isPart: true).model))
+                    } catch {
+                        results.set(index, .failure(error))
+                    }
+                }
             }
+            while true {
+                // What waits for a task keeps the tasks busy, so that the caller need not wake up for each request.
+                await window.fill(upTo: (window.underWay == 0 ? 2 * width : width) - part.loop.enqueuedCount)
+                if part.loop.isIdle { break }
+                await part.loop.step(leaving: window.isExhausted ? -1 : width / 2)
+            }
+            count = window.count
+        }
+        return results.first(count)
+    }
+
+    /// Sends the requests of a sequence, so many at once, and returns what each came to, in their order; models are
+    /// made on the caller's actor.
+    ///
+    /// - Parameters:
+    ///   - requests: Taken one by one, when there is room for them.
+    ///   - maximumConcurrent: How many are on their way at most; 1 sends one after the other, less counts as 1.
+    /// - Returns: As many results as there were requests; cancelled, `CancellationError` for each that had none.
+    public func results<Requests: Sequence>(
+        of requests: Requests,
+        maximumConcurrent: Int = 8
+    ) async -> [Result<Requests.Element.Model, any Error>] where Requests.Element: Request {
+        await resultStream(of: requests, maximumConcurrent: maximumConcurrent).all()
+    }
+
+    /// Sends the requests of a sequence, so many at once, and hands out the results as they finish.
+    ///
+    /// - Parameters:
+    ///   - requests: Taken one by one, when there is room for them.
+    ///   - maximumConcurrent: How many are on their way, or finished and not asked for, at most; less than 1 counts as 1.
+    /// - Returns: The results, each with the place of its request.
+    public func resultStream<Requests: Sequence>(
+        of requests: Requests,
+        maximumConcurrent: Int = 8
+    ) -> ResultStream<Requests>
+    where
+        Requests.Element: Request & Sendable,
+        Requests.Element.Model: Sendable,
+        Requests.Element.Formatter: Sendable
+    {
+        ResultStream(agent: self, requests: requests, maximumConcurrent: maximumConcurrent) { request, part, deliver in
+            await part.beginInBackground(request, then: deliver)
+        }
+    }
+
+    /// Sends the requests of a sequence, so many at once, and hands out the results as they finish; models are made on
+    /// the caller's actor.
+    ///
+    /// - Parameters:
+    ///   - requests: Taken one by one, when there is room for them.
+    ///   - maximumConcurrent: How many are on their way, or finished and not asked for, at most; less than 1 counts as 1.
+    /// - Returns: The results, each with the place of its request.
+    public func resultStream<Requests: Sequence>(
+        of requests: Requests,
+        maximumConcurrent: Int = 8
+    ) -> ResultStream<Requests> where Requests.Element: Request {
+        ResultStream(agent: self, requests: requests, maximumConcurrent: maximumConcurrent) { request, part, deliver in
+            await part.begin(request, then: deliver)
+        }
+    }
+}
+
+/// What each request came to, in their order.
+private final class ResultList<Model: Sendable>: Sendable {
+    private let results = Lock<[Result<Model, any Error>]>([])
+    private let unfinished: any Error = CancellationError()
+
+    func set(_ index: Int, _ result: Result<Model, any Error>) {
+        results.withLock { results in
+            while results.count <= index { results.append(.failure(unfinished)) }
+            results[index] = result
+        }
+    }
+
+    /// So many results; what has none counts as cancelled.
+    func first(_ count: Int) -> [Result<Model, any Error>] {
+        results.withLock { results in
+            while results.count < count { results.append(.failure(unfinished)) }
+            return results
         }
     }
 }

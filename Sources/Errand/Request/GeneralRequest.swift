@@ -54,8 +54,9 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: Request {
     public var duplicateKey = ""
     /// As ``Request/acceptance``.
     public var acceptance = Acceptance()
-    /// As ``Request/filter``.
-    public var filter = GeneralFilter.inherited
+    /// As ``Request/filter``; `filter(_:)` chooses another.
+    public var filter: some ResponseFilter { chosenFilter }
+    private var chosenFilter = GeneralFilter.inherited
     /// As ``Request/formatter``.
     public var formatter: Formatter
     /// As ``Request/formattingContext``.
@@ -127,7 +128,7 @@ extension GeneralRequest {
     /// Returns a copy that accepts these answers.
     public func acceptance(_ acceptance: Acceptance) -> Self { changing { $0.acceptance = acceptance } }
     /// Opens the envelope with this filter, whatever service and config say.
-    public func filter(_ filter: any ResponseFilter) -> Self { changing { $0.filter = .filter(filter) } }
+    public func filter(_ filter: any ResponseFilter) -> Self { changing { $0.chosenFilter = .filter(filter) } }
     /// Returns a copy that is prepared and formatted there, as far as its types allow.
     public func formattingContext(_ context: FormattingContext) -> Self { changing { $0.formattingContext = context } }
     /// Adds an accessory, inside those that are there.
@@ -162,6 +163,7 @@ extension GeneralRequest {
         other.body = body
         other.headers = headers
         other.authorization = authorization
+        other.credentialPolicy = credentialPolicy
         other.idempotencyKey = idempotencyKey
         other.usesBaseHeaders = usesBaseHeaders
         other.usesBaseParameters = usesBaseParameters
@@ -175,7 +177,7 @@ extension GeneralRequest {
         other.duplicatePolicy = duplicatePolicy
         other.duplicateKey = duplicateKey
         other.acceptance = acceptance
-        other.filter = filter
+        other.chosenFilter = chosenFilter
         other.formattingContext = formattingContext
         other.accessories = accessories
         other.tag = tag
@@ -191,22 +193,18 @@ extension GeneralRequest {
 }
 
 /// The filter of a ``GeneralRequest``: the inherited one, or any.
-public enum GeneralFilter: ResponseFilter {
-    /// The filter of the service, else of the config.
+enum GeneralFilter: ResponseFilter {
     case inherited
-    /// This filter.
     case filter(any ResponseFilter)
 
-    /// Lets the chosen filter find the payload; throws what that throws.
-    public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+    func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         switch self {
         case .inherited: try InheritedFilter().filter(response, for: context)
         case .filter(let filter): try filter.filter(response, for: context)
         }
     }
 
-    /// What the chosen filter says.
-    public func recovers(from failure: any Error, in response: RawResponse) -> Bool {
+    func recovers(from failure: any Error, in response: RawResponse) -> Bool {
         switch self {
         case .inherited: false
         case .filter(let filter): filter.recovers(from: failure, in: response)

@@ -69,8 +69,6 @@ extension Request {
     public func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { true }
     /// The default: `nil`, so the request is built.
     public func customURLRequest() throws -> URLRequest? { nil }
-    /// The default: `nil`, so the request itself is sent.
-    public var _composition: _Composition<Model>? { nil }
 }
 
 extension Request where Self: Encodable {

@@ -218,9 +218,4 @@ public protocol Request<Model> {
     ///
     /// Spelling: `var attributes: [String: any Sendable] { ["screen": "home"] }`.
     var attributes: [String: any Sendable] { get }
-
-    // MARK: Not for you to say
-
-    /// How a batch, a chain or another request of several runs; `nil` for one that is sent itself.
-    var _composition: _Composition<Model>? { get }
 }

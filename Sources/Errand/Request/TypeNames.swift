@@ -3,14 +3,19 @@ struct RequestType: Sendable {
     let name: String
     /// Whether its formatter is the library's, and cannot block.
     let hasLibraryFormatter: Bool
+    /// Whether it consists of requests, and is not sent itself.
+    let isComposed: Bool
 
     private static let known = Lock<[ObjectIdentifier: RequestType]>([:])
 
     static func of<R: Request>(_ type: R.Type) -> RequestType {
         let id = ObjectIdentifier(type)
         if let facts = known.withLock({ $0[id] }) { return facts }
-        let isLibrary = R.Formatter.self is any OwnFormatter.Type
-        let facts = RequestType(name: TypeNames.name(of: type), hasLibraryFormatter: isLibrary)
+        let facts = RequestType(
+            name: TypeNames.name(of: type),
+            hasLibraryFormatter: R.Formatter.self is any OwnFormatter.Type,
+            isComposed: type is any ComposedRequest.Type
+        )
         known.withLock { $0[id] = facts }
         return facts
     }
@@ -28,12 +33,12 @@ enum TypeNames {
         let id = ObjectIdentifier(type)
         if let name = known.withLock({ $0[id] }) { return name }
         var name = spelling(of: type)
-        if let wrapper = type as? any _RequestWrapper.Type { name = self.name(ofBase: wrapper) }
+        if let wrapper = type as? any RequestWrapper.Type { name = self.name(ofBase: wrapper) }
         known.withLock { $0[id] = name }
         return name
     }
 
-    private static func name<W: _RequestWrapper>(ofBase type: W.Type) -> String { name(of: W.Base.self) }
+    private static func name<W: RequestWrapper>(ofBase type: W.Type) -> String { name(of: W.Base.self) }
 
     private static func spelling<T>(of type: T.Type) -> String {
         let spelling = String(describing: type)

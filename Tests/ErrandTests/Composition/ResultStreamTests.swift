@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 3, 64, 0, -5]) func neverMoreThanTheMaximumAreOnTheirWay(maximum: Int) async throws {
+    @Test(arguments: [1, 3, 64, 0, -5, .max]) func neverMoreThanTheMaximumAreOnTheirWay(maximum: Int) async throws {
         let running = Lock((now: 0, most: 0))
         let rig = Rig { _ in
             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
@@ -31,6 +31,20 @@ import Testing
         _ = await rig.agent.results(of: (0..<200).map { GetNumber(number: $0) }, maximumConcurrent: maximum)
         #expect(rig.transport.requestCount == 200)
         #expect(running.withLock { $0.most } <= max(1, maximum))
+    }
+
+    @Test func requestsThatStayOnTheirCallerAreBoundedToo() async throws {
+        let running = Lock((now: 0, most: 0))
+        let rig = Rig { request in
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            for _ in 0..<5 { await Task.yield() }
+            running.withLock { $0.now -= 1 }
+            return .json(request.url.lastPathComponent)
+        }
+        let requests = (0..<60).map { GeneralRequest("/\($0)").expecting(Int.self).formattingContext(.caller) }
+        let results = await rig.agent.results(of: requests, maximumConcurrent: 4)
+        #expect(results.map { try? $0.get() } == Array(0..<60))
+        #expect(running.withLock { $0.most } == 4)
     }
 
     @Test func oneAtATimeIsInOrder() async throws {

@@ -92,7 +92,7 @@ import Testing
             values: [.config: "EnvelopeFilter", .service: "ClosureFilter", .request: "PassthroughFilter"],
             config: { $0.filter = EnvelopeFilter(code: "c", data: "d") },
             service: { $0.filter = ClosureFilter { response, _ in Payload(response.body) } },
-            request: { $0.filter = .filter(PassthroughFilter()) }
+            request: { $0 = $0.filter(PassthroughFilter()) }
         ),
     ]
 

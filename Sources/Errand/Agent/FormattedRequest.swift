@@ -1,7 +1,5 @@
-public import Foundation
-
 /// A request whose model another formatter makes; its ``Request/didProduce(_:from:)`` is not asked.
-struct FormattedRequest<Base: Request, Formatter: ResponseFormatter>: _RequestWrapper {
+struct FormattedRequest<Base: Request, Formatter: ResponseFormatter>: RequestWrapper {
     typealias Model = Formatter.Output
 
     let base: Base
@@ -29,29 +27,4 @@ extension Agent {
     ) async throws -> F.Output {
         try await send(FormattedRequest(base: request, formatter: formatter))
     }
-}
-
-/// A request whose model is the body as it arrived: neither its filter nor its formatter is asked.
-///
-/// Made by ``Request/raw``. What makes an answer acceptable still holds.
-public struct RawRequest<Base: Request>: _RequestWrapper {
-    /// The whole body.
-    public typealias Model = Data
-
-    /// The request that is sent.
-    public let base: Base
-
-    /// Opens no envelope.
-    public var filter: PassthroughFilter { .passthrough }
-    /// Takes the bytes.
-    public var formatter: DataFormatter { DataFormatter() }
-}
-
-extension RawRequest: Sendable where Base: Sendable {}
-
-extension Request {
-    /// This request with the whole body for its model: no envelope is opened, nothing is formatted.
-    ///
-    /// `response(for: request.raw)` has the head with it.
-    public var raw: RawRequest<Self> { RawRequest(base: self) }
 }

@@ -22,13 +22,13 @@ import Testing
     @Test func everyMemberIsForwarded() throws {
         let members = try Self.members()
         #expect(members.count > 30)
-        let wrapper = try Self.source("Composition/RequestWrapper.swift")
+        let wrapper = try Self.source("Request/RequestWrapper.swift")
         // What each wrapper declares itself, because its types depend on it.
         let own = ["filter", "formatter", "didProduce"]
         for member in members where !own.contains(member) {
             #expect(
                 wrapper.contains("base.\(member) ") || wrapper.contains("base.\(member)("),
-                "_RequestWrapper does not forward \(member)"
+                "RequestWrapper does not forward \(member)"
             )
         }
     }

@@ -1,80 +1,88 @@
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#else
 public import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
 #endif
 
 /// A request that has all of another one's, but for what it says itself: filter, formatter and hooks on the model.
-public protocol _RequestWrapper: Request {
-    /// The type of the request inside.
+protocol RequestWrapper: Request {
     associatedtype Base: Request
     /// The request inside.
     var base: Base { get }
 }
 
-extension _RequestWrapper {
-    /// As in the request inside.
+// Public, as what fulfils a public protocol has to be; nobody outside sees the wrapper's own protocol.
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+extension RequestWrapper {
     public var path: String { base.path }
-    /// As in the request inside.
     public var query: Parameters { get throws { try base.query } }
-    /// As in the request inside.
     public var parameters: Parameters { get throws { try base.parameters } }
-    /// As in the request inside.
     public var usesBaseParameters: Bool { base.usesBaseParameters }
-    /// As in the request inside.
     public func customURLRequest() throws -> URLRequest? { try base.customURLRequest() }
-    /// As in the request inside.
     public var service: Service { base.service }
-    /// As in the request inside.
     public var usesCDN: Bool { base.usesCDN }
-    /// As in the request inside.
     public var method: HTTPMethod { base.method }
-    /// As in the request inside.
     public var parameterEncoding: ParameterEncoding { base.parameterEncoding }
-    /// As in the request inside.
     public var body: RequestBody { get throws { try base.body } }
-    /// As in the request inside.
     public var headers: HTTPHeaders { base.headers }
-    /// As in the request inside.
     public var authorization: Authorization { base.authorization }
-    /// As in the request inside.
     public var credentialPolicy: CredentialPolicy { base.credentialPolicy }
-    /// As in the request inside.
     public var idempotencyKey: IdempotencyKey { base.idempotencyKey }
-    /// As in the request inside.
     public var usesBaseHeaders: Bool { base.usesBaseHeaders }
-    /// As in the request inside.
     public var limits: Limits { base.limits }
-    /// As in the request inside.
     public var priority: Priority { base.priority }
-    /// As in the request inside.
     public var allowsCellularAccess: Bool { base.allowsCellularAccess }
-    /// As in the request inside.
     public var retryPolicy: RetryPolicy { base.retryPolicy }
-    /// As in the request inside.
     public var redirectPolicy: RedirectPolicy { base.redirectPolicy }
-    /// As in the request inside.
     public var cachePolicy: CachePolicy { base.cachePolicy }
-    /// As in the request inside.
     public var cacheIdentity: CacheIdentity { base.cacheIdentity }
-    /// As in the request inside.
     public var duplicatePolicy: DuplicatePolicy { base.duplicatePolicy }
-    /// As in the request inside.
     public var duplicateKey: String { base.duplicateKey }
-    /// As in the request inside.
     public var acceptance: Acceptance { base.acceptance }
-    /// As in the request inside.
     public var formattingContext: FormattingContext { base.formattingContext }
-    /// As in the request inside.
     public var accessories: [any Accessory] { base.accessories }
-    /// As in the request inside.
     public var tag: String { base.tag }
-    /// As in the request inside.
     public var attributes: [String: any Sendable] { base.attributes }
-    /// As in the request inside.
     public func check() throws { try base.check() }
-    /// As in the request inside.
     public func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool {
         base.shouldCache(payload, of: response)
+    }
+}
+
+/// A request whose model is the body as it arrived: neither its filter nor its formatter is asked.
+///
+/// Made by ``Request/raw``. What makes an answer acceptable still holds.
+public struct RawRequest<Base: Request>: RequestWrapper {
+    /// The whole body.
+    public typealias Model = Data
+
+    let base: Base
+
+    /// Opens no envelope.
+    public var filter: PassthroughFilter { .passthrough }
+    /// Takes the bytes.
+    public var formatter: DataFormatter { DataFormatter() }
+}
+
+extension RawRequest: Sendable where Base: Sendable {}
+
+extension Request {
+    /// This request with the whole body for its model: no envelope is opened, nothing is formatted.
+    ///
+    /// `response(for: request.raw)` has the head with it.
+    public var raw: RawRequest<Self> { RawRequest(base: self) }
+}
+
+/// A request that consists of requests, such as a batch: it is never sent itself.
+protocol ComposedRequest: Request {}
+
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+extension ComposedRequest {
+    public var path: String { "" }
+    /// Never called, for there is no one response.
+    public var formatter: DefaultFormatter<Model> { DefaultFormatter() }
+    /// Throws, wherever one response is asked for.
+    public func check() throws {
+        throw NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
     }
 }
