@@ -1,14 +1,18 @@
-/// What config and service say of one send.
+/// What config, service and request declare for one send.
 ///
 /// A class, for many hold it and it is large.
 final class Settings: Sendable {
     let config: ConfigSnapshot
-    let service: Service
+    let request: RequestValues
+    let choices: Choices
 
-    init(_ config: ConfigSnapshot, _ service: Service) {
+    init(_ config: ConfigSnapshot, _ request: RequestValues) {
         self.config = config
-        self.service = service
+        self.request = request
+        choices = Choices(request, config)
     }
+
+    var service: Service { request.service }
 
     /// The base URL that the environment sets in place of the service's; `nil` is none.
     var overridingBaseURL: BaseURL? {

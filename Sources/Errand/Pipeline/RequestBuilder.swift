@@ -12,34 +12,32 @@ struct RequestBuilder {
     let send: Send
 
     private var settings: Settings { send.settings }
+    private var request: RequestValues { settings.request }
     private var config: ConfigSnapshot { settings.config }
 
-    func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
-        try request.check()
-        let choices = Choices(request, of: settings)
+    func prepare(_ content: RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
+        let choices = settings.choices
         var context = send.context
         let built: BuiltRequest
         let login: PinnedLogin?
-        if let custom = try request.customURLRequest() {
-            let outgoing = try OutgoingRequest(custom)
+        if let outgoing = content.custom {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: request.credentialPolicy)
             built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)
             login = PinnedLogin(choices, of: settings, for: send.client) { outgoing.headers }
         } else {
-            built = try build(request, choices: choices, context: &context)
+            built = try build(content, context: &context)
             login = PinnedLogin(choices, of: settings, for: send.client) { request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
         try built.outgoing.validate()
         return PreparedRequest(
-            request,
+            content,
             of: settings,
             as: context,
             typeID: send.typeID,
             built: built,
-            choices: choices,
             login: login,
             accessories: send.accessories,
             deadline: send.deadline,
@@ -62,13 +60,9 @@ struct RequestBuilder {
         return CredentialDecision(areSent: isOwn, policy: policy, origin: origin)
     }
 
-    private func build(
-        _ request: some Request,
-        choices: Choices,
-        context: inout RequestContext
-    ) throws -> BuiltRequest {
+    private func build(_ content: RequestContent, context: inout RequestContext) throws -> BuiltRequest {
         let method = request.method
-        let (found, isBelowBase) = try url(of: request)
+        let (found, isBelowBase) = try url()
         let policy = request.credentialPolicy
         func decide(for origin: String) throws -> CredentialDecision {
             try self.decide(
@@ -99,11 +93,11 @@ struct RequestBuilder {
                 parts = try URLParts(absolute: left.absoluteString) ?? parts
             }
         }
-        var headers = headers(of: request, authorization: choices.authorization, withCredentials: credentials.areSent)
+        var headers = headers(withCredentials: credentials.areSent)
         let encoding = request.parameterEncoding
-        parts.append(encodedQuery: encoding.encodedPairs(try request.query.values(dates: encoding.dates)))
-        var parameters = try request.parameters
-        let body = try request.body
+        parts.append(encodedQuery: encoding.encodedPairs(try content.query.values(dates: encoding.dates)))
+        var parameters = content.parameters
+        let body = content.body
         if !body.isAutomatic, parameters.areOwnProperties { parameters = Parameters() }
         let base = request.usesBaseParameters ? settings.service.parameters.over(config.value.parameters) : Parameters()
         let placement = ParameterPlacement(body: body, method: method, encoding: encoding)
@@ -136,11 +130,8 @@ struct RequestBuilder {
     }
 
     /// The header fields, each level over the one before: config, service, request.
-    private func headers(
-        of request: some Request,
-        authorization: Choice<Authorization>,
-        withCredentials areSent: Bool
-    ) -> HTTPHeaders {
+    private func headers(withCredentials areSent: Bool) -> HTTPHeaders {
+        let authorization = settings.choices.authorization
         var headers = request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
         func authorize(at level: Origin) {
             guard authorization.origin == level, areSent || level == .request else { return }
@@ -164,7 +155,7 @@ struct RequestBuilder {
     }
 
     /// The URL before filters and parameters: an absolute path as it is, else base and path joined.
-    private func url(of request: some Request) throws -> (URLParts, isBelowBase: Bool) {
+    private func url() throws -> (URLParts, isBelowBase: Bool) {
         let path = request.path
         if let absolute = try URLParts(absolute: path) {
             // A component that was interpolated; dots in a URL from elsewhere are resolved as every client does.

@@ -47,28 +47,30 @@ final class Send: Sendable {
         typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
-        let settings = Settings(config, request.service)
+        let settings = Settings(config, RequestValues(request))
         self.settings = settings
-        let limit = request.limits.deadline ?? settings.service.limits.deadline ?? config.value.limits.deadline
+        let limit = settings.choices.deadline.value
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = RequestType.of(R.self)
         hasLibraryFormatter = type.hasLibraryFormatter
         context = RequestContext(
             id: id,
             typeName: type.name,
-            method: request.method,
+            method: settings.request.method,
             serviceID: settings.service.id,
-            tag: request.tag,
+            tag: settings.request.tag,
             attempt: 0,
-            attributes: request.attributes
+            attributes: settings.request.attributes
         )
-        let accessories = config.value.accessories.and(settings.service.accessories).and(request.accessories)
+        let accessories = config.value.accessories.and(settings.service.accessories)
+            .and(settings.request.accessories)
         self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
     }
 
     /// Stage 2.
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
-        let prepared = try RequestBuilder(send: self).prepare(request, step: step)
+        let content = try RequestContent(request, filter: settings.choices.filter.value)
+        let prepared = try RequestBuilder(send: self).prepare(content, step: step)
         state.withLock { $0.prepared = prepared }
         return prepared
     }

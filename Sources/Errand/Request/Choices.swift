@@ -83,15 +83,15 @@ struct Choices: Sendable {
     let throttle: Choice<Throttle>
     let filter: Choice<any ResponseFilter>
 
-    init(_ request: some Request, of settings: Settings) {
-        let config = settings.config
+    init(_ request: RequestValues, _ config: ConfigSnapshot) {
+        let service = request.service
         authorization = Choice(
             request: request.authorization,
-            service: settings.service.authorization,
+            service: service.authorization,
             config: config.value.authorization,
             library: .anonymous
         )
-        let (own, base, general) = (request.limits, settings.service.limits, config.value.limits)
+        let (own, base, general) = (request.limits, service.limits, config.value.limits)
         let library = Limits.library
         timeout = Choice(own.timeout, base.timeout, general.timeout, library.timeout)
         deadline = Choice(own.deadline, base.deadline, general.deadline, library.deadline)
@@ -121,46 +121,36 @@ struct Choices: Sendable {
         )
         retryPolicy = Choice(
             request: request.retryPolicy,
-            service: settings.service.retryPolicy,
+            service: service.retryPolicy,
             config: config.value.retryPolicy,
             library: .standard
         )
         redirectPolicy = Choice(
             request: request.redirectPolicy,
-            service: settings.service.redirectPolicy,
+            service: service.redirectPolicy,
             config: config.value.redirectPolicy,
             library: .follow
         )
         cachePolicy = Choice(
             request: request.cachePolicy,
-            service: settings.service.cachePolicy,
+            service: service.cachePolicy,
             config: config.value.cachePolicy,
             library: .networkOnly
         )
         throttle = Choice(
             request: nil,
-            service: settings.service.throttle,
+            service: service.throttle,
             config: config.value.throttle,
             library: .unlimited
         )
-        filter = Self.filter(request.filter, of: settings)
-    }
-
-    private static func filter(
-        _ filter: any ResponseFilter,
-        of settings: Settings
-    ) -> Choice<any ResponseFilter> {
-        // Types are compared first, for a cast costs as much as all the other choices.
-        let type = Swift.type(of: filter)
-        if type == GeneralFilter.self, let general = filter as? GeneralFilter {
-            if case .filter(let inner) = general, !(inner is InheritedFilter) {
-                return Choice(value: inner, origin: .request)
-            }
-        } else if type != InheritedFilter.self {
-            return Choice(value: filter, origin: .request)
+        if case .filter(let filter) = request.filter {
+            self.filter = Choice(value: filter, origin: .request)
+        } else if let filter = service.filter {
+            self.filter = Choice(value: filter, origin: .service)
+        } else if let filter = config.value.filter {
+            self.filter = Choice(value: filter, origin: .config)
+        } else {
+            filter = Choice(value: PassthroughFilter(), origin: .library)
         }
-        if let filter = settings.service.filter { return Choice(value: filter, origin: .service) }
-        if let filter = settings.config.value.filter { return Choice(value: filter, origin: .config) }
-        return Choice(value: PassthroughFilter(), origin: .library)
     }
 }

@@ -2,75 +2,24 @@
 ///
 /// It has the defaults of ``Request``; each modifier returns a changed copy. Without ``expecting(_:at:)`` or
 /// ``formatted(by:)`` its model is the JSON that arrives.
-public struct GeneralRequest<Formatter: ResponseFormatter>: Request {
+public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper {
     /// What the formatter makes.
     public typealias Model = Formatter.Output
 
-    /// As ``Request/path``.
-    public var path: String
-    /// As ``Request/service``.
-    public var service: Service = .default
-    /// As ``Request/usesCDN``.
-    public var usesCDN = false
-    /// As ``Request/method``.
-    public var method: HTTPMethod = .get
-    /// As ``Request/query``.
-    public var query: Parameters = [:]
-    /// As ``Request/parameters``.
-    public var parameters: Parameters = [:]
-    /// As ``Request/parameterEncoding``.
-    public var parameterEncoding: ParameterEncoding = .automatic
-    /// As ``Request/body``.
-    public var body: RequestBody = .automatic
-    /// As ``Request/headers``.
-    public var headers: HTTPHeaders = [:]
-    /// As ``Request/authorization``.
-    public var authorization: Authorization = .inherited
-    /// As ``Request/credentialPolicy``.
-    public var credentialPolicy: CredentialPolicy = .ownOrigins
-    /// As ``Request/idempotencyKey``.
-    public var idempotencyKey: IdempotencyKey = .absent
-    /// As ``Request/usesBaseHeaders``.
-    public var usesBaseHeaders = true
-    /// As ``Request/usesBaseParameters``.
-    public var usesBaseParameters = true
-    /// As ``Request/limits``.
-    public var limits = Limits()
-    /// As ``Request/priority``.
-    public var priority: Priority = .normal
-    /// As ``Request/allowsCellularAccess``.
-    public var allowsCellularAccess = true
-    /// As ``Request/retryPolicy``.
-    public var retryPolicy: RetryPolicy = .inherited
-    /// As ``Request/redirectPolicy``.
-    public var redirectPolicy: RedirectPolicy = .inherited
-    /// As ``Request/cachePolicy``.
-    public var cachePolicy: CachePolicy = .inherited
-    /// As ``Request/cacheIdentity``.
-    public var cacheIdentity = CacheIdentity()
-    /// As ``Request/duplicatePolicy``.
-    public var duplicatePolicy: DuplicatePolicy = .allow
-    /// As ``Request/duplicateKey``.
-    public var duplicateKey = ""
-    /// As ``Request/acceptance``.
-    public var acceptance = Acceptance()
-    /// As ``Request/filter``; `filter(_:)` chooses another.
-    public var filter: some ResponseFilter { chosenFilter }
-    private var chosenFilter = GeneralFilter.inherited
+    /// What it declares; the members of ``Request`` are those of this value.
+    var base: RequestValues
+    /// As ``Request/filter``; ``filter(_:)`` chooses another.
+    public var filter: some ResponseFilter { base.filter }
     /// As ``Request/formatter``.
-    public var formatter: Formatter
-    /// As ``Request/formattingContext``.
-    public var formattingContext: FormattingContext = .background
-    /// As ``Request/accessories``.
-    public var accessories: [any Accessory] = []
-    /// As ``Request/tag``.
-    public var tag = ""
-    /// As ``Request/attributes``.
-    public var attributes: [String: any Sendable] = [:]
+    public let formatter: Formatter
 
     /// A request to a path, below the base URL or absolute, whose model a formatter makes.
     public init(_ path: String, formatter: Formatter) {
-        self.path = path
+        self.init(RequestValues(path: path), formatter: formatter)
+    }
+
+    private init(_ values: RequestValues, formatter: Formatter) {
+        base = values
         self.formatter = formatter
     }
 }
@@ -83,6 +32,8 @@ extension GeneralRequest where Formatter == JSONValueFormatter {
 extension GeneralRequest: Sendable where Formatter: Sendable {}
 
 extension GeneralRequest {
+    /// Returns a copy with another path, below the base URL or absolute.
+    public func path(_ path: String) -> Self { changing { $0.path = path } }
     /// Returns a copy that belongs to a service.
     public func service(_ service: Service) -> Self { changing { $0.service = service } }
     /// Returns a copy whose path starts at the CDN's URL, or with `false` at the base URL.
@@ -109,6 +60,12 @@ extension GeneralRequest {
     public func credentialPolicy(_ policy: CredentialPolicy) -> Self { changing { $0.credentialPolicy = policy } }
     /// Returns a copy with an `Idempotency-Key` field.
     public func idempotencyKey(_ key: IdempotencyKey) -> Self { changing { $0.idempotencyKey = key } }
+    /// Returns a copy that is sent with the header fields of config and service, or with `false` without them.
+    public func usingBaseHeaders(_ flag: Bool) -> Self { changing { $0.usesBaseHeaders = flag } }
+    /// Returns a copy that is sent with the parameters of config and service, or with `false` without them.
+    public func usingBaseParameters(_ flag: Bool) -> Self { changing { $0.usesBaseParameters = flag } }
+    /// Returns a copy that may use a cellular connection, or with `false` must not.
+    public func allowingCellularAccess(_ flag: Bool) -> Self { changing { $0.allowsCellularAccess = flag } }
     /// Returns a copy with these times and sizes; each `nil` inherits.
     public func limits(_ limits: Limits) -> Self { changing { $0.limits = limits } }
     /// Returns a copy with another place among those that wait.
@@ -128,7 +85,7 @@ extension GeneralRequest {
     /// Returns a copy that accepts these answers.
     public func acceptance(_ acceptance: Acceptance) -> Self { changing { $0.acceptance = acceptance } }
     /// Opens the envelope with this filter, whatever service and config say.
-    public func filter(_ filter: any ResponseFilter) -> Self { changing { $0.chosenFilter = .filter(filter) } }
+    public func filter(_ filter: any ResponseFilter) -> Self { changing { $0.filter = GeneralFilter(filter) } }
     /// Returns a copy that is prepared and formatted there, as far as its types allow.
     public func formattingContext(_ context: FormattingContext) -> Self { changing { $0.formattingContext = context } }
     /// Adds an accessory, inside those that are there.
@@ -153,41 +110,12 @@ extension GeneralRequest {
 
     /// Makes the model with a formatter.
     public func formatted<Other: ResponseFormatter>(by formatter: Other) -> GeneralRequest<Other> {
-        var other = GeneralRequest<Other>(path, formatter: formatter)
-        other.service = service
-        other.usesCDN = usesCDN
-        other.method = method
-        other.query = query
-        other.parameters = parameters
-        other.parameterEncoding = parameterEncoding
-        other.body = body
-        other.headers = headers
-        other.authorization = authorization
-        other.credentialPolicy = credentialPolicy
-        other.idempotencyKey = idempotencyKey
-        other.usesBaseHeaders = usesBaseHeaders
-        other.usesBaseParameters = usesBaseParameters
-        other.limits = limits
-        other.priority = priority
-        other.allowsCellularAccess = allowsCellularAccess
-        other.retryPolicy = retryPolicy
-        other.redirectPolicy = redirectPolicy
-        other.cachePolicy = cachePolicy
-        other.cacheIdentity = cacheIdentity
-        other.duplicatePolicy = duplicatePolicy
-        other.duplicateKey = duplicateKey
-        other.acceptance = acceptance
-        other.chosenFilter = chosenFilter
-        other.formattingContext = formattingContext
-        other.accessories = accessories
-        other.tag = tag
-        other.attributes = attributes
-        return other
+        GeneralRequest<Other>(base, formatter: formatter)
     }
 
-    private func changing(_ change: (inout Self) -> Void) -> Self {
+    private func changing(_ change: (inout RequestValues) -> Void) -> Self {
         var copy = self
-        change(&copy)
+        change(&copy.base)
         return copy
     }
 }
@@ -196,6 +124,15 @@ extension GeneralRequest {
 enum GeneralFilter: ResponseFilter {
     case inherited
     case filter(any ResponseFilter)
+
+    init<F: ResponseFilter>(_ filter: F) {
+        // Types are compared, for a cast costs as much as all other settings of a send.
+        if F.self == GeneralFilter.self, let general = filter as? GeneralFilter {
+            self = general
+        } else {
+            self = F.self == InheritedFilter.self ? .inherited : .filter(filter)
+        }
+    }
 
     func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         switch self {
@@ -210,4 +147,9 @@ enum GeneralFilter: ResponseFilter {
         case .filter(let filter): filter.recovers(from: failure, in: response)
         }
     }
+}
+
+extension RequestValues: Request {
+    typealias Model = JSONValue
+    var formatter: JSONValueFormatter { JSONValueFormatter() }
 }

@@ -7,7 +7,6 @@ final class PreparedRequest: Sendable {
     let context: RequestContext
     /// What is sent, before adapters.
     let outgoing: OutgoingRequest
-    let choices: Choices
     /// Whether credentials of config and service are sent.
     let credentials: CredentialDecision
     /// Where parameters of config and service are.
@@ -16,18 +15,14 @@ final class PreparedRequest: Sendable {
     let baseRemoval: BaseParameterRemoval?
     /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
-    /// What config and service say.
+    /// What config, service and request declare.
     let settings: Settings
-    let acceptance: Acceptance
     let adapters: [any RequestAdapter]
     let interceptors: [any Interceptor]
     let sendInterceptors: [any SendInterceptor]
     /// Whose login the request shows; `nil` when none.
     let login: PinnedLogin?
     let accessories: AccessoryChain
-    let priority: Priority
-    let allowsCellularAccess: Bool
-    let cacheIdentity: CacheIdentity
     /// How the cache is used; `nil` when it is not.
     let cacheUse: CacheUse?
     /// Whose credentials adapters add, where that was asked when the request was prepared.
@@ -38,9 +33,6 @@ final class PreparedRequest: Sendable {
     let hasSentSingleUseBody = Atomic(false)
     /// Whether its attempts wait for no permit, because others that hold one wait for them.
     let isPassing: Bool
-    let duplicatePolicy: DuplicatePolicy
-    /// The key of its own by which it equals others; empty when it has none.
-    let duplicateKey: String
     /// The type of the request.
     let typeID: ObjectIdentifier
     /// Asked whether it may be sent.
@@ -58,12 +50,11 @@ final class PreparedRequest: Sendable {
 
     /// Takes what the request, its service and the config say together.
     init(
-        _ request: some Request,
+        _ content: RequestContent,
         of settings: Settings,
         as context: RequestContext,
         typeID: ObjectIdentifier,
         built: BuiltRequest,
-        choices: Choices,
         login: PinnedLogin?,
         accessories: AccessoryChain,
         deadline: Deadline?,
@@ -79,28 +70,21 @@ final class PreparedRequest: Sendable {
         baseParameters = built.baseParameters
         baseRemoval = built.baseRemoval
         requestOrigin = built.requestOrigin
-        self.choices = choices
         self.login = login
-        acceptance = request.acceptance
         adapters = config.value.adapters.and(settings.service.adapters)
         interceptors = config.value.interceptors.and(settings.service.interceptors)
         sendInterceptors = config.value.sendInterceptors.and(settings.service.sendInterceptors)
         self.accessories = accessories
-        priority = request.priority
-        allowsCellularAccess = request.allowsCellularAccess
-        cacheIdentity = request.cacheIdentity
-        cacheUse = CacheUse.of(choices.cachePolicy.value, step: step, cache: config.value.cache)
-        duplicatePolicy = request.duplicatePolicy
-        duplicateKey = request.duplicateKey
-        let isGivenToOthers = cacheUse != nil || duplicatePolicy == .share
+        cacheUse = CacheUse.of(settings.choices.cachePolicy.value, step: step, cache: config.value.cache)
+        let isGivenToOthers = cacheUse != nil || settings.request.duplicatePolicy == .share
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
         pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
         self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.service.sendGates)
-        queued = choices.throttle.value.isLimited ? Lock(.zero) : nil
-        guarding = JSONGuard.Strictness(choices.filter.value, before: request.formatter)
-        guardsPayload = !request.formatter.guardsItself
+        queued = settings.choices.throttle.value.isLimited ? Lock(.zero) : nil
+        guarding = content.guarding
+        guardsPayload = content.guardsPayload
         self.deadline = deadline
         self.stop = stop
     }
@@ -159,21 +143,14 @@ final class PreparedRequest: Sendable {
         baseRemoval = other.baseRemoval
         requestOrigin = other.requestOrigin
         outgoing = other.outgoing
-        choices = other.choices
-        acceptance = other.acceptance
         adapters = other.adapters
         interceptors = other.interceptors
         sendInterceptors = other.sendInterceptors
         login = other.login
         self.accessories = accessories
-        priority = other.priority
-        allowsCellularAccess = other.allowsCellularAccess
-        cacheIdentity = other.cacheIdentity
         cacheUse = other.cacheUse
         pinnedScopes = other.pinnedScopes
         identityCheck = check
-        duplicatePolicy = other.duplicatePolicy
-        duplicateKey = other.duplicateKey
         typeID = other.typeID
         sendGates = other.sendGates
         queued = other.queued
@@ -182,6 +159,15 @@ final class PreparedRequest: Sendable {
         self.deadline = deadline
         stop = StopSignal()
     }
+
+    /// What holds for the send, and who declared it.
+    var choices: Choices { settings.choices }
+    var acceptance: Acceptance { settings.request.acceptance }
+    var priority: Priority { settings.request.priority }
+    var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
+    var duplicatePolicy: DuplicatePolicy { settings.request.duplicatePolicy }
+    /// The key of its own by which it equals others; empty when it has none.
+    var duplicateKey: String { settings.request.duplicateKey }
 
     /// Where to: scheme, host and port.
     var origin: String { credentials.origin }

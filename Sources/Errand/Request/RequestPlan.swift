@@ -66,85 +66,80 @@ extension RequestPlan {
         self.formatting = formatting
         accessories = prepared.accessories.names
         secrets = prepared.secrets
-        let service = request.service
+        let (values, service, choices) = (prepared.settings.request, prepared.settings.service, prepared.choices)
         var entries: [Entry] = []
         func add(_ name: String, _ value: String, _ origin: Origin) {
             entries.append(Entry(name: name, value: value, origin: origin))
         }
-        func own<Value: Equatable>(_ name: String, _ value: Value, default standard: Value) {
-            add(name, "\(value)", value == standard ? .library : .request)
+        func add(_ name: String, _ names: [String], _ origin: Origin? = nil) {
+            add(name, names.joined(separator: ", "), origin ?? (names.isEmpty ? .library : .request))
         }
-        func choice<Value>(_ name: String, _ choice: Choice<Value?>) {
-            add(name, choice.value.map { "\($0)" } ?? "no limit", choice.origin)
+        func choice<Value>(_ name: String, _ choice: Choice<Value>) { add(name, "\(choice.value)", choice.origin) }
+        func limit<Value>(_ name: String, _ choice: Choice<Value?>) {
+            add("limits.\(name)", choice.value.map { "\($0)" } ?? "no limit", choice.origin)
         }
-        add("path", URLText.withoutSecrets(request.path), .request)
-        add("service", service.id, service.id == Service.default.id ? .library : .request)
-        own("usesCDN", request.usesCDN, default: false)
-        own("method", request.method, default: .get)
-        let (query, parameters) = (try request.query, try request.parameters)
-        add("query", query.names.joined(separator: ", "), query.isEmpty ? .library : .request)
-        add("parameters", parameters.names.joined(separator: ", "), parameters.isEmpty ? .library : .request)
-        own("parameterEncoding", request.parameterEncoding, default: .automatic)
-        add("body", Self.words(for: final.body), try request.body.isAutomatic ? .library : .request)
-        own("headers", request.headers, default: [:])
-        let (authorization, credentials) = (prepared.choices.authorization, prepared.credentials)
-        let isWithheld = !credentials.areSent && authorization.origin < .request && authorization.value != .anonymous
-        add("authorization", isWithheld ? "withheld: another origin" : "\(authorization.value)", authorization.origin)
-        own("credentialPolicy", request.credentialPolicy, default: .ownOrigins)
-        add("credentials", credentials.description, credentials.policy == .ownOrigins ? .library : .request)
-        if let login = prepared.login {
-            add(
-                "authentication",
-                "\(type(of: login.session))",
-                service.authentication == .inherited ? .config : .service
-            )
+        // Every member is told, also one that is newer than this list: by its text, and as the library's if it has that of
+        // the default.
+        let standard = Mirror(reflecting: RequestValues(path: "")).children
+        for (child, own) in zip(Mirror(reflecting: values).children, standard) {
+            guard let name = child.label else { continue }
+            switch name {
+            case "path": add(name, URLText.withoutSecrets(values.path), .request)
+            case "service": add(name, service.id, service.id == Service.default.id ? .library : .request)
+            case "query": add(name, try request.query.names)
+            case "parameters": add(name, try request.parameters.names)
+            case "body": add(name, Self.words(for: final.body), try request.body.isAutomatic ? .library : .request)
+            case "authorization":
+                let isOther = !prepared.credentials.areSent && choices.authorization.origin < .request
+                let isWithheld = isOther && choices.authorization.value != .anonymous
+                let text = isWithheld ? "withheld: another origin" : "\(choices.authorization.value)"
+                add(name, text, choices.authorization.origin)
+            case "credentialPolicy":
+                let credentials = prepared.credentials
+                let origin = credentials.policy == .ownOrigins ? Origin.library : .request
+                add(name, "\(child.value)", origin)
+                add("credentials", credentials.description, origin)
+                if let session = prepared.login?.session {
+                    let origin = service.authentication == .inherited ? Origin.config : .service
+                    add("authentication", "\(type(of: session))", origin)
+                }
+            case "idempotencyKey":
+                let isAbsent = values.idempotencyKey == .absent
+                add(name, isAbsent ? "absent" : "sent", isAbsent ? .library : .request)
+            case "usesBaseParameters":
+                add(name, "\(child.value)", values.usesBaseParameters ? .library : .request)
+                let place = prepared.baseParameters
+                let origin = service.parameters.isEmpty ? Origin.config : .service
+                add("baseParameters", place.rawValue, place == .absent ? .library : origin)
+            case "limits":
+                limit("timeout", choices.timeout)
+                limit("deadline", choices.deadline)
+                limit("maximumBodySize", choices.maximumBodySize)
+                limit("maximumHeadSize", choices.maximumHeadSize)
+                limit("maximumExpansion", choices.maximumExpansion)
+                limit("minimumInterval", choices.minimumInterval)
+            case "retryPolicy":
+                choice(name, choices.retryPolicy)
+                add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
+            case "redirectPolicy": choice(name, choices.redirectPolicy)
+            case "cachePolicy": choice(name, choices.cachePolicy)
+            case "duplicateKey":
+                add(name, values.duplicateKey, values.duplicateKey.isEmpty ? .library : .request)
+                choice("throttle", choices.throttle)
+                let gates = prepared.sendGates.map { "\(type(of: $0))" }
+                add("sendGates", gates, service.sendGates.isEmpty ? gates.isEmpty ? .library : .config : .service)
+            case "filter":
+                add(name, "\(type(of: prepared.filter))", choices.filter.origin)
+                let formatter = "\(type(of: request.formatter))"
+                add("formatter", formatter, formatter.hasPrefix("DefaultFormatter<") ? .library : .request)
+            case "accessories":
+                add(name, accessories, Self.origin(values, service, config))
+                let isBuilt = try request.customURLRequest() == nil
+                add("customURLRequest", isBuilt ? "built" : "custom", isBuilt ? .library : .request)
+            case "attributes": add(name, values.attributes.keys.sorted())
+            default: add(name, "\(child.value)", "\(child.value)" == "\(own.value)" ? .library : .request)
+            }
         }
-        own("idempotencyKey", request.idempotencyKey == .absent ? "absent" : "sent", default: "absent")
-        own("usesBaseHeaders", request.usesBaseHeaders, default: true)
-        own("usesBaseParameters", request.usesBaseParameters, default: true)
-        add(
-            "baseParameters",
-            prepared.baseParameters.rawValue,
-            prepared.baseParameters == .absent ? .library : service.parameters.isEmpty ? .config : .service
-        )
-        choice("limits.timeout", prepared.choices.timeout)
-        choice("limits.deadline", prepared.choices.deadline)
-        choice("limits.maximumBodySize", prepared.choices.maximumBodySize)
-        choice("limits.maximumHeadSize", prepared.choices.maximumHeadSize)
-        choice("limits.maximumExpansion", prepared.choices.maximumExpansion)
-        choice("limits.minimumInterval", prepared.choices.minimumInterval)
-        own("priority", request.priority, default: .normal)
-        own("allowsCellularAccess", request.allowsCellularAccess, default: true)
-        add("retryPolicy", "\(prepared.choices.retryPolicy.value)", prepared.choices.retryPolicy.origin)
-        add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
-        add("redirectPolicy", "\(prepared.choices.redirectPolicy.value)", prepared.choices.redirectPolicy.origin)
-        add("cachePolicy", "\(prepared.choices.cachePolicy.value)", prepared.choices.cachePolicy.origin)
-        own("cacheIdentity", request.cacheIdentity, default: CacheIdentity())
-        own("duplicatePolicy", request.duplicatePolicy, default: .allow)
-        own("duplicateKey", request.duplicateKey, default: "")
-        add("throttle", "\(prepared.choices.throttle.value)", prepared.choices.throttle.origin)
-        add(
-            "sendGates",
-            prepared.sendGates.map { "\(type(of: $0))" }.joined(separator: ", "),
-            service.sendGates.isEmpty ? prepared.sendGates.isEmpty ? .library : .config : .service
-        )
-        own("acceptance", request.acceptance, default: Acceptance())
-        add("filter", "\(type(of: prepared.filter))", prepared.choices.filter.origin)
-        let formatter = "\(type(of: request.formatter))"
-        add("formatter", formatter, formatter.hasPrefix("DefaultFormatter<") ? .library : .request)
-        own("formattingContext", request.formattingContext, default: .background)
-        add("accessories", accessories.joined(separator: ", "), Self.origin(request, service, config))
-        add(
-            "customURLRequest",
-            try request.customURLRequest() == nil ? "built" : "custom",
-            try request.customURLRequest() == nil ? .library : .request
-        )
-        own("tag", request.tag, default: "")
-        add(
-            "attributes",
-            request.attributes.keys.sorted().joined(separator: ", "),
-            request.attributes.isEmpty ? .library : .request
-        )
         self.entries = entries
     }
 
@@ -152,7 +147,7 @@ extension RequestPlan {
         body.byteCount.map { $0 == 0 ? "empty" : "\($0) bytes" } ?? "streamed"
     }
 
-    private static func origin(_ request: some Request, _ service: Service, _ config: NetworkConfig) -> Origin {
+    private static func origin(_ request: RequestValues, _ service: Service, _ config: NetworkConfig) -> Origin {
         if !request.accessories.isEmpty { return .request }
         if !service.accessories.isEmpty { return .service }
         return config.accessories.isEmpty ? .library : .config

@@ -33,12 +33,15 @@ enum TypeNames {
         let id = ObjectIdentifier(type)
         if let name = known.withLock({ $0[id] }) { return name }
         var name = spelling(of: type)
-        if let wrapper = type as? any RequestWrapper.Type { name = self.name(ofBase: wrapper) }
+        if let wrapper = type as? any RequestWrapper.Type { name = self.name(ofBase: wrapper) ?? name }
         known.withLock { $0[id] = name }
         return name
     }
 
-    private static func name<W: RequestWrapper>(ofBase type: W.Type) -> String { name(of: W.Base.self) }
+    /// `nil` for a request that wraps nothing but its own values.
+    private static func name<W: RequestWrapper>(ofBase type: W.Type) -> String? {
+        W.Base.self == RequestValues.self ? nil : name(of: W.Base.self)
+    }
 
     private static func spelling<T>(of type: T.Type) -> String {
         let spelling = String(describing: type)

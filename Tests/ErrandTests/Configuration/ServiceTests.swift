@@ -66,7 +66,7 @@ import Testing
 
     @Test func aRequestOptsOutOfBaseHeaders() async throws {
         var request = GeneralRequest("/x").service(Service(id: "s", headers: ["B": "service"])).header("C", "request")
-        request.usesBaseHeaders = false
+        request = request.usingBaseHeaders(false)
         let sent = try await Rig(config: .test { $0.headers = ["A": "config"] }).wire(request).headers
         #expect(sent.map(\.name) == ["C"])
     }
@@ -80,7 +80,7 @@ import Testing
 
     @Test func aRequestOptsOutOfBaseParameters() async throws {
         var request = GeneralRequest("/x").service(Service(id: "s", parameters: ["b": 1])).parameters(["c": 2])
-        request.usesBaseParameters = false
+        request = request.usingBaseParameters(false)
         #expect(try await Rig(config: .test { $0.parameters = ["a": 0] }).wire(request).url.query() == "c=2")
     }
 

@@ -109,7 +109,7 @@ struct CanaryTests {
                 for line in response.map(Self.tellings) ?? [] { log.add(line) }
             }
             let plan = try await rig.agent.plan(for: request)
-            for value in [plan, plan.request, plan.request.body, config, request.body] as [Any] {
+            for value in [plan, plan.request, plan.request.body, config, try request.body] as [Any] {
                 for line in Self.tellings(of: value) { log.add(line) }
             }
             for sent in rig.transport.requests {

@@ -30,7 +30,11 @@ import Testing
             values: [.config: words[0], .service: words[1], .request: words[2]],
             config: { set(&$0.limits, 1) },
             service: { set(&$0.limits, 2) },
-            request: { set(&$0.limits, 3) }
+            request: { request in
+                var limits = request.limits
+                set(&limits, 3)
+                request = request.limits(limits)
+            }
         )
     }
 
@@ -51,7 +55,7 @@ import Testing
             ],
             config: { $0.authorization = .bearer("t") },
             service: { $0.authorization = .basic(user: "u", password: "p") },
-            request: { $0.authorization = .anonymous }
+            request: { $0 = $0.authorization(.anonymous) }
         ),
         Member(
             name: "retryPolicy",
@@ -62,7 +66,7 @@ import Testing
             ],
             config: { $0.retryPolicy = RetryPolicy(maximumAttempts: 2) },
             service: { $0.retryPolicy = RetryPolicy(maximumAttempts: 3) },
-            request: { $0.retryPolicy = .never }
+            request: { $0 = $0.retryPolicy(.never) }
         ),
         Member(
             name: "redirectPolicy",
@@ -73,7 +77,7 @@ import Testing
             ],
             config: { $0.redirectPolicy = RedirectPolicy(maximumHops: 2) },
             service: { $0.redirectPolicy = RedirectPolicy(maximumHops: 3) },
-            request: { $0.redirectPolicy = .refuse }
+            request: { $0 = $0.redirectPolicy(.refuse) }
         ),
         Member(
             name: "cachePolicy",
@@ -84,7 +88,7 @@ import Testing
             ],
             config: { $0.cachePolicy = .http },
             service: { $0.cachePolicy = .reload },
-            request: { $0.cachePolicy = .networkOnly }
+            request: { $0 = $0.cachePolicy(.networkOnly) }
         ),
         Member(
             name: "filter",

@@ -22,7 +22,7 @@ import Testing
     @Test func everyMemberIsForwarded() throws {
         let members = try Self.members()
         #expect(members.count > 30)
-        let wrapper = try Self.source("Request/RequestWrapper.swift")
+        let wrapper = try Self.source("Request/RequestValues.swift")
         // What each wrapper declares itself, because its types depend on it.
         let own = ["filter", "formatter", "didProduce"]
         for member in members where !own.contains(member) {

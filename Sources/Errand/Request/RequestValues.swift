@@ -1,0 +1,142 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+/// What a request declares, read once for each send; what may throw is in ``RequestContent``.
+///
+/// A new member of ``Request`` that does not throw is a property here, a line in the initializer, and a line in
+/// ``RequestWrapper``. It then holds for wrappers and ``GeneralRequest``, and is an entry of the ``RequestPlan``.
+struct RequestValues: Sendable {
+    var path: String
+    var service = Service.default
+    var usesCDN = false
+    var method = HTTPMethod.get
+    var query = Parameters()
+    var parameters = Parameters()
+    var parameterEncoding = ParameterEncoding.automatic
+    var body = RequestBody.automatic
+    var headers = HTTPHeaders()
+    var authorization = Authorization.inherited
+    var credentialPolicy = CredentialPolicy.ownOrigins
+    var idempotencyKey = IdempotencyKey.absent
+    var usesBaseHeaders = true
+    var usesBaseParameters = true
+    var limits = Limits()
+    var priority = Priority.normal
+    var allowsCellularAccess = true
+    var retryPolicy = RetryPolicy.inherited
+    var redirectPolicy = RedirectPolicy.inherited
+    var cachePolicy = CachePolicy.inherited
+    var cacheIdentity = CacheIdentity()
+    var duplicatePolicy = DuplicatePolicy.allow
+    var duplicateKey = ""
+    var acceptance = Acceptance()
+    var filter = GeneralFilter.inherited
+    var formattingContext = FormattingContext.background
+    var accessories: [any Accessory] = []
+    var tag = ""
+    var attributes: [String: any Sendable] = [:]
+
+    init(path: String) { self.path = path }
+
+    /// Reads a request, its content left out.
+    init<R: Request>(_ request: R) {
+        path = request.path
+        service = request.service
+        usesCDN = request.usesCDN
+        method = request.method
+        parameterEncoding = request.parameterEncoding
+        headers = request.headers
+        authorization = request.authorization
+        credentialPolicy = request.credentialPolicy
+        idempotencyKey = request.idempotencyKey
+        usesBaseHeaders = request.usesBaseHeaders
+        usesBaseParameters = request.usesBaseParameters
+        limits = request.limits
+        priority = request.priority
+        allowsCellularAccess = request.allowsCellularAccess
+        retryPolicy = request.retryPolicy
+        redirectPolicy = request.redirectPolicy
+        cachePolicy = request.cachePolicy
+        cacheIdentity = request.cacheIdentity
+        duplicatePolicy = request.duplicatePolicy
+        duplicateKey = request.duplicateKey
+        acceptance = request.acceptance
+        filter = GeneralFilter(request.filter)
+        formattingContext = request.formattingContext
+        accessories = request.accessories
+        tag = request.tag
+        attributes = request.attributes
+    }
+}
+
+/// What a request sends, and all else of it that may throw; read once for each send, after ``Request/check()``.
+struct RequestContent {
+    /// A request that was made elsewhere, and then all there is; `nil` if it is built.
+    let custom: OutgoingRequest?
+    let query: Parameters
+    let parameters: Parameters
+    let body: RequestBody
+    /// What the JSON guard refuses, because what follows decodes the body and does not guard itself.
+    let guarding: JSONGuard.Strictness
+    /// Whether the formatter is the user's own and decodes what nobody has guarded.
+    let guardsPayload: Bool
+
+    init(_ request: some Request, filter: any ResponseFilter) throws {
+        try request.check()
+        custom = try request.customURLRequest().map { try OutgoingRequest($0) }
+        query = try custom == nil ? request.query : Parameters()
+        parameters = try custom == nil ? request.parameters : Parameters()
+        body = try custom == nil ? request.body : .automatic
+        let formatter = request.formatter
+        guarding = JSONGuard.Strictness(filter, before: formatter)
+        guardsPayload = !formatter.guardsItself
+    }
+}
+
+/// A request that has all of another one's, but for what it says itself: filter, formatter and hooks on the model.
+protocol RequestWrapper: Request {
+    associatedtype Base: Request
+    /// The request inside.
+    var base: Base { get }
+}
+
+// Public, as what fulfils a public protocol has to be; nobody outside sees the wrapper's own protocol.
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+extension RequestWrapper {
+    public var path: String { base.path }
+    public var query: Parameters { get throws { try base.query } }
+    public var parameters: Parameters { get throws { try base.parameters } }
+    public var usesBaseParameters: Bool { base.usesBaseParameters }
+    public func customURLRequest() throws -> URLRequest? { try base.customURLRequest() }
+    public var service: Service { base.service }
+    public var usesCDN: Bool { base.usesCDN }
+    public var method: HTTPMethod { base.method }
+    public var parameterEncoding: ParameterEncoding { base.parameterEncoding }
+    public var body: RequestBody { get throws { try base.body } }
+    public var headers: HTTPHeaders { base.headers }
+    public var authorization: Authorization { base.authorization }
+    public var credentialPolicy: CredentialPolicy { base.credentialPolicy }
+    public var idempotencyKey: IdempotencyKey { base.idempotencyKey }
+    public var usesBaseHeaders: Bool { base.usesBaseHeaders }
+    public var limits: Limits { base.limits }
+    public var priority: Priority { base.priority }
+    public var allowsCellularAccess: Bool { base.allowsCellularAccess }
+    public var retryPolicy: RetryPolicy { base.retryPolicy }
+    public var redirectPolicy: RedirectPolicy { base.redirectPolicy }
+    public var cachePolicy: CachePolicy { base.cachePolicy }
+    public var cacheIdentity: CacheIdentity { base.cacheIdentity }
+    public var duplicatePolicy: DuplicatePolicy { base.duplicatePolicy }
+    public var duplicateKey: String { base.duplicateKey }
+    public var acceptance: Acceptance { base.acceptance }
+    public var formattingContext: FormattingContext { base.formattingContext }
+    public var accessories: [any Accessory] { base.accessories }
+    public var tag: String { base.tag }
+    public var attributes: [String: any Sendable] { base.attributes }
+    public func check() throws { try base.check() }
+    public func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool {
+        base.shouldCache(payload, of: response)
+    }
+}
