@@ -20,7 +20,7 @@ import Testing
         #expect(names.filter { $0.hasPrefix("_") } == [])
     }
 
-    @Test(arguments: ["VerbFormatter", "GeneralFilter", "CompositionFormatter"])
+    @Test(arguments: ["VerbFormatter", "GeneralFilter", "CompositionFormatter", "Redacted"])
     func typesThatNobodyNamesAreNotPublic(_ name: String) throws {
         #expect(try !Self.publicNames().contains(name))
     }

@@ -4,7 +4,7 @@ internal import Foundation
 /// interpolation and to `dump`.
 ///
 /// The library's own types; their properties say everything to those who ask for it.
-public protocol Redacted: CustomStringConvertible, CustomReflectable {}
+protocol Redacted: CustomStringConvertible, CustomReflectable {}
 
 extension Redacted {
     /// The description, and no children.
