@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-// The code blocks of README.md as one program, run against a server of its own. A test compares the two.
+// The code blocks of README.md as one program that runs against its own server. A test compares the two.
 
 let server = try MockServer()
 server.on(.get, "/users/7", .json(#"{"id": 7, "name": "Ada"}"#))
@@ -55,7 +55,7 @@ do {
     print("try again later: \(error)")
 }
 
-// The README tells what goes over the wire; so this program fails when something else did.
+// The README states what is sent, so this program fails if something else was sent.
 precondition(server.requests.last?.text == #"{"item":"tea","quantity":2}"#)
 precondition(server.requests.last?.headers["Accept-Language"] == "en")
 server.stop()

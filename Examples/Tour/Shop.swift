@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-// The APIs of the tour, each declared once, and the server that answers them.
+// The APIs of the tour, each declared once, and the server that responds to them.
 
 struct User: Codable, Equatable {
     let id: Int
@@ -90,7 +90,7 @@ enum Shop {
         server.on(.get, "/cut", .json(#"{"id": 7, "name": "a long enough name"}"#).faulted(.closeInBody(after: 10)))
     }
 
-    /// What the chapter on answers reads.
+    /// Registers the responses for the chapter on responses.
     private static func serveJSON(on server: MockServer) {
         server.on(
             .get,

@@ -21,7 +21,7 @@ extension Steps {
                 let count = tour.count("/offline", headers: [:])
                 _ = try await agent.send(GeneralRequest("/offline"))
                 await agent.config.cache?.flush()
-                // Another agent over the same folder, as after a restart.
+                // Another agent with the same cache directory, as after a restart.
                 var config = agent.config
                 config.cache = ResponseCache(directory: folder)
                 let response = try await Agent(config: config).response(for: GeneralRequest("/offline"))
@@ -29,7 +29,7 @@ extension Steps {
                 return "\(response.model), \(response.source)"
             }
         },
-        Step("By the server's word: fresh, then asked about with its ETag, and a 304 is enough") { tour in
+        Step("HTTP caching: a response is revalidated with its ETag, and reused after a 304") { tour in
             try await withCache(tour, .http) { agent, _ in
                 let headers: HTTPHeaders = ["Cache-Control": "no-cache", "ETag": "\"v1\""]
                 let count = tour.count("/tagged", headers: headers)
@@ -59,14 +59,14 @@ extension Steps {
         },
     ]
 
-    /// An agent with a cache in a folder of its own.
+    /// Calls a closure with an agent whose cache has a directory of its own.
     private static func withCache(
         _ tour: Tour,
         _ policy: CachePolicy,
         _ body: (Agent, URL) async throws -> String
     ) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-tour-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }  // what is left over is only a temporary folder
+        defer { try? FileManager.default.removeItem(at: folder) }  // If this fails, only a temporary directory remains.
         let config = NetworkConfig(
             baseURL: BaseURL(tour.server.baseURL),
             cachePolicy: policy,
@@ -77,7 +77,9 @@ extension Steps {
 }
 
 extension Tour {
-    /// Numbers the answers of a path, but confirms a tag that is sent back; returns how many there were.
+    /// Registers numbered responses for a path, or 304 if the request has the current `ETag`.
+    ///
+    /// - Returns: A closure that returns the number of responses so far, not counting those with status 304.
     fileprivate func count(_ path: String, headers: HTTPHeaders) -> @Sendable () -> Int {
         let counter = Diary()
         server.on(.get, path) { request in

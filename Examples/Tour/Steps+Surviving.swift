@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// A token that is renewed when it is refused.
+/// An authenticator for a token that is refreshed when the server rejects it.
 private struct Tokens: Authenticator {
     func appliesTo(_ url: URL) -> Bool { url.host() == "127.0.0.1" }
 

@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-// What holds sends back, or lets them share: gates, minimum intervals, duplicates, slots and rates.
+// Holding sends back and sharing responses: gates, minimum intervals, duplicates, permits and rates.
 
 extension Steps {
     static let waiting = [

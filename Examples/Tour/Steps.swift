@@ -111,7 +111,7 @@ enum Steps {
             try hold(error is CancellationError && time < .seconds(2), "\(error) after \(time)")
             return "\(error) after \(time.formatted(.units(allowed: [.milliseconds])))"
         },
-        Step("A scope that goes away ends its sends in silence") { tour in
+        Step("If a scope is deallocated, its sends end and their completions are not called") { tour in
             let before = tour.server.requestCount
             var scope = RequestScope() as RequestScope?
             let handle = tour.agent.start(GeneralRequest("/slow"), in: scope, on: .global()) { _ in
@@ -130,7 +130,7 @@ enum Steps {
             let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), accessories: [diary]))
             _ = try await agent.send(GetUser(id: 1))
             _ = try? await agent.send(GeneralRequest("/gateway"))
-            // Three events of each, and two retries of the 502.
+            // Three events for each send, and two retries of the 502.
             try hold(diary.lines.count == 8, "\(diary.lines)")
             return diary.lines.joined(separator: ", ")
         },
@@ -195,7 +195,7 @@ enum Steps {
         },
     ]
 
-    /// The network error that some code throws.
+    /// Returns the network error that a closure throws.
     static func networkError(_ body: () async throws -> Void) async throws -> NetworkError {
         do {
             try await body()
@@ -216,7 +216,7 @@ struct Signature: RequestAdapter {
     }
 }
 
-/// Keeps a line for each event.
+/// An accessory that records a line for each event.
 final class Diary: Accessory {
     private let kept = Lines()
     var lines: [String] { kept.all }
@@ -226,7 +226,7 @@ final class Diary: Accessory {
     }
 }
 
-/// Keeps how far transfers were.
+/// An accessory that records the progress of transfers.
 final class Percentages: Accessory {
     private let kept = Lines()
     var lines: [String] { kept.all }

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Synchronization
 
-/// A step of the tour: what it shows, and code that returns what it saw, or throws when something did not hold.
+/// A step of the tour: a title, and a closure that returns its result as text, or throws if the step fails.
 struct Step: Sendable {
     let title: String
     let run: @Sendable (Tour) async throws -> String
@@ -14,17 +14,17 @@ struct Step: Sendable {
     }
 }
 
-/// Something in the tour did not hold.
+/// An error that indicates that an expectation of a step is not met.
 struct DidNotHold: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Throws unless what the step says is true.
+/// Throws an error if an expectation of a step is not met.
 func hold(_ isTrue: Bool, _ what: @autoclosure () -> String) throws {
     if !isTrue { throw DidNotHold(description: what()) }
 }
 
-/// Runs the steps and keeps count.
+/// Runs the steps and counts those that pass and fail.
 final class Tour: Sendable {
     private let counts = Mutex((passed: 0, failed: 0))
 
@@ -50,7 +50,7 @@ final class Tour: Sendable {
         }
     }
 
-    /// Prints the sum and returns the exit status.
+    /// Prints a summary and returns the exit status.
     func report() -> Int32 {
         let (passed, failed) = counts.withLock { $0 }
         print("\n\(passed) steps held, \(failed) did not; \(server.requestCount) requests over real sockets.")
@@ -58,7 +58,7 @@ final class Tour: Sendable {
     }
 }
 
-/// Lines that somebody wrote, in order.
+/// A list of lines, in the order in which they were added.
 final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
 

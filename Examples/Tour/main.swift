@@ -2,8 +2,8 @@ import Errand
 import ErrandTesting
 import Foundation
 
-// Shows every capability over real sockets: a MockServer runs in this process and every step really talks to it.
-// Each step prints what it did; the tour ends with a non-zero status when any of it did not hold.
+// Shows every capability over real sockets: a MockServer runs in this process, and every step sends requests to it.
+// Each step prints its result. The tour exits with a nonzero status if any step fails.
 
 let server = try MockServer()
 Shop.serve(on: server)
