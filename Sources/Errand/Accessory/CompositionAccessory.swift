@@ -65,7 +65,7 @@ public struct CompositionChild: Sendable, Hashable {
 public struct CompositionProgress: Sendable, Hashable {
     /// The requests that have their model, or whose failure is ignored, in the order in which they ended.
     public internal(set) var finished: [CompositionChild] = []
-    /// The number of requests, or `nil` for a chain, which determines its steps as it goes.
+    /// The number of requests, or `nil` for a chain that determines its steps as it goes.
     public let total: Int?
     /// The first request that failed and ended the batch or chain, or `nil` if none has.
     public internal(set) var failed: CompositionChild?

@@ -115,7 +115,7 @@ extension BaseURL: CustomReflectable {
 
 extension Authorization: Redacted {}
 extension IdempotencyKey: Redacted {
-    /// The kind of authorization, without its credential.
+    /// Whether there is a key and who makes it, without the key.
     public var description: String {
         switch source {
         case .absent: "absent"
