@@ -1,6 +1,6 @@
-/// What config and service say of one send.
+/// The config and the service of one send.
 ///
-/// A class, for many hold it and it is large.
+/// A class, because it is large and referenced from many places.
 final class Settings: Sendable {
     let config: ConfigSnapshot
     let service: Service
@@ -10,7 +10,7 @@ final class Settings: Sendable {
         self.service = service
     }
 
-    /// The base URL that the environment sets in place of the service's; `nil` is none.
+    /// The base URL that the environment sets in place of the service's, or `nil` if there is none.
     var overridingBaseURL: BaseURL? {
         guard let name = service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty else {
             return nil
@@ -18,13 +18,13 @@ final class Settings: Sendable {
         return BaseURL(text: text)
     }
 
-    /// Where relative paths start, unless the environment says otherwise.
+    /// The URL that relative paths are resolved against, unless the environment overrides it.
     var baseURL: BaseURL? { service.baseURL ?? config.value.baseURL }
 
-    /// Where relative paths of the CDN start, unless the environment says otherwise.
+    /// The URL that relative paths of the CDN are resolved against, unless the environment overrides it.
     var cdnURL: BaseURL? { service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil) }
 
-    /// The origins that credentials of config and service are sent to.
+    /// Returns the origins that credentials of config and service are sent to.
     ///
     /// - Parameter requestOrigin: The origin of the request's own URL, for a request without base URL and list.
     /// - Returns: The origins.
