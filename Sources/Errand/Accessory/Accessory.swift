@@ -64,7 +64,9 @@ public struct TransferProgress: Sendable, Hashable {
     /// The total number of bytes, or `nil` if it is not known.
     public var total: Int64?
 
-    /// Creates the progress of a transfer. A `total` of `nil` means that it is not known.
+    /// Creates the progress of a transfer.
+    ///
+    /// A `total` of `nil` means that it is not known.
     public init(direction: Direction, completed: Int64, total: Int64? = nil) {
         self.direction = direction
         self.completed = completed

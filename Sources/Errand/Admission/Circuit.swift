@@ -1,4 +1,4 @@
-/// The circuit of one host. Every change is a function of state, event and time.
+/// The circuit of one host; every change is a function of state, event and time.
 ///
 /// ```
 /// closed ── too many failures ──▶ open ── its time is over: the next attempt ───▶ half-open

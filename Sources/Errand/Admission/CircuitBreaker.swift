@@ -15,18 +15,27 @@ internal import Foundation
 public final class CircuitBreaker: Interceptor {
     /// The rules for when a circuit opens and closes.
     public struct Policy: Sendable {
-        /// The number of consecutive failures that open it, at least 1, or `nil` not to count them. The default is 5.
+        /// The number of consecutive failures that open it, at least 1, or `nil` not to count them.
+        ///
+        /// The default is 5.
         public var consecutiveFailures: Int? { didSet { consecutiveFailures = consecutiveFailures.map { max(1, $0) } } }
-        /// The ratio of failures that opens it, or `nil` not to count it. The default is `nil`.
+        /// The ratio of failures that opens it, or `nil` not to count it.
+        ///
+        /// The default is `nil`.
         public var failureRatio: FailureRatio?
-        /// The time that it stays open, at least zero. The default is 30 seconds.
+        /// The time that it stays open, at least zero.
+        ///
+        /// The default is 30 seconds.
         public var openDuration: Duration { didSet { openDuration = max(.zero, openDuration) } }
         /// The number of probes that must succeed before it closes, at least 1, and the maximum number of probes at a time.
+        ///
         /// The default is 1.
         public var probeCount: Int { didSet { probeCount = max(1, probeCount) } }
 
-        /// Creates a policy. By default, a circuit opens after five consecutive failures, stays open for 30 seconds and
-        /// closes after one successful probe.
+        /// Creates a policy.
+        ///
+        /// By default, a circuit opens after five consecutive failures, stays open for 30 seconds and closes after one
+        /// successful probe.
         public init(
             consecutiveFailures: Int? = 5,
             failureRatio: FailureRatio? = nil,
@@ -184,7 +193,7 @@ struct Circuits {
 
     subscript(host: String) -> Circuit? { circuits[host] }
 
-    /// Changes the circuit of a host. Removes other circuits if there are many.
+    /// Changes the circuit of a host; removes other circuits if there are many.
     mutating func change<Value>(
         _ host: String,
         _ policy: CircuitBreaker.Policy,

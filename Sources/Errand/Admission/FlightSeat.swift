@@ -35,7 +35,7 @@ final class FlightSeat: Sendable {
         change { state in if state.end == nil { state.events.append(.event(event, attempt: attempt)) } }
     }
 
-    /// Ends the subscription with the result of the fetch. Earlier events are still delivered.
+    /// Ends the subscription with the result of the fetch; earlier events are still delivered.
     func end(with result: Result<Answer, any Error>) {
         change { state in if state.end == nil { state.end = .ended(result) } }
     }
@@ -56,7 +56,7 @@ final class FlightSeat: Sendable {
         }
     }
 
-    /// Waits for the next event. Must not be called concurrently.
+    /// Waits for the next event; must not be called concurrently.
     func next() async -> News {
         let reader = Delivery<News>()
         change { $0.reader = reader }

@@ -14,7 +14,7 @@ final class Flights: Sendable {
     /// The number of in-flight fetches.
     var count: Int { table.withLock { $0.flights.count } }
 
-    /// Fetches, alone or in a shared fetch. `isPassing` is whether the send must not wait for permits.
+    /// Fetches, alone or in a shared fetch; `isPassing` is whether the send must not wait for permits.
     func run(
         _ prepared: PreparedRequest,
         isPassing: Bool,

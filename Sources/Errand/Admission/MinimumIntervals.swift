@@ -5,7 +5,7 @@ struct MinimumIntervals: Sendable {
         let end: Duration
     }
 
-    /// The maximum number of known identities. Beyond it, those whose interval ends first are removed.
+    /// The maximum number of known identities; beyond it, those whose interval ends first are removed.
     static let maximumCount = 10_000
 
     private var entries: [DuplicateKey: Entry] = [:]

@@ -3,7 +3,7 @@ struct Pace: Sendable {
     /// The time when the next request would start in even steps.
     private var due = Duration.zero
 
-    /// The last starts, oldest first from `first` on. Empty if no burst is allowed, because even steps need none.
+    /// The last starts, oldest first from `first` on; empty if no burst is allowed, because even steps need none.
     private var starts: [Duration] = []
     private var first = 0
 

@@ -32,7 +32,7 @@ public protocol SendGate: Sendable {
 }
 
 extension SendGate {
-    /// Returns `false`: a fresh cached response needs no gate. This is the default.
+    /// Returns `false`, which is the default: a fresh cached response needs no gate.
     public var guardsCache: Bool { false }
 }
 

@@ -26,7 +26,9 @@ public struct Throttle: Sendable, Hashable {
     /// The library default: no request waits.
     public static let unlimited = Throttle(isInherited: false, nil, nil, nil)
 
-    /// Creates a throttle. By default there are no limits.
+    /// Creates a throttle.
+    ///
+    /// By default there are no limits.
     ///
     /// - Parameters:
     ///   - maximumPerHost: The maximum number of requests to one host at once, at least 1, or `nil` for no limit.
@@ -56,7 +58,9 @@ public struct Throttle: Sendable, Hashable {
         /// The length of the window, from a microsecond to 366 days.
         public let duration: Duration
 
-        /// The number of requests that may start at once after a rest, from 1 to ``count``. The default is 1.
+        /// The number of requests that may start at once after a rest, from 1 to ``count``.
+        ///
+        /// The default is 1.
         public let burst: Int
 
         /// Creates a rate.

@@ -135,7 +135,7 @@ private struct Heap<Element: Comparable & Sendable>: Sendable {
     var count: Int { elements.count }
     var isEmpty: Bool { elements.isEmpty }
 
-    /// Adds an element. If there are too many, invalid and repeated elements are removed before.
+    /// Adds an element; if there are too many, invalid and repeated elements are removed before.
     mutating func insert(_ element: Element, limit: Int, counts: (Element) -> Bool) {
         if elements.count >= limit {
             // A sorted array is a valid heap.

@@ -140,7 +140,7 @@ struct TurnQueue: Sendable {
         mutating get { heads.wake(with: running, at: latest) }
     }
 
-    /// Removes a waiter from its line. The next one of the line has no place yet.
+    /// Removes a waiter from its line; the next one of the line has no place yet.
     private mutating func remove(_ id: Int) -> Waiter? {
         guard let waiter = waiters.removeValue(forKey: id) else { return nil }
         heads.remove(id)
@@ -176,7 +176,7 @@ struct TurnQueue: Sendable {
 }
 
 extension TurnQueue {
-    /// A first-in, first-out queue. Waiters that leave early are skipped, and removed when there are many of them.
+    /// A first-in, first-out queue; waiters that leave early are skipped, and removed when there are many of them.
     private struct Line {
         private var ids: [Int] = []
         private var start = 0
@@ -189,7 +189,7 @@ extension TurnQueue {
             count += 1
         }
 
-        /// Records that one waiter has left. `isHere` returns whether another one is still waiting.
+        /// Records that one waiter has left; `isHere` returns whether another one is still waiting.
         mutating func removeOne(_ isHere: (Int) -> Bool) {
             count -= 1
             while start < ids.count, !isHere(ids[start]) { start += 1 }

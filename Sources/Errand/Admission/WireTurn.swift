@@ -12,7 +12,7 @@ final class WireTurn: Sendable {
         var isUsed = false
         /// Whether a request is being sent with it.
         var isBusy = false
-        /// Whether its attempt has ended. Tasks that were started in the attempt and outlive it still see the permit.
+        /// Whether its attempt has ended; tasks that were started in the attempt and outlive it still see the permit.
         var isFinished = false
         /// Requests of the same attempt that wait until no other one is being sent with the permit.
         var waiters: [Int: Delivery<Void>] = [:]

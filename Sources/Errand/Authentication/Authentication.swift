@@ -85,7 +85,7 @@ final class RefreshScope: Sendable {
 }
 
 extension PinnedLogin {
-    /// Creates the login of a request, or `nil` if it has none. `own` are the header fields of the request itself.
+    /// Creates the login of a request, or `nil` if it has none; `own` are the header fields of the request itself.
     convenience init?(
         _ choices: Choices,
         of settings: Settings,

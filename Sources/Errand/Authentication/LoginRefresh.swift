@@ -101,7 +101,7 @@ private struct Turn {
         return try await wait(for: need, because: nil, in: nil)
     }
 
-    /// Waits until there is a better credential, or none can be obtained. Returns the time spent waiting.
+    /// Waits until there is a better credential, or none can be obtained; returns the time spent waiting.
     func wait(for need: LoginNeed, because error: (any Error)?, in response: RawResponse?) async throws -> Duration {
         if !accessories.isEmpty, login.session.wouldWait(for: need) { await tell(.willRefreshLogin(because: error)) }
         let began = timeline.now()

@@ -1,4 +1,4 @@
-/// The state of a ``LoginSession``. Every change is a function of state and time.
+/// The state of a ``LoginSession``; every change is a function of state and time.
 struct LoginState<Credential: Sendable>: Sendable {
     /// A credential with the numbers that distinguish it from others.
     struct Held: Sendable {
@@ -61,7 +61,7 @@ struct LoginState<Credential: Sendable>: Sendable {
         return flight
     }
 
-    /// Returns the step for a send. A refresh that it starts is in progress when this returns.
+    /// Returns the step for a send; a refresh that it starts is in progress when this returns.
     mutating func step(for need: LoginNeed, at now: Duration) -> Step {
         if let running = flight {
             if case .refused(running.held.version) = need { flight?.wasRefused = true }

@@ -20,10 +20,14 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         }
     }
 
-    /// Creates a base URL from a literal. Create it from a `URL` if it is known only at run time.
+    /// Creates a base URL from a literal.
+    ///
+    /// Create it from a `URL` if it is known only at run time.
     public init(stringLiteral value: StaticString) { self.init(text: value.description) }
 
-    /// Creates a base URL from a URL that is known only at run time. It is validated when a request is built.
+    /// Creates a base URL from a URL that is known only at run time.
+    ///
+    /// It is validated when a request is built.
     public init(_ url: URL) { self.init(text: url.absoluteString) }
 
     init(text: String) {

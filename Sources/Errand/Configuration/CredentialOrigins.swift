@@ -30,9 +30,9 @@ struct CredentialOrigins: Sendable, Equatable {
 
     func contains(_ key: String) -> Bool { keys.contains(key) }
 
-    /// Returns whether the origin of a URL is one of them. A URL that cannot be sent to has none.
+    /// Returns whether the origin of a URL is one of them; a URL that cannot be sent to has none.
     func contains(_ url: URL) -> Bool {
-        guard let parts = try? URLParts(absolute: url.absoluteString) else { return false }  // An invalid URL has no origin.
+        guard let parts = try? URLParts(absolute: url.absoluteString) else { return false }  // An invalid URL has none.
         return contains(parts.originKey)
     }
 }

@@ -26,6 +26,6 @@ public protocol RequestAdapter: Sendable {
 }
 
 extension RequestAdapter {
-    /// Returns `nil`, for an adapter that adds no credentials. This is the default.
+    /// Returns `nil`, which is the default, for an adapter that adds no credentials.
     public func credentialScope(for context: RequestContext) -> String? { nil }
 }

@@ -1,6 +1,8 @@
 public import Foundation
 
-/// One or several hosts that share headers, parameters and conventions. Each request names its service.
+/// One or several hosts that share headers, parameters and conventions.
+///
+/// Each request names its service.
 ///
 /// Settings that a service does not have are taken from the ``NetworkConfig``.
 public struct Service: Sendable, Identifiable {
@@ -10,8 +12,9 @@ public struct Service: Sendable, Identifiable {
     /// The URL that the paths of its requests are resolved against, or `nil` for the config's.
     public var baseURL: BaseURL?
 
-    /// The URL that the paths of requests with `usesCDN` are resolved against, or `nil` for the config's. If the service has
-    /// a base URL of its own, the config's is not used.
+    /// The URL that the paths of requests with `usesCDN` are resolved against, or `nil` for the config's.
+    ///
+    /// If the service has a base URL of its own, the config's is not used.
     public var cdnURL: BaseURL?
 
     /// The name of an environment variable that replaces ``baseURL`` if it is set and not empty, or `nil` for none.
@@ -23,17 +26,24 @@ public struct Service: Sendable, Identifiable {
     /// port count. The default is none.
     public var credentialOrigins: [BaseURL] = []
 
-    /// The header fields of all its requests. They override the config's. A request opts out with `usesBaseHeaders`.
+    /// The header fields of all its requests.
+    ///
+    /// They override the config's. A request opts out with `usesBaseHeaders`.
     public var headers: HTTPHeaders = [:]
 
-    /// The parameters of all its requests. They override the config's as described in ``NetworkConfig/parameters``. A request
-    /// opts out with `usesBaseParameters`.
+    /// The parameters of all its requests.
+    ///
+    /// They override the config's as described in ``NetworkConfig/parameters``. A request opts out with `usesBaseParameters`.
     public var parameters: Parameters = [:]
 
-    /// The authorization of requests that have none of their own. `.inherited`, the default, is the config's.
+    /// The authorization of requests that have none of their own.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var authorization: Authorization = .inherited
 
-    /// The session whose credential requests send. It overrides the config's. `.inherited`, the default, is the config's.
+    /// The session whose credential requests send.
+    ///
+    /// It overrides the config's. `.inherited`, the default, is the config's.
     public var authentication: Authentication = .inherited
 
     /// The filter that unwraps the envelope of its responses, or `nil` for the config's.
@@ -57,29 +67,40 @@ public struct Service: Sendable, Identifiable {
     /// The accessories, notified after the config's and before the request's.
     public var accessories: [any Accessory] = []
 
-    /// The limits of time and size. Each that is `nil` is the config's.
+    /// The limits of time and size.
+    ///
+    /// Each that is `nil` is the config's.
     public var limits = Limits()
 
-    /// The rules for which failures are retried. `.inherited`, the default, is the config's.
+    /// The rules for which failures are retried.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var retryPolicy: RetryPolicy = .inherited
 
-    /// The rules for which redirects are followed. `.inherited`, the default, is the config's.
+    /// The rules for which redirects are followed.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var redirectPolicy: RedirectPolicy = .inherited
 
-    /// The rules for when a cached response is used. `.inherited`, the default, is the config's.
+    /// The rules for when a cached response is used.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var cachePolicy: CachePolicy = .inherited
 
     /// The gates, called in order after the config's.
     public var sendGates: [any SendGate] = []
 
-    /// The maximum number of requests on the wire at once, and the maximum rate of requests. `.inherited`, the default, is
-    /// the config's.
+    /// The maximum number of requests on the wire at once, and the maximum rate of requests.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var throttle: Throttle = .inherited
 
     /// A service that takes everything from the config, and the service of requests that name none.
     public static let `default` = Service(id: "default")
 
-    /// Creates a service. Other properties can be set afterwards.
+    /// Creates a service.
+    ///
+    /// Other properties can be set afterwards.
     ///
     /// - Parameters:
     ///   - id: The name in contexts and logs.

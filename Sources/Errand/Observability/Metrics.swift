@@ -5,8 +5,9 @@
 public struct Metrics: Sendable, Hashable {
     /// The times of one attempt.
     public struct Attempt: Sendable, Hashable {
-        /// The time from the request, before redirects, to the final header section. `nil` if none arrived, or if the
-        /// transport does not measure it.
+        /// The time from the request, before redirects, to the final header section.
+        ///
+        /// `nil` if none arrived, or if the transport does not measure it.
         public var firstByte: Duration?
         /// The time from the final header section to the last byte, or `nil` if the body did not arrive completely.
         public var transfer: Duration?
@@ -27,12 +28,15 @@ public struct Metrics: Sendable, Hashable {
 
     /// The time from the start of the send until the model was made.
     public var total: Duration = .zero
-    /// The time spent waiting for send gates and for permits of the throttle, over all attempts. A send that shares
-    /// another's response includes the time that the other waited for its permits.
+    /// The time spent waiting for send gates and for permits of the throttle, over all attempts.
+    ///
+    /// A send that shares another's response includes the time that the other waited for its permits.
     public var queue: Duration = .zero
     /// The time spent waiting for a refresh of the credential.
     public var login: Duration = .zero
-    /// The attempts, in order, including repetitions with a new credential. Empty for a cached response.
+    /// The attempts, in order, including repetitions with a new credential.
+    ///
+    /// Empty for a cached response.
     public var attempts: [Attempt] = []
     /// The time spent looking up a cached response.
     public var cacheLookup: Duration = .zero

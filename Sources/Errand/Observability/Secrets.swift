@@ -9,7 +9,9 @@ public import Foundation
 ///
 /// A secret is replaced by ``mask``. What cannot be parsed is omitted or masked as a whole.
 public struct Secrets: Sendable, Hashable {
-    /// The header fields whose values are secret. They are also removed when a redirect leaves the origin.
+    /// The header fields whose values are secret.
+    ///
+    /// They are also removed when a redirect leaves the origin.
     public var headers: [String] { didSet { headerNames = LazySecretNames(headers) } }
 
     /// The names in queries and forms whose values are secret.
@@ -25,7 +27,9 @@ public struct Secrets: Sendable, Hashable {
     /// The text that replaces a secret.
     public static let mask = "•••"
 
-    /// Creates a list of secrets. The defaults are the names that most services use; add your own to them.
+    /// Creates a list of secrets.
+    ///
+    /// The defaults are the names that most services use; add your own to them.
     public init(
         headers: [String] = [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
@@ -103,7 +107,7 @@ public struct Secrets: Sendable, Hashable {
         return "\(body.count) bytes"
     }
 
-    /// Whether the values of a header field are secret. Those of `Authorization` always are.
+    /// Whether the values of a header field are secret; those of `Authorization` always are.
     func isSecret(header name: String) -> Bool {
         name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
             || headerNames.value.contains(name)

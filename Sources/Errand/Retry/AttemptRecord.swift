@@ -1,7 +1,9 @@
 internal import Foundation
 
-/// The requests that were sent in one attempt. Retries and repetitions after a refresh are decided by them, and not by the
-/// request before adapters, interceptors and redirects.
+/// The requests that were sent in one attempt.
+///
+/// Retries and repetitions after a refresh are decided by them, and not by the request before adapters, interceptors and
+/// redirects.
 ///
 /// An attempt has one only if its requests can differ from the prepared request, or if it is not the first attempt.
 final class AttemptRecord: Sendable {
@@ -74,8 +76,9 @@ final class AttemptRecord: Sendable {
         }
     }
 
-    /// Records the status of the response to the last request. A request that the server rejected had no effect, and
-    /// neither had one that a 307 or 308 redirects.
+    /// Records the status of the response to the last request.
+    ///
+    /// A request that the server rejected had no effect, and neither had one that a 307 or 308 redirects.
     func didReceive(_ statusCode: Int) {
         guard (400..<500).contains(statusCode) || statusCode == 307 || statusCode == 308 else { return }
         state.withLock { $0.lastHadEffect = false }

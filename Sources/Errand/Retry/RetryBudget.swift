@@ -13,13 +13,19 @@
 /// If the budget of a host is exhausted, the send fails with the failure of its last attempt, with
 /// ``NetworkError/isRetryBudgetExhausted`` set, and ``AccessoryEvent/didExhaustRetryBudget(because:)`` occurs.
 public struct RetryBudget: Sendable, Hashable {
-    /// The number of retries per request, from 0 to 100. The default of 0.1 is one retry for ten requests.
+    /// The number of retries per request, from 0 to 100.
+    ///
+    /// The default of 0.1 is one retry for ten requests.
     public let ratio: Double
 
-    /// The number of retries in each ``window`` that are allowed without any requests, 0 or more. The default is 10.
+    /// The number of retries in each ``window`` that are allowed without any requests, 0 or more.
+    ///
+    /// The default is 10.
     public let minimum: Int
 
-    /// The time for which requests and retries count, from 10 milliseconds to a day. The default is 10 seconds.
+    /// The time for which requests and retries count, from 10 milliseconds to a day.
+    ///
+    /// The default is 10 seconds.
     public let window: Duration
 
     /// Whether there is no limit.

@@ -81,7 +81,9 @@ extension RetryPolicy {
         }
     }
 
-    /// Returns the decision for a failure. It depends on the failure only.
+    /// Returns the decision for a failure.
+    ///
+    /// It depends on the failure only.
     public func decision(for failure: Failure) -> RetryDecision {
         decision(for: failure, retryAfter: failure.retryAfter)
     }

@@ -126,7 +126,7 @@ struct RetryLoop: Sendable {
         return .retry(after: pause, isPaid: true)
     }
 
-    /// Notifies the accessories that the budget of the host is exhausted. Returns the error, marked accordingly.
+    /// Notifies the accessories that the budget of the host is exhausted; returns the error, marked accordingly.
     private func exhausted(_ error: any Error, of prepared: PreparedRequest, attempt: Int) async -> any Error {
         if !prepared.accessories.isEmpty {
             var context = prepared.context

@@ -3,24 +3,34 @@
 /// A pure value: only ``decision(for:)`` and the ``RetryBudget`` of the host decide about a retry. In a request, write
 /// `var retryPolicy: RetryPolicy { .never }`.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The maximum number of attempts of a send, including the first, or `nil` to inherit it. The default is 3.
+    /// The maximum number of attempts of a send, including the first, or `nil` to inherit it.
+    ///
+    /// The default is 3.
     public let maximumAttempts: Int?
 
-    /// The ceiling of the first delay, from zero to ``longestDelay``. It doubles with each attempt. The default is 0.3 seconds.
+    /// The ceiling of the first delay, from zero to ``longestDelay``.
+    ///
+    /// It doubles with each attempt. The default is 0.3 seconds.
     public let baseDelay: Duration
 
-    /// The maximum of the ceiling, from zero to ``longestDelay``. The default is 30 seconds.
+    /// The maximum of the ceiling, from zero to ``longestDelay``.
+    ///
+    /// The default is 30 seconds.
     public let maximumDelay: Duration
 
-    /// The longest delay that a server may ask for, from zero to ``longestDelay``. If it asks for more, the send fails at once.
-    /// The default is 60 seconds.
+    /// The longest delay that a server may ask for, from zero to ``longestDelay``.
+    ///
+    /// If it asks for more, the send fails at once. The default is 60 seconds.
     public let maximumServerDelay: Duration
 
-    /// The rejected statuses that are retried. A 413 is retried only if the server sets a delay.
+    /// The rejected statuses that are retried.
+    ///
+    /// A 413 is retried only if the server sets a delay.
     public let statusCodes: Set<Int>
 
-    /// Whether an attempt that exceeds the idle timeout, ``Limits/timeout``, is retried. A deadline never is. The default is
-    /// `false`.
+    /// Whether an attempt that exceeds the idle timeout, ``Limits/timeout``, is retried.
+    ///
+    /// A deadline never is. The default is `false`.
     public let retriesTimeouts: Bool
 
     private let predicate: Predicate?
@@ -40,7 +50,9 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The longest delay of any policy: a day.
     public static let longestDelay = Duration.seconds(86_400)
 
-    /// Creates a retry policy. The defaults are those of ``standard``.
+    /// Creates a retry policy.
+    ///
+    /// The defaults are those of ``standard``.
     ///
     /// Durations below zero are replaced by zero, those above ``longestDelay`` by that.
     ///

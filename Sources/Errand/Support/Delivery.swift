@@ -45,7 +45,7 @@ struct Delivery<Value: Sendable>: Sendable {
         return counts
     }
 
-    /// Waits for the value. May be called once.
+    /// Waits for the value; may be called once.
     func value() async -> Value {
         while true {
             if let value = take() { return value }
@@ -60,7 +60,7 @@ struct Delivery<Value: Sendable>: Sendable {
         }
     }
 
-    /// Returns the value if it has been delivered. Returns it only once.
+    /// Returns the value if it has been delivered; returns it only once.
     func take() -> Value? {
         state.withLock { state in
             guard case .delivered = state else { return nil }

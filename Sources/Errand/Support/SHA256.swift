@@ -47,7 +47,7 @@ package struct SHA256 {
         }
     }
 
-    /// Ends the message and returns its digest. The value must not be updated afterwards.
+    /// Ends the message and returns its digest; the value must not be updated afterwards.
     package mutating func digest() -> [UInt8] {
         let words = finish()
         return [words.0, words.1, words.2, words.3, words.4, words.5, words.6, words.7].flatMap { word in
@@ -144,13 +144,13 @@ struct FieldDigest {
         hash.update(text.utf8)
     }
 
-    /// Adds bytes without their length. Nothing may follow them.
+    /// Adds bytes without their length; nothing may follow them.
     mutating func addLast(_ bytes: some Sequence<UInt8>) { hash.update(bytes) }
 
-    /// Returns the digest as four numbers, the first bytes most significant. May be called once.
+    /// Returns the digest as four numbers, the first bytes most significant; may be called once.
     mutating func words() -> (UInt64, UInt64, UInt64, UInt64) { hash.words() }
 
-    /// Returns the digest as 64 lowercase hexadecimal digits. May be called once.
+    /// Returns the digest as 64 lowercase hexadecimal digits; may be called once.
     mutating func hexadecimal() -> String { hash.hexadecimal() }
 }
 

@@ -10,7 +10,7 @@ internal import Darwin
 ///
 /// Foundation's `FileHandle.write(_:)` traps on Linux if the descriptor is closed or the disk is full.
 enum StandardError {
-    /// Writes a text. If it cannot be written completely, the rest is dropped.
+    /// Writes a text; if it cannot be written completely, the rest is dropped.
     ///
     /// Once the descriptor is closed, the next connection or file may get its number; the text is not written there.
     static func write(_ text: String) {

@@ -73,7 +73,7 @@ final class StopSignal: Sendable {
     }
 
     private let state = Lock(State())
-    /// Whether there is a reason. It is read often, so without the lock.
+    /// Whether there is a reason; it is read often, so without the lock.
     private let isEnding = Atomic(false)
     private let lastID = Atomic(0)
 

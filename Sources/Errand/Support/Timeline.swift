@@ -7,7 +7,7 @@ final class Timeline: Sendable {
     /// The time since the timeline was created.
     let now: @Sendable () -> Duration
 
-    /// Waits until the timeline reaches a time. Throws `CancellationError` if the task is cancelled.
+    /// Waits until the timeline reaches a time; throws `CancellationError` if the task is cancelled.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     /// The current date: the system's, if the clock is one of the system's.

@@ -27,7 +27,7 @@ extension OutgoingBody {
 /// Unchecked: after `open()` its state is used on its queue only.
 private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
     private static let bufferSize = 64 << 10
-    /// A key whose address associates a pump with the stream that URLSession reads. It is never read or written.
+    /// A key whose address associates a pump with the stream that URLSession reads; it is never read or written.
     nonisolated(unsafe) private static var key: UInt8 = 0
 
     private let body: OutgoingBody

@@ -12,8 +12,9 @@ final class OpenExchanges: Sendable {
     /// The minimum time between two checks, however many exchanges are due soon.
     private static let shortestPause = Duration.milliseconds(5)
 
-    /// The minimum time by which a busy queue of URLSession, on which bytes may be waiting, can delay a timeout. The
-    /// delay is as long as the timeout itself if that is longer.
+    /// The minimum time by which a busy queue of URLSession, on which bytes may be waiting, can delay a timeout.
+    ///
+    /// The delay is as long as the timeout itself if that is longer.
     private static let shortestPatience = Duration.seconds(1)
 
     private struct State {
@@ -23,7 +24,7 @@ final class OpenExchanges: Sendable {
         /// The time of the timer that is in effect; one that fires at another time was replaced.
         var nextLook: ContinuousClock.Instant?
 
-        /// Returns whether no timer fires earlier. The caller then has to set one.
+        /// Returns whether no timer fires earlier; the caller then has to set one.
         mutating func claimLook(at due: ContinuousClock.Instant) -> Bool {
             if let nextLook, nextLook <= due { return false }
             nextLook = due

@@ -1,6 +1,8 @@
 public import Foundation
 
-/// The body of a request. It can be read any number of times, for retries and redirects.
+/// The body of a request.
+///
+/// It can be read any number of times, for retries and redirects.
 public enum OutgoingBody: Sendable {
     /// No body.
     case empty
@@ -59,7 +61,7 @@ public protocol BodySource: Sendable {
 }
 
 extension BodySource {
-    /// Returns `true`. This is the default.
+    /// Returns `true`, which is the default.
     public var isReplayable: Bool { true }
 }
 

@@ -4,13 +4,17 @@ public import Foundation
 ///
 /// It is not a `URLRequest`, because that silently drops invalid header values.
 public struct OutgoingRequest: Sendable {
-    /// The method. It is validated as an RFC 9110 token before it is sent.
+    /// The method.
+    ///
+    /// It is validated as an RFC 9110 token before it is sent.
     public var method: HTTPMethod
     /// The final URL: absolute, http or https.
     public var url: URL
     /// The header fields, except those that the transport sets itself.
     public var headers: HTTPHeaders
-    /// The body. It must be empty with GET, HEAD and TRACE.
+    /// The body.
+    ///
+    /// It must be empty with GET, HEAD and TRACE.
     public var body: OutgoingBody
 
     /// The version of a session's credential that it contains, or `nil` if none.
@@ -19,7 +23,9 @@ public struct OutgoingRequest: Sendable {
     /// The header fields that a session's credential added, which are never sent to another origin.
     var credentialHeaders: [String] = []
 
-    /// Creates a request. It is validated when it is sent, not here.
+    /// Creates a request.
+    ///
+    /// It is validated when it is sent, not here.
     public init(method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: OutgoingBody = .empty) {
         self.method = method
         self.url = url

@@ -39,7 +39,7 @@ final class SessionExchange: Stoppable {
     /// What the caller waits for.
     private let outcome = Delivery<Result<TransportResponse, any Error>>()
 
-    /// Creates an exchange. Its tasks are cancelled on the control queue, and created there while the shared queue is busy.
+    /// Creates an exchange; its tasks are cancelled on the control queue, and created there while the shared queue is busy.
     init(request: OutgoingRequest, options: TransportOptions, control: DispatchQueue) {
         self.request = request
         self.options = options
@@ -51,7 +51,7 @@ final class SessionExchange: Stoppable {
     /// Whether the exchange was stopped; its task is cancelled, or is about to be.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Waits for the header section, with the body as far as it is read ahead. May be called once.
+    /// Waits for the header section, with the body as far as it is read ahead; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
 
     /// Records that the task is about to start.
@@ -60,7 +60,7 @@ final class SessionExchange: Stoppable {
         state.withLock { $0.times.started = $0.times.started ?? .now }
     }
 
-    /// Sets the task, which has started and may even have ended. It is cancelled if the exchange was stopped.
+    /// Sets the task, which has started and may even have ended; it is cancelled if the exchange was stopped.
     ///
     /// Not earlier, because URLSession handles the cancellation of a task that has not started differently.
     func began(_ task: URLSessionTask) {
@@ -91,8 +91,9 @@ final class SessionExchange: Stoppable {
     /// Whether the request must not share a connection with others.
     var needsNewConnection: Bool { request.needsNewConnection }
 
-    /// Returns the stream to send the body with once more, on another connection. A kept-alive one died without a byte of a
-    /// response, and it is not known whether the request was received.
+    /// Returns the stream to send the body with once more, on another connection.
+    ///
+    /// A kept-alive one died without a byte of a response, and it is not known whether the request was received.
     ///
     /// If the request must not be sent twice, the exchange fails at once. At most the header section of a second request is
     /// sent then; without its body that is not a request.

@@ -15,9 +15,10 @@ enum SessionPlatform {
         .cancelAuthenticationChallenge
     }
 
-    /// Returns whether to respond to a redirect. That is not allowed if the task was cancelled: a response that comes after the
-    /// task has ended ends the process (HTTPURLProtocol.swift, "Received callback for HTTP redirection, but we're not
-    /// waiting for it").
+    /// Returns whether to respond to a redirect.
+    ///
+    /// That is not allowed if the task was cancelled: a response that comes after the task has ended ends the process
+    /// (HTTPURLProtocol.swift, "Received callback for HTTP redirection, but we're not waiting for it").
     ///
     /// The exchange's flag is set before its task is cancelled. If it isn't set yet, the response is queued before
     /// URLSession can act on a cancellation.
@@ -32,7 +33,7 @@ enum SessionPlatform {
 }
 
 extension OutgoingRequest {
-    /// The maximum size of a body that shares an HTTP/2 connection. The body is copied once more while it is sent.
+    /// The maximum size of a body that shares an HTTP/2 connection; the body is copied once more while it is sent.
     private static let largestSharedBody = 1 << 20
 
     /// Whether the request must not share a connection with others, before it or beside it.

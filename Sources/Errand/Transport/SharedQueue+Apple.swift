@@ -16,7 +16,7 @@ enum SharedQueue {
 
     static func measuring(_ work: () -> Void) { work() }
 
-    /// Runs `work` soon. Callbacks that wait on a session's delegate queue have the time by which a timeout is delayed.
+    /// Runs `work` soon; callbacks that wait on a session's delegate queue have the time by which a timeout is delayed.
     static func afterItsWork(_ work: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: work) }
 }
 #endif

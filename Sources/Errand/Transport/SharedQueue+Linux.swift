@@ -20,8 +20,9 @@ enum SharedQueue {
     /// The time, in nanoseconds, after which a start indicates a busy queue.
     private static let patience: UInt64 = 2_000_000
 
-    /// The time without a callback, in nanoseconds, after which a queue with work counts as busy. An endless header section
-    /// is such work.
+    /// The time without a callback, in nanoseconds, after which a queue with work counts as busy.
+    ///
+    /// An endless header section is such work.
     private static let silence: UInt64 = 20_000_000
 
     private static let busyUntil = Atomic<UInt64>(0)

@@ -110,8 +110,9 @@ final class SpillingChunks: Sendable {
     }
 }
 
-/// The reader's reference to chunks that the exchange continues to write. Once it is deallocated, the rest cannot be read,
-/// so the exchange ends.
+/// The reader's reference to chunks that the exchange continues to write.
+///
+/// Once it is deallocated, the rest cannot be read, so the exchange ends.
 final class SpillingChunksReader: ResponseChunks {
     private let chunks: SpillingChunks
 

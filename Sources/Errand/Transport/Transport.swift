@@ -28,8 +28,9 @@ protocol StoppableTransport: Transport {
 
 /// The limits of one exchange.
 public struct TransportOptions: Sendable, Hashable {
-    /// The maximum time without sending or receiving data before the exchange fails with an idle timeout. The default is
-    /// 60 seconds.
+    /// The maximum time without sending or receiving data before the exchange fails with an idle timeout.
+    ///
+    /// The default is 60 seconds.
     public var idleTimeout: Duration
 
     /// The number of bytes of the body that a transport may collect before it returns the header section.
@@ -38,19 +39,24 @@ public struct TransportOptions: Sendable, Hashable {
     /// header section as soon as it is final. The default is unlimited.
     public var readAhead: Int
 
-    /// The maximum number of decoded bytes of a body. If there are more, the exchange fails with
-    /// ``NetworkError/Reason/bodyTooLarge(limit:)``. The default is 64 MiB.
+    /// The maximum number of decoded bytes of a body.
+    ///
+    /// If there are more, the exchange fails with ``NetworkError/Reason/bodyTooLarge(limit:)``. The default is 64 MiB.
     public var maximumBodySize: Int
 
-    /// The maximum number of bytes of the final header section's names and values together. The default is 300 KiB.
+    /// The maximum number of bytes of the final header section's names and values together.
+    ///
+    /// The default is 300 KiB.
     public var maximumHeadSize: Int
 
     /// The ratio of decoded size to `Content-Length` at which a body with a `Content-Encoding` fails the exchange, if it is
-    /// larger than ``expansionFloor``. The default is 200.
+    /// larger than ``expansionFloor``.
+    ///
+    /// The default is 200.
     public var maximumExpansion: Int
 
     #if canImport(FoundationNetworking)
-    /// The maximum size of a header section that the system accepts. A limit that is not lower needs no check.
+    /// The maximum size of a header section that the system accepts; a limit that is not lower needs no check.
     static let greatestHeadSize = 300 << 10
     #else
     /// The system accepts header sections of any size.
@@ -60,7 +66,9 @@ public struct TransportOptions: Sendable, Hashable {
     /// The size up to which a decoded body is never compared with its `Content-Length`: 1 MiB.
     public static let expansionFloor = 1 << 20
 
-    /// Creates options. The defaults are those of the library's limits.
+    /// Creates options.
+    ///
+    /// The defaults are those of the library's limits.
     public init(
         idleTimeout: Duration = .seconds(60),
         readAhead: Int = .max,
@@ -80,7 +88,9 @@ public struct TransportOptions: Sendable, Hashable {
 public struct TransportResponse: Sendable {
     /// The status of the final header section.
     public var statusCode: Int
-    /// The header fields of the final header section. Lines of one name may be joined by `", "`.
+    /// The header fields of the final header section.
+    ///
+    /// Lines of one name may be joined by `", "`.
     public var headers: HTTPHeaders
     /// The body, after content decoding.
     public var body: ResponseBody
@@ -101,7 +111,9 @@ public struct TransportResponse: Sendable {
     }
 }
 
-/// The times of events in one exchange. `nil` if an event did not occur or the transport does not report it.
+/// The times of events in one exchange.
+///
+/// `nil` if an event did not occur or the transport does not report it.
 public struct TransportTimings: Sendable, Hashable {
     /// The time when the request was passed to the system.
     public var started: ContinuousClock.Instant?
