@@ -1,77 +1,79 @@
-/// Observes sends: loading indicators, logs, metrics.
+/// A type that observes sends, such as a loading indicator, a log or metrics.
 ///
-/// Called synchronously in the background, never on the caller's actor, and never under a lock of the library. Every
-/// send tells exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
+/// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library. Every
+/// send produces exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
 public protocol Accessory: Sendable {
-    /// Told what happened to a send.
+    /// Receives an event of a send.
     ///
     /// - Parameters:
-    ///   - context: Which send it is; its ``RequestContext/url`` is `nil` while none is formed.
-    ///   - event: What happened.
+    ///   - context: The send. Its ``RequestContext/url`` is `nil` until the URL is formed.
+    ///   - event: The event.
     func request(_ context: RequestContext, did event: AccessoryEvent)
 }
 
-/// What happens to a send.
+/// An event of a send.
 public enum AccessoryEvent: Sendable {
-    /// First, before anything else.
+    /// The send starts. This is the first event.
     case willStart
-    /// Bytes of a body of more than 64 KiB went out or came in; told after each hundredth of it, 64 KiB at least, and
-    /// at its end. It begins anew with each attempt.
+    /// Bytes of a body of more than 64 KiB were sent or received. It occurs after each hundredth of the body, at least
+    /// 64 KiB, and at its end, and starts over with each attempt.
     ///
-    /// What went out was handed to the system; whether the server has it only the answer tells.
+    /// Sent bytes were passed to the system; only the response shows whether the server has received them.
     case didProgress(TransferProgress)
-    /// An attempt failed and another one follows after a pause.
+    /// An attempt failed, and another one follows after a delay.
     case willRetry(after: Duration, because: any Error)
     /// An attempt failed with this error and is not retried, although the policy allows it, because the
     /// ``RetryBudget`` of the host is exhausted.
     case didExhaustRetryBudget(because: any Error)
-    /// The send waits until its login is refreshed: the server refused it with this error, or it ends soon (`nil`).
+    /// The send waits for a refresh of its credential: the server rejected it with this error, or it expires soon (`nil`).
     case willRefreshLogin(because: (any Error)?)
     /// A redirect is followed.
     case didRedirect(Redirect)
-    /// The send waited for its turn.
+    /// The send has waited for a permit of the throttle.
     case didWait(Duration)
     /// The outcome is known; delivery follows.
     case willStop(Outcome)
-    /// Last: for callbacks after the completion, for async callers right before the return.
+    /// The send has ended. This is the last event: after a callback's completion, or right before an async caller returns.
     case didStop(Outcome)
 }
 
-/// How a send ended.
+/// The outcome of a send.
 public enum Outcome: Sendable {
     /// The model was made.
     case success(statusCode: Int, source: Source, metrics: Metrics)
-    /// It failed with this error, the one that the caller gets.
+    /// The send failed with this error, which the caller receives.
     case failure(any Error)
-    /// It was cancelled; the caller gets `CancellationError`.
+    /// The send was cancelled; the caller receives `CancellationError`.
     case cancelled
 }
 
-/// How far a transfer is.
+/// The progress of a transfer.
 public struct TransferProgress: Sendable, Hashable {
-    /// The way that the bytes go.
+    /// The direction of a transfer.
     public enum Direction: Sendable, Hashable {
         /// The request's body, to the server.
         case upload
-        /// The answer's body, from the server.
+        /// The response's body, from the server.
         case download
     }
 
-    /// The way that the bytes go.
+    /// The direction of the transfer.
     public var direction: Direction
-    /// Bytes so far.
+    /// The number of bytes so far.
     public var completed: Int64
-    /// Bytes in all, or `nil` when nobody knows.
+    /// The total number of bytes, or `nil` if it is not known.
     public var total: Int64?
 
-    /// Takes a state of a transfer; a `total` of `nil` means that nobody knows it.
+    /// Creates the progress of a transfer.
+    ///
+    /// A `total` of `nil` means that it is not known.
     public init(direction: Direction, completed: Int64, total: Int64? = nil) {
         self.direction = direction
         self.completed = completed
         self.total = total
     }
 
-    /// From 0 to 1; 0 while the total is not known.
+    /// The completed fraction, from 0 to 1; 0 while the total is not known.
     public var fractionCompleted: Double {
         guard let total, total > 0 else { return 0 }
         return min(1, Double(completed) / Double(total))

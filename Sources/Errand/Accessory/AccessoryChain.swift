@@ -2,11 +2,11 @@ internal import Synchronization
 
 /// The accessories of one send: the config's, then the service's, then the request's.
 ///
-/// Starts are told in that order, stops in reverse, so that who comes first encloses the others.
+/// Start events are delivered in that order, stop events in reverse, so that the first accessory encloses the others.
 struct AccessoryChain: Sendable {
-    /// Whether `willStop` was told.
+    /// Whether `willStop` has been delivered.
     ///
-    /// Work that the send ended without may still be running, and its events come too late.
+    /// Work that the send ended without may still be running; its events are dropped.
     private final class Ending: Sendable {
         let hasBegun = Atomic(false)
     }
@@ -22,7 +22,7 @@ struct AccessoryChain: Sendable {
     var isEmpty: Bool { accessories.isEmpty }
     var names: [String] { accessories.map { String(describing: type(of: $0)) } }
 
-    /// Tells an event in the background, on no actor of a caller.
+    /// Notifies the accessories of an event in the background, never on a caller's actor.
     @concurrent
     func tell(_ event: AccessoryEvent, of context: RequestContext) async {
         switch event {

@@ -1,35 +1,35 @@
-/// Observes batches and chains, beside the accessories of the requests in them.
+/// A type that observes batches and chains, in addition to the accessories of their requests.
 ///
-/// Called synchronously in the background, never on the caller's actor. Every batch or chain that starts tells exactly
-/// one `willStart`, `willStop` and `didStop`, in this order; `didFinish` comes between the first two.
+/// It is called synchronously in the background, never on the caller's actor. Every batch or chain that starts produces
+/// exactly one `willStart`, `willStop` and `didStop`, in this order; `didFinish` comes between the first two.
 public protocol CompositionAccessory: Sendable {
-    /// Told what happened to a batch or chain.
+    /// Receives an event of a batch or chain.
     ///
     /// - Parameters:
-    ///   - context: Which one it is, and how far.
-    ///   - event: What happened.
+    ///   - context: The batch or chain, and its progress.
+    ///   - event: The event.
     func composition(_ context: CompositionContext, did event: CompositionEvent)
 }
 
-/// What happens to a batch or chain.
+/// An event of a batch or chain.
 public enum CompositionEvent: Sendable {
-    /// First, before any request of it starts.
+    /// It starts. This is the first event, before any of its requests starts.
     case willStart
-    /// A request of it has its model, or failed and is ignored.
+    /// One of its requests has its model, or failed and is ignored.
     case didFinish(CompositionChild)
-    /// The outcome is known; delivery follows. ``CompositionProgress/failed`` says which request failed.
+    /// The outcome is known; delivery follows. ``CompositionProgress/failed`` is the request that failed.
     case willStop(CompositionOutcome)
-    /// Last: for callbacks after the completion, for async callers right before the return.
+    /// It has ended. This is the last event: after a callback's completion, or right before an async caller returns.
     case didStop(CompositionOutcome)
 }
 
-/// How a batch or chain ended.
+/// The outcome of a batch or chain.
 public enum CompositionOutcome: Sendable {
-    /// The caller gets the models.
+    /// The caller receives the models.
     case success
-    /// It failed with this error, the one that the caller gets.
+    /// It failed with this error, which the caller receives.
     case failure(any Error)
-    /// It was cancelled; the caller gets `CancellationError`.
+    /// It was cancelled; the caller receives `CancellationError`.
     case cancelled
 
     init(_ error: (any Error)?) {
@@ -41,38 +41,38 @@ public enum CompositionOutcome: Sendable {
     }
 }
 
-/// Which batch or chain something belongs to, and how far it is.
+/// A batch or chain, and its progress.
 public struct CompositionContext: Sendable, Identifiable {
-    /// A number, unique among the sends and compositions of an agent.
+    /// A number that is unique among the sends and compositions of an agent.
     public let id: Int
     /// `BatchRequest` or `ChainRequest`.
     public let typeName: String
-    /// The composition's own mark; empty when it has none.
+    /// The tag of the batch or chain; empty if it has none.
     public let tag: String
-    /// How far it is.
+    /// The progress.
     public internal(set) var progress: CompositionProgress
 }
 
 /// A request of a batch or chain.
 public struct CompositionChild: Sendable, Hashable {
-    /// Its place, from 0.
+    /// Its index, from 0.
     public let index: Int
-    /// The name of its type, such as `GetUser`; empty for a step that a closure threw instead of making.
+    /// The name of its type, such as `GetUser`; empty for a chain step whose closure threw instead of making a request.
     public let typeName: String
 }
 
-/// How far a batch or chain is.
+/// The progress of a batch or chain.
 public struct CompositionProgress: Sendable, Hashable {
     /// The requests that have their model, or whose failure is ignored, in the order in which they ended.
     public internal(set) var finished: [CompositionChild] = []
-    /// How many requests there are; `nil` for a chain that decides as it goes.
+    /// The number of requests, or `nil` for a chain that determines its steps as it goes.
     public let total: Int?
-    /// The request that failed first and ended the whole; `nil` while none has.
+    /// The first request that failed and ended the batch or chain, or `nil` if none has.
     public internal(set) var failed: CompositionChild?
 
     init(total: Int?) { self.total = total }
 
-    /// From 0 to 1; 0 while the total is not known, and 1 for a batch without requests.
+    /// The finished fraction, from 0 to 1; 0 while the total is not known, and 1 for a batch without requests.
     public var fractionCompleted: Double {
         guard let total else { return 0 }
         return total > 0 ? Double(finished.count) / Double(total) : 1

@@ -1,28 +1,28 @@
 internal import Dispatch
 
-/// Something on a screen that shows that work is under way.
+/// A user interface element that shows that work is in progress.
 @MainActor
 public protocol LoadingIndicator: AnyObject, Sendable {
-    /// Shows it; called when the first send starts, once for each call of ``hide()``.
+    /// Shows it. Called when the first send starts, once for each call of ``hide()``.
     func show()
-    /// Hides it; called when the last send has stopped and its minimum display time is over.
+    /// Hides it. Called when the last send has stopped and the minimum display time is over.
     func hide()
 }
 
-/// Shows an indicator from the first send that starts until the last one stops.
+/// An accessory that shows an indicator from the first send that starts until the last one stops.
 ///
 /// It holds the indicator weakly, and calls it on the main actor in the order in which sends start and stop. A batch or
-/// chain counts as one when it is among its accessories.
+/// chain counts as one send if this is one of its accessories.
 public final class LoadingIndicatorAccessory: Accessory, CompositionAccessory {
     private let face: IndicatorFace
     private let running = Lock(0)
 
-    /// Takes the indicator, which it does not keep alive.
+    /// Creates an accessory for an indicator, which it references weakly.
     ///
     /// - Parameters:
-    ///   - indicator: Shown while at least one send is under way.
-    ///   - minimumDisplayTime: How long it stays once it is shown, so that it does not flicker.
-    ///   - clock: Measures that time; a clock of your own is for tests.
+    ///   - indicator: The indicator, shown while at least one send is in progress.
+    ///   - minimumDisplayTime: The minimum time that the indicator is shown, so that it does not flicker.
+    ///   - clock: The clock that measures that time. Pass another one in tests.
     @MainActor
     public init<C: Clock>(
         _ indicator: any LoadingIndicator,
@@ -32,7 +32,7 @@ public final class LoadingIndicatorAccessory: Accessory, CompositionAccessory {
         face = IndicatorFace(indicator, minimumDisplayTime, Timeline(clock))
     }
 
-    /// Counts starts and stops; every other event is of no interest here.
+    /// Counts starts and stops, and ignores every other event.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         switch event {
         case .willStart: change(by: 1)
@@ -41,7 +41,7 @@ public final class LoadingIndicatorAccessory: Accessory, CompositionAccessory {
         }
     }
 
-    /// Counts starts and stops; every other event is of no interest here.
+    /// Counts starts and stops, and ignores every other event.
     public func composition(_ context: CompositionContext, did event: CompositionEvent) {
         switch event {
         case .willStart: change(by: 1)
@@ -57,7 +57,7 @@ public final class LoadingIndicatorAccessory: Accessory, CompositionAccessory {
         }
         guard (before == 0) != (after == 0) else { return }
         DispatchQueue.main.async { [self] in
-            // The count now, not then: of a quick start and stop only the last word counts.
+            // The current count, because a start and a stop in quick succession need no update of their own.
             MainActor.assumeIsolated { face.update(isWanted: running.withLock { $0 } > 0) }
         }
     }
@@ -70,9 +70,9 @@ private final class IndicatorFace {
     private let minimumDisplayTime: Duration
     private let timeline: Timeline
     private var isWanted = false
-    /// When it was shown; `nil` while it is hidden.
+    /// The time when it was shown, or `nil` while it is hidden.
     private var shown: Duration?
-    /// Hides it once its time has passed.
+    /// The task that hides it once its minimum time is over.
     private var hiding: Task<Void, Never>?
 
     init(_ indicator: any LoadingIndicator, _ minimumDisplayTime: Duration, _ timeline: Timeline) {
@@ -99,7 +99,7 @@ private final class IndicatorFace {
         guard timeline.now() < due else { return hide() }
         guard hiding == nil else { return }
         hiding = Task { [weak self, timeline] in
-            // A cancelled sleep means that it is wanted again.
+            // A cancelled sleep means that the indicator is needed again.
             guard (try? await timeline.sleep(due)) != nil else { return }
             self?.hide()
         }

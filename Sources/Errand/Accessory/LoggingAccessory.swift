@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// Writes a line for what happens to each send: `#12 GetUser GET api.example/users/7: 200 in 34 ms`.
+/// An accessory that writes a line for the events of each send: `#12 GetUser GET api.example/users/7: 200 in 34 ms`.
 ///
-/// No line holds a secret: URLs are told as ``Secrets/telling(_:)-(URL)`` has it, values of fields and bodies never, and
-/// of an error that is not the library's only the type. Control characters, such as line breaks in a service's message, are
-/// escaped, so that each event is one line. What cannot be written to the standard error is dropped.
+/// No line contains a secret: URLs are redacted by ``Secrets/telling(_:)-(URL)``, values of header fields and bodies are never
+/// written, and of an error that is not the library's only the type. Control characters, such as line breaks in a service's
+/// message, are escaped, so that each event is one line. What cannot be written to the standard error is dropped.
 public struct LoggingAccessory: Accessory {
-    /// How much is written.
+    /// The events that are written.
     public enum Level: Int, Sendable, Hashable, Comparable {
-        /// A line for each send that failed.
+        /// A line for each failed send.
         case failures
         /// A line for each send when it has ended.
         case outcomes
         /// A line for each event.
         case events
 
-        /// Whether the first writes less than the second.
+        /// Returns whether the first level writes less than the second.
         public static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
     }
 
@@ -23,13 +23,13 @@ public struct LoggingAccessory: Accessory {
     private let secrets: Secrets
     private let write: @Sendable (String) -> Void
 
-    /// Takes what is written, and where to.
+    /// Creates a logging accessory.
     ///
     /// - Parameters:
-    ///   - level: How much is written.
-    ///   - secrets: What is masked in the queries of URLs.
-    ///   - write: Takes a line without its line break; called in the background, by several sends at once. `nil` writes
-    ///     to the standard error.
+    ///   - level: The events to write.
+    ///   - secrets: The names to redact in the queries of URLs.
+    ///   - write: A closure that writes a line, passed without its line break. It is called in the background, by several
+    ///     sends at once. `nil` writes to the standard error.
     public init(
         level: Level = .outcomes,
         secrets: Secrets = Secrets(),
@@ -41,7 +41,7 @@ public struct LoggingAccessory: Accessory {
         self.write = write ?? { StandardError.write($0 + "\n") }
     }
 
-    /// Writes the line of an event, if its level is wanted.
+    /// Writes the line of an event, if the level includes it.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         guard event.level <= level else { return }
         write("\(place(of: context)): \(words(for: event))".oneLine)
@@ -100,7 +100,7 @@ extension AccessoryEvent {
 }
 
 extension Duration {
-    /// The time in the unit that fits: `85 µs`, `34 ms`, `1.25 s`.
+    /// The duration in a suitable unit: `85 µs`, `34 ms`, `1.25 s`.
     var words: String {
         let seconds = timeInterval
         if seconds >= 1 { return "\((seconds * 100).rounded() / 100) s" }

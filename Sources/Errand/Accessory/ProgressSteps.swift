@@ -1,6 +1,6 @@
-/// When the progress of a body is worth telling: after each hundredth of it, 64 KiB at least, and at its end.
+/// When to report the progress of a body: after each hundredth of it, at least 64 KiB, and at its end.
 struct ProgressSteps: Sendable {
-    /// What is no larger is there before anybody could look.
+    /// The size up to which a body is too small for progress reports.
     static let smallest: Int64 = 64 << 10
 
     let direction: TransferProgress.Direction
@@ -12,21 +12,21 @@ struct ProgressSteps: Sendable {
         self.total = total
     }
 
-    /// What is to be told after so many bytes; `nil` when it is too little.
+    /// Returns the progress to report after so many bytes, or `nil` if it is too early.
     mutating func progress(at completed: Int64) -> TransferProgress? {
-        // Told by `last`, so that it is told once.
+        // The end is reported by `last`, so that it is reported once.
         guard completed != total, completed &- told >= max(Self.smallest, (total ?? 0) / 100) else { return nil }
         told = completed
         return TransferProgress(direction: direction, completed: completed, total: total)
     }
 
-    /// What is to be told at the end; `nil` when that was told already, or the body was small.
+    /// Returns the progress to report at the end, or `nil` if that was reported already or the body was small.
     mutating func last(at completed: Int64) -> TransferProgress? {
         guard completed > Self.smallest, completed != told || completed != total else { return nil }
         (told, total) = (completed, completed)
         return TransferProgress(direction: direction, completed: completed, total: completed)
     }
 
-    /// The body is sent once more, from its start.
+    /// Starts over, because the body is sent again.
     mutating func restart() { told = 0 }
 }

@@ -1,6 +1,6 @@
-/// Stage 5: lets a send go to the network, or makes it join another or fail.
+/// Stage 5: admits a send to the network, or makes it join another one or fail.
 ///
-/// Gates first, then ``Flights``: the minimum interval and duplicates. Turns on the wire are taken by each attempt, see
+/// Gates come first, then ``Flights``: the minimum interval and duplicates. Permits are acquired by each attempt, in
 /// ``Turns``.
 struct Admission: Sendable {
     let timeline: Timeline
@@ -39,7 +39,7 @@ struct Admission: Sendable {
 }
 
 extension PreparedRequest {
-    /// Whether a send has anything to ask before it goes on.
+    /// Whether a gate, a minimum interval or a duplicate policy applies to the send.
     var needsAdmission: Bool {
         duplicatePolicy != .allow || choices.minimumInterval.value != nil || !sendGates.isEmpty
     }

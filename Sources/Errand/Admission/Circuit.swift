@@ -1,13 +1,13 @@
-/// The circuit of one host: every change of it is a function of state, event and time.
+/// The circuit of one host; every change is a function of state, event and time.
 ///
 /// ```
-/// closed ── too many failures ──▶ open ── its time is over, and somebody asks ──▶ half-open
+/// closed ── too many failures ──▶ open ── its time is over: the next attempt ───▶ half-open
 ///    ▲                             ▲                                                  │
 ///    │                             └──────────────── a probe fails ───────────────────┤
 ///    └──────────────────────────────────────── all probes succeed ────────────────────┘
 /// ```
 struct Circuit: Sendable {
-    /// What an admitted call shows when it ends, so that a call from before a change counts no more after it.
+    /// Identifies an admitted call when it ends, so that a call from before a change no longer counts after it.
     struct Ticket: Sendable, Equatable {
         fileprivate let generation: Int
     }
@@ -29,15 +29,15 @@ struct Circuit: Sendable {
     private(set) var generation: Int
 
     /// - Parameters:
-    ///   - policy: When it opens, and how it closes again.
-    ///   - generation: Larger than that of any circuit of the same host before.
+    ///   - policy: The rules for when it opens and closes.
+    ///   - generation: A number larger than that of any earlier circuit of the same host.
     init(policy: CircuitBreaker.Policy, generation: Int = 0) {
         self.policy = policy
         self.generation = generation
         phase = .closed(consecutiveFailures: 0, window: policy.failureRatio.map(FailureWindow.init))
     }
 
-    /// The phase as a caller sees it at a time.
+    /// Returns the phase as a caller sees it at a time.
     func state(at now: Duration) -> CircuitBreaker.State {
         switch phase {
         case .closed: .closed
@@ -46,16 +46,16 @@ struct Circuit: Sendable {
         }
     }
 
-    /// When a call was last admitted, shed or counted.
+    /// The time when a call was last admitted, rejected or counted.
     private(set) var lastUse = Duration.zero
 
-    /// Whether nothing would change if the circuit were made anew.
+    /// Whether it is equivalent to a new circuit.
     func isAtRest(at now: Duration) -> Bool {
         guard case .closed(0, let window) = phase else { return false }
         return window?.isEmpty(at: now) ?? true
     }
 
-    /// Admits a call, or sheds it.
+    /// Admits or rejects a call.
     mutating func admit(at now: Duration) -> Answer {
         lastUse = max(lastUse, now)
         if case .open(let end) = phase, now >= end { enter(.halfOpen(underWay: 0, successes: 0)) }
@@ -69,7 +69,7 @@ struct Circuit: Sendable {
         return .admitted(Ticket(generation: generation))
     }
 
-    /// Takes how an admitted call ended.
+    /// Records how an admitted call ended.
     mutating func end(_ ticket: Ticket, _ verdict: CircuitBreaker.Verdict, at now: Duration) {
         lastUse = max(lastUse, now)
         guard ticket.generation == generation else { return }
@@ -83,7 +83,7 @@ struct Circuit: Sendable {
             if verdict == .failure, isTooMany || window?.isTooMany(at: now) ?? false {
                 enter(.open(end: now + policy.openDuration.clamped))
             }
-        case .open: break  // No ticket is given while it is open.
+        case .open: break  // No ticket is issued while it is open.
         case .halfOpen(let underWay, let successes):
             switch verdict {
             case .failure: enter(.open(end: now + policy.openDuration.clamped))
@@ -101,7 +101,7 @@ struct Circuit: Sendable {
     }
 }
 
-/// Calls and failures of the last while, in ten slices, so that its size does not grow with the traffic.
+/// Recent calls and failures in ten slices, so that its size does not grow with the traffic.
 struct FailureWindow: Sendable {
     private struct Slice: Sendable {
         var number: Int64
@@ -139,7 +139,7 @@ struct FailureWindow: Sendable {
 }
 
 extension CircuitBreaker.FailureRatio {
-    /// Which tenth of a window a time lies in.
+    /// Returns the tenth of a window that a time lies in.
     func sliceNumber(at now: Duration) -> Int64 {
         let number = now / (window / FailureWindow.sliceCount)
         return number > 0 ? Int64(min(number, 1e18)) : 0

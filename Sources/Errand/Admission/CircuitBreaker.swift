@@ -1,31 +1,41 @@
 internal import Foundation
 
-/// Leaves a host alone that fails all the time, so that callers learn it at once and the host can recover.
+/// An interceptor that stops sending to a host that keeps failing, so that callers fail at once and the host can recover.
 ///
 /// ```swift
 /// config.interceptors.append(CircuitBreaker())
 /// ```
 ///
-/// Each host and port has a circuit of its own. It is closed until a ``Policy`` finds too many failures, then open:
-/// attempts fail at once with ``NetworkError/Reason/circuitOpen(retryAfter:)``, which is not retried. When that time is
-/// over, some attempts are let through as probes; if all succeed it closes, if one fails it opens again. The host is
-/// the one that a request is sent to, not one that it is redirected to.
+/// Each host and port has a circuit of its own. It is closed until a ``Policy`` finds too many failures, and then open:
+/// attempts fail at once with ``NetworkError/Reason/circuitOpen(retryAfter:)``, which is not retried. After
+/// ``Policy/openDuration``, some attempts are admitted as probes; if all succeed it closes, if one fails it opens again. The
+/// host is the one that a request is sent to, not one that it is redirected to.
 ///
-/// One breaker is shared by everything that has it in its config; breakers in two configs know nothing of each other.
+/// A breaker is shared by every config that contains it; breakers in two configs are independent.
 public final class CircuitBreaker: Interceptor {
-    /// When a circuit opens, and how it closes again.
+    /// The rules for when a circuit opens and closes.
     public struct Policy: Sendable {
-        /// How many failures in a row open it, 1 at least; `nil` does not count them.
+        /// The number of consecutive failures that open it, at least 1, or `nil` not to count them.
+        ///
+        /// The default is 5.
         public var consecutiveFailures: Int? { didSet { consecutiveFailures = consecutiveFailures.map { max(1, $0) } } }
-        /// Which share of failures opens it; `nil` does not count it.
+        /// The ratio of failures that opens it, or `nil` not to count it.
+        ///
+        /// The default is `nil`.
         public var failureRatio: FailureRatio?
-        /// How long it stays open.
+        /// The time that it stays open, at least zero.
+        ///
+        /// The default is 30 seconds.
         public var openDuration: Duration { didSet { openDuration = max(.zero, openDuration) } }
-        /// How many probes must succeed before it closes, 1 at least; as many at most are under way at a time.
+        /// The number of probes that must succeed before it closes, at least 1, and the maximum number of probes at a time.
+        ///
+        /// The default is 1.
         public var probeCount: Int { didSet { probeCount = max(1, probeCount) } }
 
-        /// Opens after five failures in a row, stays open for 30 seconds and closes after one good probe, unless you say
-        /// otherwise.
+        /// Creates a policy.
+        ///
+        /// By default, a circuit opens after five consecutive failures, stays open for 30 seconds and closes after one
+        /// successful probe.
         public init(
             consecutiveFailures: Int? = 5,
             failureRatio: FailureRatio? = nil,
@@ -39,19 +49,21 @@ public final class CircuitBreaker: Interceptor {
         }
     }
 
-    /// A share of failures among the calls of the last while.
+    /// A ratio of failures among recent calls.
     public struct FailureRatio: Sendable {
-        /// The share that opens a circuit, 0 to 1.
+        /// The ratio of failures that opens a circuit, from 0 to 1.
         public let fraction: Double
-        /// Fewer calls than this in the window open nothing.
+        /// The number of calls in the window, at least 1, below which a circuit does not open.
         public let minimumCount: Int
-        /// How far back calls count, to a tenth of it.
+        /// The time for which calls count, at least 10 milliseconds, exact to a tenth of it.
         public let window: Duration
 
+        /// Creates a failure ratio.
+        ///
         /// - Parameters:
-        ///   - fraction: The share that opens a circuit, 0 to 1.
-        ///   - minimumCount: Fewer calls than this in the window open nothing.
-        ///   - window: How far back calls count, to a tenth of it; 10 milliseconds at least.
+        ///   - fraction: The ratio of failures that opens a circuit, from 0 to 1.
+        ///   - minimumCount: The number of calls in the window, at least 1, below which a circuit does not open.
+        ///   - window: The time for which calls count, at least 10 milliseconds, exact to a tenth of it.
         public init(_ fraction: Double, of minimumCount: Int, in window: Duration) {
             self.fraction = fraction
             self.minimumCount = max(1, minimumCount)
@@ -59,23 +71,23 @@ public final class CircuitBreaker: Interceptor {
         }
     }
 
-    /// What a circuit lets through.
+    /// The state of a circuit.
     public enum State: Sendable, Hashable {
-        /// Every attempt.
+        /// Every attempt is admitted.
         case closed
-        /// No attempt, for this long from now.
+        /// No attempt is admitted for this time from now.
         case open(retryAfter: Duration)
-        /// Probes only.
+        /// Only probes are admitted.
         case halfOpen
     }
 
-    /// What an attempt says about its host.
+    /// The result of an attempt for its host.
     public enum Verdict: Sendable, Hashable {
-        /// The host is well.
+        /// The host works.
         case success
         /// The host fails.
         case failure
-        /// Nothing, as when it was cancelled.
+        /// The attempt does not count, such as a cancelled one.
         case ignored
     }
 
@@ -84,10 +96,12 @@ public final class CircuitBreaker: Interceptor {
     private let judge: @Sendable (Result<RawResponse, any Error>) -> Verdict
     private let state = Lock(Circuits())
 
+    /// Creates a circuit breaker.
+    ///
     /// - Parameters:
-    ///   - policy: When a circuit opens, and how it closes again.
-    ///   - clock: Measures its times; a clock of your own is for tests.
-    ///   - judge: What an attempt says about its host.
+    ///   - policy: The rules for when a circuit opens and closes.
+    ///   - clock: The clock for its times. Pass another one in tests.
+    ///   - judge: Returns the result of an attempt for its host.
     public init<C: Clock>(
         _ policy: Policy = Policy(),
         clock: C = ContinuousClock(),
@@ -98,10 +112,10 @@ public final class CircuitBreaker: Interceptor {
         timeline = Timeline(clock)
     }
 
-    /// What most hosts mean.
+    /// Returns the default verdict on an attempt.
     ///
-    /// A host fails with a status from 500 to 599, and when it cannot be reached, breaks off, stays silent or does not
-    /// speak HTTP. Other answers are successes, and other errors say nothing about it.
+    /// A status from 500 to 599 is a failure of the host, and so is an unreachable host, a lost connection, an idle timeout or
+    /// an invalid response. Other responses are successes, and other errors are ignored.
     public static func usualVerdict(_ result: Result<RawResponse, any Error>) -> Verdict {
         switch result {
         case .success(let response): return (500..<600).contains(response.statusCode) ? .failure : .success
@@ -114,21 +128,21 @@ public final class CircuitBreaker: Interceptor {
         }
     }
 
-    /// How many hosts are remembered.
+    /// The number of known hosts.
     var hostCount: Int { state.withLock { $0.count } }
 
-    /// The state of a host's circuit.
+    /// Returns the state of a host's circuit.
     ///
-    /// - Parameter host: The host, with its port where URLs name one: `api.example`, `127.0.0.1:8080`.
-    /// - Returns: Closed for a host that was never called.
+    /// - Parameter host: The host, with its port if URLs contain one: `api.example`, `127.0.0.1:8080`.
+    /// - Returns: The state, which is closed for a host that was never called.
     public func state(of host: String) -> State {
         let now = timeline.now()
         return state.withLock { $0[host.lowercased()]?.state(at: now) } ?? .closed
     }
 
-    /// Lets an attempt through while the circuit of its host allows it.
+    /// Sends an attempt if the circuit of its host admits it.
     ///
-    /// - Returns: The answer, unchanged.
+    /// - Returns: The response, unchanged.
     /// - Throws: ``NetworkError/Reason/circuitOpen(retryAfter:)``, or what the attempt throws.
     public func intercept(
         _ request: OutgoingRequest,
@@ -164,22 +178,22 @@ public final class CircuitBreaker: Interceptor {
 
 /// The circuits of all hosts.
 struct Circuits {
-    /// The most hosts that are known at once.
+    /// The maximum number of known hosts.
     ///
-    /// Beyond it those are forgotten that have nothing to remember, and then those without a call for the longest time,
+    /// Beyond it, circuits equivalent to new ones are removed first, and then those whose last call is the oldest,
     /// whatever their state.
     static let maximumCount = 10_000
 
     private var circuits: [String: Circuit] = [:]
     private var limit = 1_000
-    /// Of a circuit that begins: no ticket of one that was forgotten is as young.
+    /// The generation of a new circuit, newer than any ticket of a removed one.
     private var firstGeneration = 0
 
     var count: Int { circuits.count }
 
     subscript(host: String) -> Circuit? { circuits[host] }
 
-    /// Changes the circuit of a host; others are forgotten when there are many.
+    /// Changes the circuit of a host; removes other circuits if there are many.
     mutating func change<Value>(
         _ host: String,
         _ policy: CircuitBreaker.Policy,
@@ -193,7 +207,7 @@ struct Circuits {
     private mutating func forget(at now: Duration) {
         firstGeneration = max(firstGeneration, (circuits.values.lazy.map(\.generation).max() ?? 0) &+ 1)
         circuits = circuits.filter { !$0.value.isAtRest(at: now) }
-        // Half of them, so that it is rarely done.
+        // Half of them, so that this is rare.
         let surplus = circuits.count - Self.maximumCount / 2
         if surplus > 0 {
             let uses = circuits.map { (host: $0.key, time: $0.value.lastUse) }.sorted { $0.time < $1.time }

@@ -1,22 +1,23 @@
 internal import Foundation
 
-/// What makes two sends equal for ``DuplicatePolicy`` and ``Limits/minimumInterval``.
+/// The key by which two sends are equal for ``DuplicatePolicy`` and ``Limits/minimumInterval``.
 ///
-/// Computed before adapters sign. The credentials are part of it even if the request has a key of its own, so that no
-/// response crosses users.
+/// It is computed before adapters sign. The credentials are part of it even if the request has a key of its own, so that no
+/// response is shared between users.
 struct DuplicateKey: Sendable, Hashable {
     private let type: ObjectIdentifier
     private let digest: String
-    /// What the cache may do in this step: a send that wants a fresh response shares nothing with one that does not.
+    /// The cache policy of this step: a send that wants a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
-    /// Whether it is sent from inside another send or a refresh: what must not wait shares nothing with what may.
+    /// Whether it is sent from inside another send or a refresh: a send that must not wait shares nothing with one that may.
     private let isPassing: Bool
-    /// Whether two with equal keys make the same of a response.
+    /// Whether sends with equal keys process a response in the same way.
     ///
-    /// What is shared has been accepted and filtered, so a request whose filter cannot be compared shares nothing.
+    /// A shared response has been accepted and filtered, so a request whose filter cannot be compared shares nothing.
     let isShareable: Bool
 
-    /// `nil` when nothing is equal to it: a body that is read while it is sent cannot be compared.
+    /// Creates a key, or `nil` if no send is equal: without a key of the request's own, a body that is read while it is sent
+    /// cannot be compared.
     init?(_ prepared: PreparedRequest, body: OutgoingBody, isPassing: Bool) {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
@@ -56,7 +57,7 @@ struct DuplicateKey: Sendable, Hashable {
         digest = fields.hexadecimal()
     }
 
-    /// Whether the description of a filter has all that it goes by: no closure, and nothing that only its type knows.
+    /// Returns whether a filter's description contains everything that it depends on: no closure, and no hidden state.
     private static func isComparable(_ filter: any ResponseFilter) -> Bool {
         filter is EnvelopeFilter || filter is JSONRPCFilter || filter is JSONRPCBatchFilter
             || filter is PassthroughFilter || filter is any Hashable || isEmpty(filter)
@@ -66,7 +67,7 @@ struct DuplicateKey: Sendable, Hashable {
 }
 
 extension Secrets {
-    /// The pairs of a URL's query whose values are secret.
+    /// Returns the pairs of a URL's query whose values are secret.
     fileprivate func secretPairs(in url: URL) -> [String] {
         (url.query() ?? "").split(separator: "&").map(String.init).filter { telling(pairs: $0) != $0 }
     }

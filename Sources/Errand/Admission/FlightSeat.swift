@@ -1,12 +1,12 @@
-/// Where one send waits for a flight: what happens is told here, in order, and read by the task of the send.
+/// One send's subscription to an in-flight fetch: receives its events in order, to be read by the send's task.
 final class FlightSeat: Sendable {
-    /// What a send hears of its flight.
+    /// An event of an in-flight fetch for one send.
     enum News: Sendable {
         case event(AccessoryEvent, attempt: Int)
         case ended(Result<Answer, any Error>)
-        /// A newer send took the place of this one.
+        /// A newer send replaced this one.
         case superseded
-        /// The flight is over, and what it brought is for nobody else: the send fetches on its own.
+        /// The fetch has ended, and its result must not be shared: the send fetches on its own.
         case notShared
     }
 
@@ -15,7 +15,7 @@ final class FlightSeat: Sendable {
         var end: News?
         var reader: Delivery<News>?
 
-        /// The next one to hear, and the one who waits for it.
+        /// Removes the next event, together with the reader that waits for it.
         mutating func delivery() -> (Delivery<News>, News)? {
             guard let reader else { return nil }
             guard let news = events.isEmpty ? end : events.removeFirst() else { return nil }
@@ -29,24 +29,24 @@ final class FlightSeat: Sendable {
 
     init(hearsEvents: Bool) { self.hearsEvents = hearsEvents }
 
-    /// Something happened to the flight.
+    /// Adds an event of the fetch.
     func tell(_ event: AccessoryEvent, attempt: Int) {
         guard hearsEvents else { return }
         change { state in if state.end == nil { state.events.append(.event(event, attempt: attempt)) } }
     }
 
-    /// The flight is over; what came before is still heard.
+    /// Ends the subscription with the result of the fetch; earlier events are still delivered.
     func end(with result: Result<Answer, any Error>) {
         change { state in if state.end == nil { state.end = .ended(result) } }
     }
 
-    /// The flight is over without anything for this send.
+    /// Ends the subscription without a result for this send.
     func endWithoutResult() { change { state in if state.end == nil { state.end = .notShared } } }
 
-    /// The send gets no more events, only that it was cancelled.
+    /// Discards further events and ends the subscription as cancelled.
     func cancel() { end(at: .ended(.failure(CancellationError()))) }
 
-    /// The send gets no more events, only that a newer one took its place.
+    /// Discards further events and ends the subscription as replaced by a newer send.
     func supersede() { end(at: .superseded) }
 
     private func end(at news: News) {
@@ -56,7 +56,7 @@ final class FlightSeat: Sendable {
         }
     }
 
-    /// Waits for the next one to hear; called by one task, one after the other.
+    /// Waits for the next event; must not be called concurrently.
     func next() async -> News {
         let reader = Delivery<News>()
         change { $0.reader = reader }

@@ -1,6 +1,6 @@
-/// The flights of an agent and the intervals between its sends; every change is a function of state and time.
+/// The in-flight fetches of an agent and the intervals between its sends; every change is a function of state and time.
 struct FlightTable: Sendable {
-    /// A fetch that is under way, and those who wait for it.
+    /// A fetch in progress, and its subscribers.
     struct Flight: Sendable {
         let id: Int
         let isShared: Bool
@@ -12,9 +12,9 @@ struct FlightTable: Sendable {
     enum Step: Sendable {
         /// Fetch on its own.
         case alone
-        /// Wait for this flight.
+        /// Wait for this fetch.
         case join(_ flight: Int)
-        /// Start this flight, and end the one before.
+        /// Start this fetch, and end the previous one.
         case start(_ flight: Int, instead: Flight?)
         /// Fail.
         case reject(NetworkError.Reason)
@@ -24,10 +24,10 @@ struct FlightTable: Sendable {
     private var intervals = MinimumIntervals()
     private var lastID = 0
 
-    /// Decides about a send, and notes what follows.
+    /// Returns the step for a send, and records its consequences.
     ///
-    /// Who joins a flight sends nothing, and needs no interval. A send without a policy neither sees flights nor is
-    /// one. The seat is where the send waits, if it does.
+    /// A send that joins a fetch sends nothing, and needs no interval. A send without a policy neither joins a fetch nor
+    /// can be joined. The seat is the send's subscription, if it waits.
     mutating func enter(
         _ key: DuplicateKey,
         _ policy: DuplicatePolicy,
@@ -36,7 +36,7 @@ struct FlightTable: Sendable {
         interval: Duration?,
         at now: Duration
     ) -> Step {
-        // Numbers and not the flight itself: a copy of it would have its seats copied for each one that is added.
+        // Numbers and not the fetch itself: a copy of it would copy its subscribers for each one that is added.
         let current = policy == .allow ? nil : flights[key].map { (id: $0.id, isShared: $0.isShared) }
         if policy == .share, let current, current.isShared {
             flights[key]?.seats[ObjectIdentifier(seat)] = seat
@@ -46,7 +46,7 @@ struct FlightTable: Sendable {
         if let interval, let pause = intervals.admit(key, sendID: sendID, interval: interval, at: now) {
             return .reject(.tooSoon(retryAfter: pause))
         }
-        // One that may not be shared is under way: its policy is not ours to change.
+        // The fetch in progress has another policy and may not be shared.
         if policy == .allow || policy == .share && current != nil { return .alone }
         lastID += 1
         let previous = flights[key]
@@ -54,18 +54,18 @@ struct FlightTable: Sendable {
         return .start(lastID, instead: previous)
     }
 
-    /// Gives a flight the task that it owns.
+    /// Sets the task that a fetch owns.
     ///
-    /// - Returns: Whether anybody still waits for it.
+    /// - Returns: Whether any send still waits for it.
     mutating func own(_ task: Task<Void, Never>, _ key: DuplicateKey, _ id: Int) -> Bool {
         guard flights[key]?.id == id else { return false }
         flights[key]?.task = task
         return true
     }
 
-    /// A send does not wait any more.
+    /// Removes a send that no longer waits.
     ///
-    /// - Returns: The task of a flight for which nobody waits now.
+    /// - Returns: The task of the fetch if no other send waits for it, or `nil`.
     mutating func leave(_ key: DuplicateKey, _ id: Int, _ seat: FlightSeat) -> Task<Void, Never>? {
         guard flights[key]?.id == id else { return nil }
         flights[key]?.seats[ObjectIdentifier(seat)] = nil
@@ -73,14 +73,14 @@ struct FlightTable: Sendable {
         return flights.removeValue(forKey: key)?.task
     }
 
-    /// A flight is over; returns those who wait for it.
+    /// Removes a fetch that has ended, and returns its subscribers.
     mutating func end(_ key: DuplicateKey, _ id: Int) -> [FlightSeat] {
         guard let flight = flights[key], flight.id == id else { return [] }
         flights[key] = nil
         return Array(flight.seats.values)
     }
 
-    /// Those who wait for a flight.
+    /// Returns the subscribers of a fetch.
     func seats(_ key: DuplicateKey, _ id: Int) -> [FlightSeat] {
         guard let flight = flights[key], flight.id == id else { return [] }
         return Array(flight.seats.values)

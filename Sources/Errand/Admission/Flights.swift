@@ -1,20 +1,20 @@
 /// The second half of stage 5: minimum intervals and duplicates.
 ///
-/// A flight is one fetch of stages 6 to 8, in a task that it owns: it ends with its fetch, when the last who waits for
-/// it leaves, or when a newer send takes its place. Whoever waits hears what happens in its own task, until it is
-/// cancelled or its deadline is over.
+/// An in-flight fetch is one run of stages 6 to 8, in a task that it owns. It ends by itself, when the last subscriber
+/// leaves, or when a newer send replaces it. Each subscriber receives its events in a task of its own, until it is
+/// cancelled or its deadline has expired.
 final class Flights: Sendable {
     private let timeline: Timeline
     private let table = Lock(FlightTable())
 
     init(timeline: Timeline) { self.timeline = timeline }
 
-    /// How many sends wait for flights.
+    /// The number of sends that wait for in-flight fetches.
     var waiterCount: Int { table.withLock { $0.flights.values.reduce(0) { $0 + $1.seats.count } } }
-    /// How many flights there are.
+    /// The number of in-flight fetches.
     var count: Int { table.withLock { $0.flights.count } }
 
-    /// Fetches, alone or in a flight; `isPassing` says that the send must not wait for turns.
+    /// Fetches, alone or in a shared fetch; `isPassing` is whether the send must not wait for permits.
     func run(
         _ prepared: PreparedRequest,
         isPassing: Bool,
@@ -60,13 +60,13 @@ final class Flights: Sendable {
             } catch {
                 result = .failure(error)
             }
-            // It may be another user's than the one that was identified: that of who started it.
+            // If what was sent differs from what was identified, it may be another user's: only the starter gets it.
             let isShared = prepared.mayShare(result)
             for seat in table.withLock({ $0.end(key, id) }) {
                 if isShared || seat === starter { seat.end(with: result) } else { seat.endWithoutResult() }
             }
         }
-        // Nobody may wait any more, or the flight is over already and this does nothing.
+        // If no send waits any more, the task is cancelled; if the fetch has ended, that has no effect.
         if !table.withLock({ $0.own(task, key, id) }) { task.cancel() }
     }
 
@@ -98,7 +98,7 @@ final class Flights: Sendable {
         }
     }
 
-    /// Tells what happens in a flight to all who wait for it.
+    /// Passes the events of a fetch to all its subscribers.
     private struct Relay: Accessory {
         let flights: Flights
         let key: DuplicateKey
@@ -111,8 +111,8 @@ final class Flights: Sendable {
 }
 
 extension PreparedRequest {
-    /// The request as a flight sends it: what happens is told to all who wait, and where they may be several none of
-    /// their deadlines ends it.
+    /// Returns the request as a fetch sends it: events go to all subscribers, and no subscriber's deadline ends a fetch
+    /// that can have several.
     fileprivate func inFlight(telling accessory: some Accessory, isPassing: Bool) -> PreparedRequest {
         let deadline = duplicatePolicy == .share ? nil : deadline
         return PreparedRequest(

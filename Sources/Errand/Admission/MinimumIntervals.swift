@@ -1,28 +1,28 @@
-/// When sends of each identity were let through: a pure function of times that forgets what counts no more.
+/// The times when sends of each identity were admitted: a pure function of times that removes expired entries.
 struct MinimumIntervals: Sendable {
     private struct Entry {
         let sendID: Int
         let end: Duration
     }
 
-    /// The most identities that are known at once; beyond it those are forgotten whose interval ends first.
+    /// The maximum number of known identities; beyond it, those whose interval ends first are removed.
     static let maximumCount = 10_000
 
     private var entries: [DuplicateKey: Entry] = [:]
 
     init() {}
 
-    /// How many identities are known.
+    /// The number of known identities.
     var count: Int { entries.count }
 
-    /// Lets a send through, or says how long it has to wait.
+    /// Admits a send, or returns how long it has to wait.
     ///
     /// - Parameters:
     ///   - key: Its identity.
-    ///   - sendID: Its number: a send that comes again, sent anew by an interceptor, is let through again.
-    ///   - interval: The time that must lie between two sends.
+    ///   - sendID: Its number. A send that an interceptor repeats is admitted again.
+    ///   - interval: The minimum time between two sends.
     ///   - now: The time on the agent's timeline.
-    /// - Returns: `nil` when it may go on.
+    /// - Returns: `nil` if it is admitted.
     mutating func admit(_ key: DuplicateKey, sendID: Int, interval: Duration, at now: Duration) -> Duration? {
         if let last = entries[key], last.sendID != sendID, last.end > now { return last.end - now }
         if entries.count >= Self.maximumCount, entries[key] == nil { forget(at: now) }

@@ -1,13 +1,13 @@
-/// When the requests to one host started, as far as a ``Throttle/Rate`` has to know: a pure function of times.
+/// The start times of the requests to one host that a ``Throttle/Rate`` depends on: a pure function of times.
 struct Pace: Sendable {
-    /// When the next one would start in even steps.
+    /// The time when the next request would start in even steps.
     private var due = Duration.zero
 
-    /// The last starts, oldest first from `first` on; empty where no burst is allowed, since even steps need none.
+    /// The last starts, oldest first from `first` on; empty if no burst is allowed, because even steps need none.
     private var starts: [Duration] = []
     private var first = 0
 
-    /// The earliest time at which one more may start.
+    /// Returns the earliest time at which one more request may start.
     func earliest(by rate: Throttle.Rate) -> Duration {
         guard rate.burst > 1 else { return due }
         let steps = due - rate.step * (rate.burst - 1)
@@ -15,7 +15,7 @@ struct Pace: Sendable {
         return max(steps, starts[starts.count - rate.count] + rate.duration)
     }
 
-    /// Counts one that starts now, whether it was due or not.
+    /// Counts a request that starts now, whether it was due or not.
     mutating func start(by rate: Throttle.Rate, at now: Duration) {
         due = max(due, now) + rate.step
         guard rate.burst > 1 else { return }
@@ -29,11 +29,11 @@ struct Pace: Sendable {
         starts.append(now)
     }
 
-    /// Whether nothing that happened counts any more.
+    /// Whether no recorded start matters any more.
     func isAtRest(at now: Duration, longest duration: Duration) -> Bool {
         due <= now && (starts.last.map { $0 + duration <= now } ?? true)
     }
 
-    /// How many starts are kept.
+    /// The number of recorded starts.
     var count: Int { starts.count - first }
 }

@@ -1,37 +1,39 @@
-/// How many requests may be on the wire at once, and how many may start in how much time.
+/// The maximum number of requests on the wire at once, and the maximum rate at which they start.
 ///
 /// ```swift
 /// config.throttle = Throttle(maximumPerHost: 8, rate: .perSecond(50))
 /// ```
 ///
-/// Every attempt waits for a turn of its own, before adapters sign it: a pause between attempts and a login's refresh
-/// hold none. A host is a scheme, a host and a port; a redirect to another one takes a turn there. Who waits goes by
-/// ``Request/priority``. An agent counts the requests that are throttled, whichever config or service says so, and no
-/// others.
+/// Every attempt waits for a permit of its own, before adapters sign it. No permit is held during a retry delay or a refresh
+/// of the credential. A host is a scheme, a host and a port; a redirect to another one acquires a permit there. Waiting
+/// requests are ordered by ``Request/priority``. An agent counts all requests that are throttled, by any config or service,
+/// and no others.
 public struct Throttle: Sendable, Hashable {
     let isInherited: Bool
 
-    /// The most requests to one host at once, 1 at least; `nil` is no limit.
+    /// The maximum number of requests to one host at once, at least 1, or `nil` for no limit.
     public let maximumPerHost: Int?
 
-    /// The most requests at once to all hosts together, 1 at least; `nil` is no limit.
+    /// The maximum number of requests at once to all hosts together, at least 1, or `nil` for no limit.
     public let maximumInTotal: Int?
 
-    /// How many requests may start to one host in how much time; `nil` is no limit.
+    /// The maximum rate at which requests to one host start, or `nil` for no limit.
     public let rate: Rate?
 
-    /// What the config says; at the end of the line ``unlimited``.
+    /// Uses the config's throttle, then ``unlimited``.
     public static let inherited = Throttle(isInherited: true, nil, nil, nil)
 
-    /// Nothing waits, what the library does when nobody says anything.
+    /// The library default: no request waits.
     public static let unlimited = Throttle(isInherited: false, nil, nil, nil)
 
-    /// Takes limits; each one that is left out does not hold.
+    /// Creates a throttle.
+    ///
+    /// By default there are no limits.
     ///
     /// - Parameters:
-    ///   - maximumPerHost: The most requests to one host at once; less than one counts as one.
-    ///   - maximumInTotal: The most requests at once to all hosts together; less than one counts as one.
-    ///   - rate: How many requests may start to one host in how much time.
+    ///   - maximumPerHost: The maximum number of requests to one host at once, at least 1, or `nil` for no limit.
+    ///   - maximumInTotal: The maximum number of requests at once to all hosts together, at least 1, or `nil` for no limit.
+    ///   - rate: The maximum rate at which requests to one host start, or `nil` for no limit.
     public init(maximumPerHost: Int? = nil, maximumInTotal: Int? = nil, rate: Rate? = nil) {
         self.init(isInherited: false, maximumPerHost, maximumInTotal, rate)
     }
@@ -43,34 +45,38 @@ public struct Throttle: Sendable, Hashable {
         self.rate = rate
     }
 
-    /// Whether anything may have to wait.
+    /// Whether any request may have to wait.
     var isLimited: Bool { maximumPerHost != nil || maximumInTotal != nil || rate != nil }
 
-    /// So many requests in so much time, and never more: no window of that length, wherever it begins, sees more.
+    /// A number of requests per time that is not exceeded in any window of that length, wherever it begins.
     ///
-    /// They start in even steps, 50 per second every 20 milliseconds, unless a burst is allowed.
+    /// Requests start in even steps, such as every 20 milliseconds for 50 per second, unless a burst is allowed.
     public struct Rate: Sendable, Hashable {
-        /// The most requests that start in any half-open window of ``duration``.
+        /// The maximum number of requests that start in any half-open window of ``duration``.
         public let count: Int
 
-        /// The length of the window.
+        /// The length of the window, from a microsecond to 366 days.
         public let duration: Duration
 
-        /// How many may start at once after a rest.
+        /// The number of requests that may start at once after a rest, from 1 to ``count``.
+        ///
+        /// The default is 1.
         public let burst: Int
 
+        /// Creates a rate.
+        ///
         /// - Parameters:
-        ///   - count: The most requests that start in any window; less than one counts as one.
-        ///   - duration: The length of the window; a microsecond at least, a year at most.
-        ///   - burst: How many may start at once after a rest, 1 to `count`. Timers are exact to about a millisecond,
-        ///     so more than some hundred per second are only reached with a burst.
+        ///   - count: The maximum number of requests that start in any window, at least 1.
+        ///   - duration: The length of the window, from a microsecond to 366 days.
+        ///   - burst: The number of requests that may start at once after a rest, from 1 to `count`. Timers are exact to about
+        ///     a millisecond, so rates above some hundred per second need a burst.
         public init(_ count: Int, per duration: Duration, burst: Int = 1) {
             self.count = max(1, count)
             self.duration = min(max(.microseconds(1), duration), .seconds(366 * 86_400))
             self.burst = min(max(1, burst), self.count)
         }
 
-        /// So many requests in each second.
+        /// Returns a rate per second.
         public static func perSecond(_ count: Int, burst: Int = 1) -> Rate {
             Rate(count, per: .seconds(1), burst: burst)
         }
@@ -84,7 +90,7 @@ public struct Throttle: Sendable, Hashable {
 }
 
 extension Throttle: CustomStringConvertible {
-    /// The limits in words.
+    /// A description of the limits.
     public var description: String {
         if isInherited { return "inherited" }
         let limits = [

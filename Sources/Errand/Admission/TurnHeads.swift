@@ -1,8 +1,8 @@
 /// The waiters that are first in their lines and have a slot at their host: those that may start, and those that are
 /// due later.
 ///
-/// An entry of a heap counts only while ``places`` says the same of its waiter. Entries that do not count are dropped
-/// when they come to the top, and swept out when they are the greater part.
+/// An entry of a heap is valid only while ``places`` agrees with it. Invalid entries are dropped when they reach the top,
+/// and removed when they are the majority.
 struct TurnHeads: Sendable {
     /// Whether a waiter may start as far as its host is concerned.
     enum Place: Sendable, Equatable {
@@ -11,7 +11,7 @@ struct TurnHeads: Sendable {
         case due(Duration)
     }
 
-    /// Those with one ``Throttle/maximumInTotal``.
+    /// The waiters with one value of ``Throttle/maximumInTotal``.
     fileprivate struct Group: Sendable {
         let limit: Int
         /// By priority.
@@ -38,7 +38,7 @@ struct TurnHeads: Sendable {
         groups.reduce(0) { $0 + $1.ready.0.count + $1.ready.1.count + $1.ready.2.count + $1.due.count }
     }
 
-    /// Notes where a waiter stands; `nil` is nowhere.
+    /// Sets the place of a waiter, or removes it if `nil`.
     mutating func place(_ waiter: TurnQueue.Waiter, _ place: Place?) {
         guard places[waiter.id] != place else { return }
         places[waiter.id] = place
@@ -55,7 +55,7 @@ struct TurnHeads: Sendable {
 
     mutating func remove(_ id: Int) { places[id] = nil }
 
-    /// The waiters that may start while so many are on the wire: the most urgent, and the one that came first.
+    /// Returns the most urgent and the oldest waiter that may start while so many requests are on the wire.
     mutating func next(with running: Int, at now: Duration) -> (urgent: Int, oldest: Int)? {
         update(with: running, at: now)
         var urgent: (rank: Int, id: Int)?
@@ -74,13 +74,13 @@ struct TurnHeads: Sendable {
         return (urgent.id, oldest)
     }
 
-    /// When the first waiter is due while so many are on the wire; now, if one may start.
+    /// Returns when the first waiter is due while so many requests are on the wire, which is now if one may start.
     mutating func wake(with running: Int, at now: Duration) -> Duration? {
         update(with: running, at: now)
         return groups.lazy.filter { running < $0.limit }.compactMap { $0.isReady ? now : $0.due.first?.time }.min()
     }
 
-    /// Makes those ready who are due, and drops what does not count from the tops of the heaps.
+    /// Marks due waiters as ready, and drops invalid entries from the tops of the heaps.
     private mutating func update(with running: Int, at now: Duration) {
         var index = groups.startIndex
         while index < groups.endIndex {
@@ -135,10 +135,10 @@ private struct Heap<Element: Comparable & Sendable>: Sendable {
     var count: Int { elements.count }
     var isEmpty: Bool { elements.isEmpty }
 
-    /// Adds an element; if there are too many, those that do not count and repetitions are swept out before.
+    /// Adds an element; if there are too many, invalid and repeated elements are removed before.
     mutating func insert(_ element: Element, limit: Int, counts: (Element) -> Bool) {
         if elements.count >= limit {
-            // In order is in heap order.
+            // A sorted array is a valid heap.
             let sorted = elements.filter(counts).sorted()
             elements.removeAll(keepingCapacity: true)
             for element in sorted where elements.last != element { elements.append(element) }
@@ -163,7 +163,7 @@ private struct Heap<Element: Comparable & Sendable>: Sendable {
         }
     }
 
-    /// Removes the first while it is such.
+    /// Removes the first element while it satisfies the condition.
     mutating func removeFirst(while isSuch: (Element) -> Bool) {
         while let first, isSuch(first) { removeFirst() }
     }

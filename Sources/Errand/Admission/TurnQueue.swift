@@ -1,14 +1,14 @@
-/// Who may go on the wire and who waits: slots per host and in total, rates and pauses; a pure function of time.
+/// The requests on the wire and those that wait: slots per host and in total, rates and pauses; a pure function of time.
 ///
-/// The most urgent goes first, and among equals the one who came first. After eight in a row that passed somebody who
-/// came earlier and could have gone, that one goes: nobody waits forever behind more urgent ones.
+/// The most urgent waiter starts first, and among equals the oldest. After eight in a row that passed an older waiter
+/// that could have started, the oldest one starts: no waiter is starved by more urgent ones.
 ///
-/// Each operation takes time logarithmic in the number of hosts for which somebody waits, and linear in the number of
-/// different ``Throttle/maximumInTotal`` among those who wait, which are as many as there are throttles in the program.
+/// Each operation takes time logarithmic in the number of hosts with waiters, and linear in the number of different values of
+/// ``Throttle/maximumInTotal`` among the waiters, at most one for each throttle in the program.
 struct TurnQueue: Sendable {
-    /// One who wants a turn.
+    /// A request that waits for a permit.
     struct Waiter: Sendable {
-        /// Counts up: the smaller came first.
+        /// An increasing number: the smaller one is older.
         let id: Int
         let host: String
         let priority: Priority
@@ -18,16 +18,16 @@ struct TurnQueue: Sendable {
     private struct Host {
         var running = 0
         var pace = Pace()
-        /// How far back the pace of the host counts.
+        /// The time for which the pace of the host counts.
         var window = Duration.zero
-        /// The server's wish: none starts before.
+        /// The time that the server asked to wait for: no request starts before.
         var resumes = Duration.zero
-        /// Those who wait, by priority.
+        /// The waiters, by priority.
         var lines = (Line(), Line(), Line())
 
         var isWaitedFor: Bool { lines.0.count + lines.1.count + lines.2.count > 0 }
 
-        /// The first of each line.
+        /// The first waiter of each line.
         var heads: (Int?, Int?, Int?) { (lines.0.first, lines.1.first, lines.2.first) }
 
         mutating func change(_ priority: Priority, _ body: (inout Line) -> Void) {
@@ -42,12 +42,12 @@ struct TurnQueue: Sendable {
             running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now, longest: window)
         }
 
-        /// The earliest time for one more, as far as times matter.
+        /// Returns the earliest time for one more request, considering rates and pauses only.
         func earliest(_ throttle: Throttle) -> Duration {
             throttle.rate.map { max(resumes, pace.earliest(by: $0)) } ?? resumes
         }
 
-        /// Where the first of a line stands; `nil` while the host has no slot for it.
+        /// Returns the place of the first waiter of a line, or `nil` while the host has no slot for it.
         func place(of throttle: Throttle, at now: Duration) -> TurnHeads.Place? {
             guard running < throttle.maximumPerHost ?? .max else { return nil }
             let earliest = earliest(throttle)
@@ -55,23 +55,23 @@ struct TurnQueue: Sendable {
         }
     }
 
-    /// How many may pass somebody who came earlier.
+    /// The number of waiters that may pass an older one.
     static let maximumPassedCount = 8
 
     private var hosts: [String: Host] = [:]
     private var hostLimit = 1_000
     private var waiters: [Int: Waiter] = [:]
-    /// The first of each line for which its host has a slot.
+    /// The first waiter of each line for which its host has a slot.
     private var heads = TurnHeads()
     private(set) var running = 0
     private var passed = 0
-    /// The latest time that was told: callers read the clock before they take turns here.
+    /// The latest time so far: callers read the clock before they call this type, so times can arrive out of order.
     private var latest = Duration.zero
 
     var waitingCount: Int { waiters.count }
     var hostCount: Int { hosts.count }
 
-    /// Lets one start at once, where nobody waits for the host and every limit allows it.
+    /// Starts a request at once, if none waits for the host and every limit allows it.
     mutating func start(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
         latest = max(latest, now)
         guard running < throttle.maximumInTotal ?? .max, isFree(host, throttle) else { return false }
@@ -79,13 +79,13 @@ struct TurnQueue: Sendable {
         return true
     }
 
-    /// Whether nobody waits for a host that has a slot by now.
+    /// Whether no request waits for a host and it has a slot now.
     private func isFree(_ host: String, _ throttle: Throttle) -> Bool {
         guard let state = hosts[host] else { return true }
         return !state.isWaitedFor && state.place(of: throttle, at: latest) == .ready
     }
 
-    /// Counts one that goes on the wire whatever the limits say.
+    /// Counts a request that starts whatever the limits are.
     mutating func begin(_ host: String, _ throttle: Throttle, at now: Duration) {
         latest = max(latest, now)
         forgetHosts()
@@ -98,7 +98,7 @@ struct TurnQueue: Sendable {
         }
     }
 
-    /// One is off the wire.
+    /// Counts a request that has ended.
     mutating func end(_ host: String, at now: Duration) {
         latest = max(latest, now)
         guard hosts[host]?.running ?? 0 > 0 else { return }
@@ -107,7 +107,7 @@ struct TurnQueue: Sendable {
         if hosts[host]?.isAtRest(at: latest) == true { hosts[host] = nil }
     }
 
-    /// Lets nobody start to a host before a time.
+    /// Prevents requests to a host from starting before a time.
     mutating func pause(_ host: String, until time: Duration) {
         forgetHosts()
         change(host) { $0.resumes = max($0.resumes, time) }
@@ -118,13 +118,13 @@ struct TurnQueue: Sendable {
         change(waiter.host) { host in host.change(waiter.priority) { $0.append(waiter.id) } }
     }
 
-    /// Takes one out who does not want a turn any more.
+    /// Removes a waiter that no longer needs a permit.
     mutating func leave(_ id: Int) {
         guard let waiter = remove(id) else { return }
         place(waiter.host)
     }
 
-    /// Lets the next one start who may; `nil` when nobody may by now.
+    /// Starts the next waiter that may start, or returns `nil` if there is none now.
     mutating func next(at now: Duration) -> Int? {
         latest = max(latest, now)
         guard let (urgent, oldest) = heads.next(with: running, at: latest) else { return nil }
@@ -135,12 +135,12 @@ struct TurnQueue: Sendable {
         return chosen
     }
 
-    /// When somebody may start for whom there is a slot; `nil` when all wait for slots, or nobody waits.
+    /// The time when a waiter with a slot may start, or `nil` if all wait for slots or there are no waiters.
     var wake: Duration? {
         mutating get { heads.wake(with: running, at: latest) }
     }
 
-    /// Takes one out of its line; the next of the line has no place yet.
+    /// Removes a waiter from its line; the next one of the line has no place yet.
     private mutating func remove(_ id: Int) -> Waiter? {
         guard let waiter = waiters.removeValue(forKey: id) else { return nil }
         heads.remove(id)
@@ -154,7 +154,7 @@ struct TurnQueue: Sendable {
         place(host)
     }
 
-    /// Notes where those stand who are the first of a host's lines.
+    /// Sets the places of the first waiters of a host's lines.
     private mutating func place(_ host: String) {
         guard let (low, normal, high) = hosts[host]?.heads else { return }
         if let low { place(low, of: host) }
@@ -167,7 +167,7 @@ struct TurnQueue: Sendable {
         heads.place(waiter, hosts[host]?.place(of: waiter.throttle, at: latest))
     }
 
-    /// Forgets hosts of which nothing counts any more, when there are many.
+    /// Removes hosts without any state that matters, if there are many hosts.
     private mutating func forgetHosts() {
         guard hosts.count >= hostLimit else { return }
         hosts = hosts.filter { [latest] in !$0.value.isAtRest(at: latest) }
@@ -176,7 +176,7 @@ struct TurnQueue: Sendable {
 }
 
 extension TurnQueue {
-    /// First in, first out; who leaves in between is passed over, and swept out when there are many of them.
+    /// A first-in, first-out queue; waiters that leave early are skipped, and removed when there are many of them.
     private struct Line {
         private var ids: [Int] = []
         private var start = 0
@@ -189,7 +189,7 @@ extension TurnQueue {
             count += 1
         }
 
-        /// Notes that one has left; `isHere` tells of the others.
+        /// Records that one waiter has left; `isHere` returns whether another one is still waiting.
         mutating func removeOne(_ isHere: (Int) -> Bool) {
             count -= 1
             while start < ids.count, !isHere(ids[start]) { start += 1 }

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// Stage 4 for one attempt: the turns of an agent, for which attempts wait as their ``Throttle`` says.
+/// The permits of an agent, for which each attempt waits as its ``Throttle`` requires (stage 5).
 ///
-/// A turn is taken before adapters run, so that signatures and credentials are fresh, and given back when the answer
-/// is whole. What an adapter, an interceptor or a login's refresh sends through the same agent goes at once and is
-/// counted: it would otherwise wait for those who wait for it.
+/// A permit is acquired before adapters run, so that signatures and credentials are fresh, and released when the response
+/// is complete. Requests that an adapter, an interceptor or a refresh sends through the same agent do not wait, but are
+/// counted: they would otherwise wait for sends that wait for them.
 final class Turns: Sendable {
-    /// No server can hold a host back for longer.
+    /// The maximum time for which a server can hold requests back.
     static let longestPause = Duration.seconds(60)
 
     private struct Timer {
@@ -32,18 +32,18 @@ final class Turns: Sendable {
 
     init(timeline: Timeline) { self.timeline = timeline }
 
-    /// The present, to compare a `Retry-After` date with if a response has no `Date`.
+    /// The current date, to compare a `Retry-After` date with if a response has no `Date` field.
     var date: Date { timeline.date() }
 
-    /// How many wait.
+    /// The number of waiting requests.
     var waitingCount: Int { state.withLock { $0.queue.waitingCount } }
-    /// How many are on the wire.
+    /// The number of requests on the wire.
     var runningCount: Int { state.withLock { $0.queue.running } }
 
-    /// Whether what the current task sends must not wait, because others wait for it.
+    /// Whether requests of the current task must not wait, because others wait for them.
     var isPassedBy: Bool { RefreshScope.isActive || WireTurn.current?.belongs(to: self) == true }
 
-    /// Runs an attempt in its turn, and at once where nothing is throttled.
+    /// Runs an attempt with a permit, or directly if it is not throttled.
     ///
     /// - Throws: What the attempt throws, or `CancellationError` while it waits.
     func run(
@@ -63,9 +63,9 @@ final class Turns: Sendable {
         return try await WireTurn.$current.withValue(turn) { try await work() }
     }
 
-    /// Waits for a turn.
+    /// Waits for a permit.
     ///
-    /// - Returns: How long it took.
+    /// - Returns: The time spent waiting.
     func take(_ host: String, _ priority: Priority, _ throttle: Throttle) async throws -> Duration {
         let began = timeline.now()
         let id = state.withLock { $0.queue.start(host, throttle, at: began) ? nil : $0.makeID() }
@@ -80,22 +80,22 @@ final class Turns: Sendable {
         return timeline.now() - began
     }
 
-    /// Takes a turn if one is free and nobody waits for it.
+    /// Acquires a permit if one is free and no other request waits for it.
     func takeIfFree(_ host: String, _ throttle: Throttle) -> Bool {
         let now = timeline.now()
         return state.withLock { $0.queue.start(host, throttle, at: now) }
     }
 
-    /// Takes a turn without waiting.
+    /// Acquires a permit without waiting, whatever the limits are.
     func takeAtOnce(_ host: String, _ throttle: Throttle) {
         let now = timeline.now()
         state.withLock { $0.queue.begin(host, throttle, at: now) }
     }
 
-    /// Gives a turn back.
+    /// Releases a permit.
     func giveBack(_ host: String) { change { $0.queue.end(host, at: $1) } }
 
-    /// Lets nobody start to a host for a while.
+    /// Prevents requests to a host from starting for a while.
     func pause(_ host: String, for duration: Duration) {
         change { $0.queue.pause(host, until: $1 + min(duration, Self.longestPause)) }
     }
@@ -122,7 +122,7 @@ final class Turns: Sendable {
         turn?.deliver(false)
     }
 
-    /// Changes the state, then lets all go who may, and sets the timer for the next one.
+    /// Changes the state, then starts all waiters that may start, and sets the timer for the next one.
     @discardableResult
     private func change<Value>(_ body: (inout State, Duration) -> Value) -> Value {
         let now = timeline.now()
@@ -137,7 +137,7 @@ final class Turns: Sendable {
         return value
     }
 
-    /// Sets the timer anew where it would be too late, and returns one that nobody needs any more.
+    /// Replaces the timer if it would fire too late, and returns one that is no longer needed.
     private func setTimer(_ state: inout State) -> Task<Void, Never>? {
         guard let wake = state.queue.wake else {
             defer { state.timer = nil }
@@ -146,7 +146,7 @@ final class Turns: Sendable {
         if let timer = state.timer, timer.time <= wake { return nil }
         let stale = state.timer?.task
         let id = state.makeID()
-        // Detached, because nothing of the task that happens to set it may pass over to it. It ends when nobody waits.
+        // Detached, so that it inherits nothing from the task that happens to set it. It ends when nothing waits.
         let task = Task.detached { [self] in
             do {
                 try await timeline.sleep(wake)

@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// The turn of one attempt, which is on the wire once or, after redirects and handshakes, several times in a row.
+/// The permit of one attempt, which sends once or, after redirects and handshakes, several times in a row.
 final class WireTurn: Sendable {
-    /// The turn that the current task is part of.
+    /// The permit that the current task is part of.
     @TaskLocal static var current: WireTurn?
 
     private struct State {
-        /// Where the turn is; `nil` when it was given back.
+        /// The host of the permit, or `nil` if it was released.
         var host: String?
-        /// Whether something was sent in it.
+        /// Whether a request was sent with it.
         var isUsed = false
-        /// Whether something is being sent in it.
+        /// Whether a request is being sent with it.
         var isBusy = false
-        /// Whether its attempt is over; tasks that were started in the attempt and outlive it still see the turn.
+        /// Whether its attempt has ended; tasks that were started in the attempt and outlive it still see the permit.
         var isFinished = false
-        /// Requests of the same attempt that wait until nothing is being sent in the turn.
+        /// Requests of the same attempt that wait until no other one is being sent with the permit.
         var waiters: [Int: Delivery<Void>] = [:]
         var lastWaiter = 0
     }
@@ -53,16 +53,16 @@ final class WireTurn: Sendable {
         context = turn.context
     }
 
-    /// Whether it is one of an agent's turns, or inside one, whose attempt is still under way.
+    /// Whether it is one of an agent's permits, or inside one, whose attempt is still in progress.
     func belongs(to turns: Turns) -> Bool {
         if self.turns === turns, !state.withLock({ $0.isFinished }) { return true }
         return outer?.belongs(to: turns) == true
     }
 
-    /// This turn, or the next one around it whose attempt is under way, so that chains do not grow with time.
+    /// This permit, or the next one around it whose attempt is in progress, so that chains do not grow with time.
     private var unfinished: WireTurn? { state.withLock { $0.isFinished } ? outer?.unfinished : self }
 
-    /// Waits for the turn.
+    /// Waits for the permit.
     func take(at host: String) async throws {
         guard waits else {
             turns.takeAtOnce(host, throttle)
@@ -75,7 +75,7 @@ final class WireTurn: Sendable {
         if !accessories.isEmpty { await accessories.tell(.didWait(waited), of: context) }
     }
 
-    /// The attempt is over: gives the turn back, or lets what is still being sent in it do so.
+    /// Ends the attempt: releases the permit, or lets the request that is still being sent with it do so.
     func finish() {
         let (isBusy, waiters) = state.withLock { state in
             state.isFinished = true
@@ -86,12 +86,12 @@ final class WireTurn: Sendable {
         for waiter in waiters.values { waiter.deliver(()) }
     }
 
-    /// Gives the turn back if nothing is being sent in it: the code that has it was left behind.
+    /// Releases the permit if no request is being sent with it, because the code that holds it was left behind.
     ///
-    /// What that code sends still passes, because others may wait for it.
+    /// Requests of that code still do not wait, because others may wait for them.
     func release() { if !state.withLock({ $0.isBusy }) { giveBack() } }
 
-    /// Gives the turn back, if that was not done.
+    /// Releases the permit unless that has been done.
     private func giveBack() {
         let host = state.withLock { state in
             defer { state.host = nil }
@@ -100,13 +100,13 @@ final class WireTurn: Sendable {
         if let host { turns.giveBack(host) }
     }
 
-    /// The turn of the attempt that the current task is part of; `nil` where nothing is throttled.
+    /// Returns the permit of the attempt that the current task is part of, or `nil` if nothing is throttled.
     static func current(of prepared: PreparedRequest) -> WireTurn? {
         prepared.choices.throttle.value.isLimited ? current : nil
     }
 
-    /// Sends a request of the attempt: the first in the turn that there is, each further one, and one to another host, in
-    /// one that it waits for anew.
+    /// Sends a request of the attempt: the first with the current permit, each further one, and one to another host, with one
+    /// that it waits for.
     func sending(
         _ request: OutgoingRequest,
         _ exchange: () async throws -> RawResponse
@@ -117,13 +117,13 @@ final class WireTurn: Sendable {
     }
 
     private enum Use {
-        /// In the turn that there is.
+        /// With the current permit.
         case asIs
-        /// In a new one, in place of the one that there is.
+        /// With a new permit in place of the current one.
         case anew
-        /// In one more, after the attempt.
+        /// With an additional permit, after the attempt.
         case beside
-        /// None yet, while another request of the attempt is on the wire.
+        /// Not yet, while another request of the attempt is on the wire.
         case later
     }
 
@@ -140,7 +140,7 @@ final class WireTurn: Sendable {
                 return !state.isUsed && state.host == host ? .asIs : .anew
             }
             guard use == .later else { break }
-            // There may be a free permit beside that of the attempt. Waiting for one could be for ever: all may be held
+            // There may be a free permit beside that of the attempt. Waiting for one could take forever: all may be held
             // by attempts that wait as this one does.
             if turns.takeIfFree(host, throttle) {
                 defer { turns.giveBack(host) }
@@ -170,7 +170,7 @@ final class WireTurn: Sendable {
         return try await exchange()
     }
 
-    /// Waits until nothing is being sent in the turn, or its attempt is over.
+    /// Waits until no request is being sent with the permit, or its attempt has ended.
     private func waitUntilIdle() async throws {
         let waiter = Delivery<Void>()
         let id = state.withLock { state -> Int? in
@@ -189,7 +189,7 @@ final class WireTurn: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Heeds what an answer says about when to come back.
+    /// Applies the delay that a response asks for to its host.
     private func heed(_ response: RawResponse) {
         guard response.statusCode == 429 || response.statusCode == 503 else { return }
         let pause = ServerTiming.pause(statusCode: response.statusCode, headers: response.headers, now: turns.date)

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Synchronization
 
-/// Whose login the requests of a config or a service show.
+/// The session whose credential the requests of a config or a service send.
 ///
-/// A service's goes over the config's. A request, or a service under a config's login, opts out by an ``Authorization``
-/// of its own, ``Authorization/anonymous`` included, and a request also by an `Authorization` field of its own.
+/// A service's setting overrides the config's. A request, or a service under a config's session, opts out with an
+/// ``Authorization`` of its own, including ``Authorization/anonymous``; a request also with an `Authorization` header field.
 public struct Authentication: Sendable, Equatable, CustomStringConvertible {
     private enum Kind: Sendable {
         case inherited
@@ -14,17 +14,17 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
 
     private let kind: Kind
 
-    /// What the config says; at the end of the line no login is shown.
+    /// Uses the config's setting, then ``anonymous``.
     public static let inherited = Authentication(kind: .inherited)
 
-    /// No login, whatever the config says.
+    /// No credential of a session, whatever the config's setting is.
     public static let anonymous = Authentication(kind: .anonymous)
 
     init(_ session: any LoginHolder) { kind = .session(session) }
 
     private init(kind: Kind) { self.kind = kind }
 
-    /// Equal when they name the same session.
+    /// Returns whether both refer to the same session.
     public static func == (one: Authentication, other: Authentication) -> Bool {
         switch (one.kind, other.kind) {
         case (.inherited, .inherited), (.anonymous, .anonymous): true
@@ -33,10 +33,10 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The session, where there is one.
+    /// The session, or `nil` if there is none.
     var session: (any LoginHolder)? { if case .session(let session) = kind { session } else { nil } }
 
-    /// The type of the session, and nothing that it holds.
+    /// The type of the session, without its content.
     public var description: String {
         switch kind {
         case .inherited: "inherited"
@@ -46,9 +46,9 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A refresh that the current task is part of, perhaps inside another one.
+/// A refresh that the current task is part of, possibly inside another one.
 ///
-/// It counts while the refresh is under way: a task that was started in it and outlives it is like any other task.
+/// It applies while the refresh is in progress: a task that was started in it and outlives it is like any other task.
 final class RefreshScope: Sendable {
     @TaskLocal static var current: RefreshScope?
 
@@ -74,7 +74,7 @@ final class RefreshScope: Sendable {
         return isMeant(active.session) || active.outer?.contains(isMeant) ?? false
     }
 
-    /// This refresh, or the next one around it that is under way, so that chains do not grow with time.
+    /// This refresh, or the next one around it that is in progress, so that chains do not grow with time.
     private var active: RefreshScope? { hasEnded.load(ordering: .acquiring) ? outer?.active : self }
 
     /// Runs the refresh.
@@ -85,7 +85,7 @@ final class RefreshScope: Sendable {
 }
 
 extension PinnedLogin {
-    /// The login that a request shows, or `nil`; `own` are the header fields that the request itself sets.
+    /// Creates the login of a request, or `nil` if it has none; `own` are the header fields of the request itself.
     convenience init?(
         _ choices: Choices,
         of settings: Settings,
@@ -102,41 +102,41 @@ extension PinnedLogin {
     }
 }
 
-/// A ``LoginSession`` to those who do not know its types.
+/// A ``LoginSession`` without its generic types.
 protocol LoginHolder: AnyObject, Sendable {
-    /// The current login; `nil` when logged out.
+    /// The current credential, or `nil` when logged out.
     var login: Login? { get }
 
     func appliesTo(_ url: URL) -> Bool
     func isRefusal(_ error: any Error, of response: RawResponse) -> Bool
 
-    /// Why a send had better wait before it goes out, or `nil`.
+    /// The reason why a send should wait before it is sent, or `nil`.
     func needBeforeSending() -> LoginNeed?
 
-    /// Whether waiting would not be over at once.
+    /// Whether ``wait(for:by:)`` would suspend.
     func wouldWait(for need: LoginNeed) -> Bool
 
-    /// Waits until there is a better credential, or none to be had; starts the refresh where none is under way.
+    /// Waits until there is a better credential, or none can be obtained. Starts a refresh if none is in progress.
     ///
-    /// - Throws: What the refresh failed with, or `CancellationError` when the waiting task is cancelled.
+    /// - Throws: The error of the refresh, or `CancellationError` if the waiting task is cancelled.
     func wait(for need: LoginNeed, by client: any LoginClient) async throws
 }
 
-/// What an ``Authenticator`` sends the requests of a refresh with: an ``Agent``, to those who do not know it.
+/// The ``Agent`` that sends an ``Authenticator``'s requests during a refresh, without its type.
 protocol LoginClient: AnyObject, Sendable {}
 
-/// A credential, ready to be put on requests.
+/// A credential, ready to be added to requests.
 struct Login: Sendable {
     let version: Int
-    /// Whose it is.
+    /// The credential's scope: its user.
     let scope: String
     let apply: @Sendable (inout OutgoingRequest, RequestContext) async throws -> Void
 }
 
-/// The login of one send: it stays with the user for whom it began.
+/// The login of one send, which stays that of the user for whom the send began.
 ///
-/// The user is taken down when the identity of the send is computed, at the latest before its first attempt. Were the
-/// user another one afterwards, the answer would be stored and shared under the wrong name.
+/// The user is recorded when the identity of the send is computed, at the latest before its first attempt. If the user
+/// changed afterwards, the response would be stored and shared under the wrong user.
 final class PinnedLogin: Sendable {
     let session: any LoginHolder
     let client: any LoginClient
@@ -144,7 +144,7 @@ final class PinnedLogin: Sendable {
 
     init(session: any LoginHolder, client: any LoginClient) { (self.session, self.client) = (session, client) }
 
-    /// Whose the send is; empty when logged out.
+    /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.login?.scope ?? "") }
 
     private func pin(_ scope: String) -> String {
@@ -155,7 +155,7 @@ final class PinnedLogin: Sendable {
         }
     }
 
-    /// Puts the current credential on a request, where it belongs to the request's host.
+    /// Adds the current credential to a request, if it applies to the request's URL.
     ///
     /// - Throws: ``NetworkError/Reason/loginChanged``, or what the authenticator throws.
     func place(on request: inout OutgoingRequest, for context: RequestContext) async throws {

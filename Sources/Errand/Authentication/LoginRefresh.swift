@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Around an attempt, inside the retries: has a refused credential renewed, and repeats the attempt once.
+/// The stage around an attempt, inside the retries, that refreshes a rejected credential and repeats the attempt once.
 ///
-/// A second refusal is the caller's.
+/// A second unauthorized response is returned to the caller.
 struct LoginRefresh: Sendable {
     let timeline: Timeline
 
-    /// Runs an attempt of stages 6 to 8, and again with a new credential when the first was refused.
+    /// Runs an attempt of stages 6 to 8, and once more with a new credential if the response was unauthorized.
     ///
-    /// Adapters run anew for the repetition, so that signatures and nonces are fresh. What cannot be repeated, because
-    /// its body can be read once or a request before the refused one took effect, fails as it was refused; the
-    /// credential is renewed all the same, so that the caller can send it again.
+    /// Adapters run again for the repetition, so that signatures and nonces are fresh. An attempt that cannot be repeated,
+    /// because its body can be read once or an earlier request took effect, fails with its unauthorized response; the
+    /// credential is refreshed all the same, so that the caller can send it again.
     func run(
         _ prepared: PreparedRequest,
         attempt number: Int,
@@ -38,7 +38,7 @@ struct LoginRefresh: Sendable {
     }
 }
 
-/// Why an attempt failed, when that means that its credential is not taken any more.
+/// The error of an attempt that failed because its credential was rejected.
 ///
 /// Never leaves ``LoginRefresh``.
 private struct CredentialRefusal: Error {
@@ -48,9 +48,9 @@ private struct CredentialRefusal: Error {
 }
 
 extension PreparedRequest {
-    /// What to throw for an answer that failed: the error, marked where it refuses the login's credential.
+    /// Returns the error to throw for a failed response, marked if the response rejects the session's credential.
     ///
-    /// It cannot refuse what a redirect left behind.
+    /// It cannot reject a credential that a redirect removed.
     func refusal(_ error: any Error, of response: RawResponse) -> any Error {
         guard let login, let version = response.credentialVersion,
             !response.redirects.contains(where: \.leavesOrigin), login.session.isRefusal(error, of: response)
@@ -69,7 +69,7 @@ extension Answer {
 }
 
 extension Error {
-    /// This error, where it is the library's, of an attempt that was made twice.
+    /// This error, marked if it is the library's as that of an attempt that was made twice.
     fileprivate func repeated() -> any Error {
         guard var error = self as? NetworkError else { return self }
         error.repetitionCount += 1
@@ -77,7 +77,7 @@ extension Error {
     }
 }
 
-/// One attempt under a login.
+/// One attempt with a session's credential.
 private struct Turn {
     let login: PinnedLogin
     let accessories: AccessoryChain
@@ -95,13 +95,13 @@ private struct Turn {
         url = prepared.outgoing.url
     }
 
-    /// Lets a credential that ends soon be renewed first, and waits for a refresh that is under way.
+    /// Waits for a refresh if one is in progress or the credential expires soon.
     func waitBeforeSending() async throws -> Duration {
         guard login.session.appliesTo(url), let need = login.session.needBeforeSending() else { return .zero }
         return try await wait(for: need, because: nil, in: nil)
     }
 
-    /// Waits until there is a better credential, or none to be had; returns how long that took.
+    /// Waits until there is a better credential, or none can be obtained; returns the time spent waiting.
     func wait(for need: LoginNeed, because error: (any Error)?, in response: RawResponse?) async throws -> Duration {
         if !accessories.isEmpty, login.session.wouldWait(for: need) { await tell(.willRefreshLogin(because: error)) }
         let began = timeline.now()

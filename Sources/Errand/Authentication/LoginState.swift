@@ -1,17 +1,17 @@
-/// What a ``LoginSession`` knows; every change of it is a function of state and time.
+/// The state of a ``LoginSession``; every change is a function of state and time.
 struct LoginState<Credential: Sendable>: Sendable {
-    /// A credential with the numbers by which it is told from others.
+    /// A credential with the numbers that distinguish it from others.
     struct Held: Sendable {
         let credential: Credential
         let version: Int
         let scope: String
     }
 
-    /// A refresh under way.
+    /// A refresh in progress.
     struct Flight: Sendable {
         let id: Int
         let held: Held
-        /// Whether a server refused the credential, in contrast to one that only ends soon.
+        /// Whether a server rejected the credential, rather than that it expires soon.
         var wasRefused: Bool
         var waiters: [Int: Delivery<LoginOutcome>] = [:]
         var task: Task<Void, Never>?
@@ -38,7 +38,7 @@ struct LoginState<Credential: Sendable>: Sendable {
     private var window: RefreshWindow
     /// Counts credentials.
     private var version = 0
-    /// Counts logins, which a refresh is not.
+    /// Counts logins, of which a refresh is none.
     private var login = 0
     private var lastID = 0
 
@@ -49,9 +49,9 @@ struct LoginState<Credential: Sendable>: Sendable {
         return lastID
     }
 
-    /// Takes the credential of a new login, or none; nothing that went before counts any more.
+    /// Sets the credential of a new login, or none, and discards the state of the previous one.
     ///
-    /// - Returns: The refresh that nobody needs now.
+    /// - Returns: The refresh that is no longer needed.
     mutating func replace(_ credential: Credential?, scope: (_ login: Int) -> String) -> Flight? {
         defer { flight = nil }
         login += 1
@@ -61,7 +61,7 @@ struct LoginState<Credential: Sendable>: Sendable {
         return flight
     }
 
-    /// Decides for a send; a refresh that it starts is under way when this returns.
+    /// Returns the step for a send; a refresh that it starts is in progress when this returns.
     mutating func step(for need: LoginNeed, at now: Duration) -> Step {
         if let running = flight {
             if case .refused(running.held.version) = need { flight?.wasRefused = true }
@@ -81,9 +81,9 @@ struct LoginState<Credential: Sendable>: Sendable {
         return .start(flight)
     }
 
-    /// Whether ``step(for:at:)`` would have the send wait.
+    /// Whether ``step(for:at:)`` would make the send wait.
     ///
-    /// In place, since a copy of the state would have its waiters copied for the next one that is added.
+    /// Not implemented with a copy of the state, because its waiters would then be copied when the next one is added.
     func wouldWait(for need: LoginNeed, at now: Duration) -> Bool {
         if flight != nil { return true }
         guard let held, held.version == need.version else { return false }
@@ -91,10 +91,10 @@ struct LoginState<Credential: Sendable>: Sendable {
         return window.hasRoom(at: now)
     }
 
-    /// Takes what a refresh brought, unless a login came first.
+    /// Records the result of a refresh, unless there was a new login in the meantime.
     ///
-    /// `isRemembered` says whether a failure counts until the window has passed. Returns the refresh that is over, with
-    /// what its waiters are to be told.
+    /// `isRemembered` is whether a failure counts until the window has passed. Returns the refresh that has ended and the
+    /// outcome for its waiters.
     mutating func end(
         _ id: Int,
         with result: Result<Credential, any Error>,
@@ -118,7 +118,7 @@ struct LoginState<Credential: Sendable>: Sendable {
     }
 }
 
-/// Why a send needs a better credential than the one of a version.
+/// The reason why a send needs a better credential than that of a version.
 enum LoginNeed: Sendable {
     case refused(_ version: Int)
     case expiring(_ version: Int)
@@ -130,11 +130,11 @@ enum LoginNeed: Sendable {
     }
 }
 
-/// How waiting for a credential ended.
+/// The outcome of waiting for a credential.
 enum LoginOutcome: Sendable {
-    /// What the session holds now is the best there is.
+    /// The session's current credential is the best available.
     case settled
-    /// The refresh of a refused credential failed.
+    /// The refresh of a rejected credential failed.
     case failed(any Error)
     /// The waiting task was cancelled.
     case cancelled

@@ -1,16 +1,22 @@
-/// How many refreshes a ``LoginSession`` may start in how much time, so that a server that takes no credential is not
-/// asked for new ones forever.
+/// The maximum number of refreshes that a ``LoginSession`` starts within a time, so that a server that rejects every
+/// credential does not cause endless refreshes.
 public struct RefreshWindow: Sendable {
-    /// The most refreshes that start in ``duration``; 0 allows none.
+    /// The maximum number of refreshes that start in ``duration``; 0 allows none.
+    ///
+    /// The default is 5.
     public let maximumCount: Int
 
-    /// The length of the window, which moves with time; a failed refresh is remembered for as long.
+    /// The length of the window, which moves with time.
+    ///
+    /// A failed refresh is remembered for as long. The default is 30 seconds.
     public let duration: Duration
 
-    /// When the last refreshes started, oldest first.
+    /// The start times of the last refreshes, oldest first.
     private var starts: [Duration] = []
 
-    /// 5 refreshes in 30 seconds unless you say otherwise; a negative count is 0.
+    /// Creates a window.
+    ///
+    /// A negative count is replaced by 0.
     public init(maximumCount: Int = 5, duration: Duration = .seconds(30)) {
         self.maximumCount = max(0, maximumCount)
         self.duration = duration.clamped

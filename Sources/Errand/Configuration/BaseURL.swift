@@ -1,15 +1,15 @@
 public import Foundation
 
-/// Where paths start: a scheme, a host and perhaps a path of its own.
+/// The URL that paths are resolved against: a scheme, a host and possibly a path of its own.
 ///
-/// Made of a literal or a `URL`. What is wrong with it is told when a request is built, as a ``NetworkError``.
+/// It is created from a literal or a `URL`. If it is invalid, building a request throws a ``NetworkError``.
 public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     private let checked: Checked
 
-    /// The URL taken apart, or what is wrong with it.
+    /// The components of the URL, or the reason why it is invalid.
     var parts: Result<URLParts, NetworkError.Reason.Boxed> { checked.parts }
 
-    /// Behind one reference, for it is copied with every config, service and send.
+    /// Behind one reference, because it is copied with every config, service and send.
     private indirect enum Checked: Sendable, Hashable {
         case parts(Result<URLParts, NetworkError.Reason.Boxed>)
 
@@ -20,10 +20,14 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         }
     }
 
-    /// Takes a literal; text from elsewhere goes through `URL`.
+    /// Creates a base URL from a literal.
+    ///
+    /// Create it from a `URL` if it is known only at run time.
     public init(stringLiteral value: StaticString) { self.init(text: value.description) }
 
-    /// Takes a URL that is only known at run time; it is checked when a request is built.
+    /// Creates a base URL from a URL that is known only at run time.
+    ///
+    /// It is validated when a request is built.
     public init(_ url: URL) { self.init(text: url.absoluteString) }
 
     init(text: String) {
@@ -39,7 +43,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         }
     }
 
-    /// The URL as text, without user information, or in parentheses what is wrong with it.
+    /// The URL as text, without user information, or in parentheses the reason why it is invalid.
     public var description: String {
         switch parts {
         case .success(let parts): parts.text
@@ -49,7 +53,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 }
 
 extension NetworkError.Reason {
-    /// A reason on its own, where an error is not made yet.
+    /// A reason by itself, before an error is made of it.
     struct Boxed: Error, Hashable {
         let reason: NetworkError.Reason
         init(_ reason: NetworkError.Reason) { self.reason = reason }

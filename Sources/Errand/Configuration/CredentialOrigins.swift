@@ -2,16 +2,17 @@ internal import Foundation
 
 /// The origins (RFC 6454) that credentials of a config and a service are sent to.
 struct CredentialOrigins: Sendable, Equatable {
-    /// Each in the spelling of ``URLParts/originKey``.
+    /// The origins, in the form of ``URLParts/originKey``.
     let keys: [String]
 
     init(keys: [String]) { self.keys = keys }
 
-    /// Takes the origins of base URL and CDN and those listed; `requestOrigin` if there is neither base URL nor list.
+    /// Creates the list from the origins of base URL and CDN and those listed, or from `requestOrigin` if there is neither
+    /// a base URL nor a list.
     ///
     /// - Parameters:
-    ///   - base: The base URL that holds for the request; `nil` is none.
-    ///   - cdn: The URL of the CDN that holds for the request; `nil` is none.
+    ///   - base: The base URL that applies to the request, or `nil` if there is none.
+    ///   - cdn: The URL of the CDN that applies to the request, or `nil` if there is none.
     ///   - listed: Further origins, of service and config.
     ///   - requestOrigin: The origin of the request's own URL.
     /// - Throws: ``NetworkError`` if one of them is not a URL.
@@ -29,9 +30,9 @@ struct CredentialOrigins: Sendable, Equatable {
 
     func contains(_ key: String) -> Bool { keys.contains(key) }
 
-    /// Whether the origin of a URL is one of them; not that of a URL that cannot be sent to.
+    /// Returns whether the origin of a URL is one of them; a URL that cannot be sent to has none.
     func contains(_ url: URL) -> Bool {
-        guard let parts = try? URLParts(absolute: url.absoluteString) else { return false }  // What is no URL has none.
+        guard let parts = try? URLParts(absolute: url.absoluteString) else { return false }  // An invalid URL has none.
         return contains(parts.originKey)
     }
 }
@@ -45,20 +46,20 @@ struct CredentialDecision: Sendable, Equatable {
     /// The origin of the request's URL.
     let origin: String
 
-    /// In words, without a secret.
+    /// A description without a secret.
     var description: String { areSent ? "sent to \(origin)" : "withheld from \(origin), which is another origin" }
 }
 
 extension Secrets {
-    /// Whether a header field is bound to an origin.
+    /// Returns whether a header field is bound to an origin.
     func isCredential(header name: String) -> Bool {
         Self.credentialFields.contains(name) || isSecret(header: name)
     }
 
-    /// Credentials, whatever a config declares secret.
+    /// The header fields that contain credentials, whatever names a config's secrets contain.
     private static let credentialFields = FieldNames(["Authorization", "Cookie", "Proxy-Authorization"])
 
-    /// Whether a pair of a query is bound to an origin: its name is that of a secret.
+    /// Returns whether a pair of a query is bound to an origin, which is so if its name is that of a secret.
     func isCredential(pair: some StringProtocol) -> Bool {
         let name = pair.prefix { $0 != "=" }
         return telling(pairs: "\(name)=") == "\(name)=\(Self.mask)"
@@ -66,7 +67,7 @@ extension Secrets {
 }
 
 extension URL {
-    /// This URL without these pairs of its query, each once.
+    /// Returns this URL without these pairs of its query, each removed once.
     func removing(pairs: String) throws(NetworkError) -> URL {
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
         var removed: [Substring: Int] = [:]
@@ -80,7 +81,7 @@ extension URL {
         return try parts.url()
     }
 
-    /// This URL without pairs of its query that are credentials, except those of another URL.
+    /// Returns this URL without query pairs that are credentials, except those of another URL.
     func withoutCredentials(of secrets: Secrets, except own: URL?) throws(NetworkError) -> URL {
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
         let kept = Set((own?.query(percentEncoded: true) ?? "").split(separator: "&"))

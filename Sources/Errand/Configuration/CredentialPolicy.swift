@@ -2,23 +2,23 @@
 ///
 /// Credentials are ``NetworkConfig/authorization``, header fields that ``Secrets/headers`` names, all base parameters, and
 /// what URL filters and adapters add. The header fields, the query, the parameters and the authorization of the request
-/// itself are sent wherever the request is sent, and stay behind when a redirect leaves the origin.
+/// itself are sent wherever the request is sent, and are removed when a redirect leaves the origin.
 ///
 /// A ``LoginSession`` is not affected: its ``Authenticator/appliesTo(_:)`` decides for each URL.
 ///
-/// Spelling in a request: `var credentialPolicy: CredentialPolicy { .requestOrigin }`.
+/// In a request, write `var credentialPolicy: CredentialPolicy { .requestOrigin }`.
 public enum CredentialPolicy: String, Sendable, Hashable, CustomStringConvertible {
-    /// The origins of the service's base URL and CDN, else the config's, and those that
-    /// ``Service/credentialOrigins`` and ``NetworkConfig/credentialOrigins`` list; the default.
+    /// The origins of the service's base URL and CDN, or else the config's, and those in ``Service/credentialOrigins``
+    /// and ``NetworkConfig/credentialOrigins``. This is the default.
     ///
-    /// Without a base URL and such a list, the origin of the request's own URL.
+    /// Without a base URL and such a list, it is the origin of the request's own URL.
     case ownOrigins
-    /// The origin of the request's URL as well, whatever it is. A redirect to another origin leaves credentials behind.
+    /// The origin of the request's URL as well, whatever it is. A redirect to another origin removes credentials.
     case requestOrigin
-    /// Every origin, also one that a redirect leads to. Cookies and the credential of a ``LoginSession`` still stay behind.
+    /// Every origin, including those that a redirect leads to. Cookies and a ``LoginSession``'s credential are still removed.
     case anyOrigin
 
-    /// The policy in words.
+    /// A description of the policy.
     public var description: String {
         switch self {
         case .ownOrigins: "own origins"

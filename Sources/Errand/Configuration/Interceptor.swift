@@ -1,14 +1,16 @@
-/// Wraps one attempt: sees and may replace what goes out and what comes back.
+/// A type that wraps each attempt, and can replace its request and its response.
 ///
 /// The config's interceptors run in their order, the first outermost, then the service's; inside them redirects are
-/// followed and bytes sent. For handshakes, circuit breakers and mocks.
+/// followed and bytes sent. Write one for a handshake, a circuit breaker or a mock.
 public protocol Interceptor: Sendable {
+    /// Sends the request of an attempt, or returns a response without sending.
+    ///
     /// - Parameters:
-    ///   - request: What is about to be sent, adapters done.
-    ///   - context: Which send it belongs to, and which attempt this is.
-    ///   - next: Sends a request on; may be called again, as for a handshake, or never.
-    /// - Returns: The answer to go on with, of any status.
-    /// - Throws: What reaches the retry policy, and the caller unchanged.
+    ///   - request: The request after adapters.
+    ///   - context: The send and the attempt.
+    ///   - next: The rest of the attempt. It may be called again, as for a handshake, or not at all.
+    /// - Returns: The response to continue with, of any status.
+    /// - Throws: An error for the retry policy. It reaches the caller unchanged.
     func intercept(
         _ request: OutgoingRequest,
         for context: RequestContext,
@@ -18,22 +20,22 @@ public protocol Interceptor: Sendable {
 
 /// The rest of an attempt: the interceptors inside this one, redirects, and the transport.
 ///
-/// A value and not a closure, so that an ``Interceptor`` is spelled alike in every module, whatever its default isolation
-/// and upcoming features are. It is called like a function: `try await next(request)`. A test of an interceptor creates
-/// one from a closure that returns the response that the interceptor is to see.
+/// It is a value and not a closure, so that an ``Interceptor`` is written the same way in every module, whatever its default
+/// isolation and upcoming features are. It is called like a function: `try await next(request)`. A test of an interceptor
+/// creates one from a closure that returns a response.
 public struct AttemptChain: Sendable {
     private let send: @Sendable (OutgoingRequest) async throws -> RawResponse
 
     /// Creates a chain that consists of a closure, such as for a test of an interceptor.
     ///
-    /// - Parameter send: Returns the response to a request, or throws what the attempt fails with.
+    /// - Parameter send: Returns the response to a request, or throws the error of the attempt.
     public init(_ send: @escaping @Sendable (OutgoingRequest) async throws -> RawResponse) {
         self.send = send
     }
 
     /// Sends a request through the rest of the attempt.
     ///
-    /// May be called any number of times, also at the same time. Each call sends the request.
+    /// May be called any number of times, also concurrently. Each call sends the request.
     ///
     /// - Parameter request: The request to send, as received or changed. It is validated like one that adapters changed.
     /// - Returns: The response, of any status.
@@ -44,40 +46,43 @@ public struct AttemptChain: Sendable {
     }
 }
 
-/// Wraps a whole send, from reading the cache to writing it: before and after success and failure, once, whatever was retried.
+/// A type that wraps each send once, from reading the cache to writing it, and including all retries.
 public protocol SendInterceptor: Sendable {
+    /// Runs a send.
+    ///
     /// - Parameters:
-    ///   - context: Which send it is.
-    ///   - next: Runs the send; must be awaited, and may be called again.
-    /// - Throws: What reaches the caller unchanged, in place of what `next` threw.
+    ///   - context: The send.
+    ///   - next: The rest of the send. It must be awaited, and may be called again.
+    /// - Throws: An error that reaches the caller unchanged, in place of what `next` threw.
     func intercept(_ context: RequestContext, next: SendChain) async throws
 }
 
 /// The rest of a send: the send interceptors inside this one, cache, admission, and attempts.
 ///
-/// A value and not a closure, for the same reason as ``AttemptChain``. It is called like a function: `try await next()`.
+/// It is a value and not a closure, for the same reason as ``AttemptChain``. It is called like a function:
+/// `try await next()`.
 public struct SendChain: Sendable {
     private let run: @Sendable () async throws -> Void
 
     /// Creates a chain that consists of a closure, such as for a test of a send interceptor.
     ///
-    /// - Parameter run: Runs the send, or throws what it fails with.
+    /// - Parameter run: Runs the send, or throws its error.
     public init(_ run: @escaping @Sendable () async throws -> Void) {
         self.run = run
     }
 
     /// Runs the rest of the send.
     ///
-    /// The response isn't returned: the agent keeps that of the last call that succeeded.
+    /// The response isn't returned: the agent keeps that of the last successful call.
     ///
-    /// - Throws: What the send fails with.
+    /// - Throws: The failure of the send.
     public func callAsFunction() async throws {
         try await run()
     }
 }
 
 extension PreparedRequest {
-    /// Runs a send inside its send interceptors, and at once where it has none.
+    /// Runs a send inside its send interceptors, or directly if it has none.
     func intercepted(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
         guard !sendInterceptors.isEmpty else { return try await work() }
         let last = Lock(Result<Answer, any Error>?.none)
@@ -87,7 +92,7 @@ extension PreparedRequest {
                 let answer = try await work()
                 last.withLock { $0 = .success(answer) }
             } catch {
-                // An interceptor that swallows an error has no response to go on with.
+                // An interceptor that swallows an error has no response to continue with.
                 last.withLock { last in if case .success? = last {} else { last = .failure(error) } }
                 throw error
             }

@@ -1,20 +1,23 @@
 public import Foundation
 
-/// A host, or several, that share headers, parameters and conventions; each request names the one it belongs to.
+/// One or several hosts that share headers, parameters and conventions.
 ///
-/// What a service does not say is taken from the ``NetworkConfig``.
+/// Each request names its service.
+///
+/// Settings that a service does not have are taken from the ``NetworkConfig``.
 public struct Service: Sendable, Identifiable {
-    /// Its name in contexts, plans and logs.
+    /// The name in contexts, plans and logs.
     public let id: String
 
-    /// Where the paths of its requests start; `nil` is the config's.
+    /// The URL that the paths of its requests are resolved against, or `nil` for the config's.
     public var baseURL: BaseURL?
 
-    /// Where the paths of requests start that say `usesCDN`; `nil` is the config's, unless the service has a base of
-    /// its own.
+    /// The URL that the paths of requests with `usesCDN` are resolved against, or `nil` for the config's.
+    ///
+    /// If the service has a base URL of its own, the config's is not used.
     public var cdnURL: BaseURL?
 
-    /// The name of an environment variable that replaces ``baseURL`` when it is set and not empty; `nil` is none.
+    /// The name of an environment variable that replaces ``baseURL`` if it is set and not empty, or `nil` for none.
     public var baseURLVariable: String?
 
     /// Further origins that receive the credentials of config and service: `["https://files.shop.example"]`.
@@ -23,71 +26,89 @@ public struct Service: Sendable, Identifiable {
     /// port count. The default is none.
     public var credentialOrigins: [BaseURL] = []
 
-    /// Fields of all its requests, over the config's; a request opts out with `usesBaseHeaders`.
+    /// The header fields of all its requests.
+    ///
+    /// They override the config's. A request opts out with `usesBaseHeaders`.
     public var headers: HTTPHeaders = [:]
 
-    /// Parameters of all its requests, over the config's, as ``NetworkConfig/parameters`` says; a request opts out with
-    /// `usesBaseParameters`.
+    /// The parameters of all its requests.
+    ///
+    /// They override the config's as described in ``NetworkConfig/parameters``. A request opts out with `usesBaseParameters`.
     public var parameters: Parameters = [:]
 
-    /// What requests show that say nothing of their own; `.inherited` is the config's.
+    /// The authorization of requests that have none of their own.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var authorization: Authorization = .inherited
 
-    /// Whose login requests show, over the config's.
+    /// The session whose credential requests send.
+    ///
+    /// It overrides the config's. `.inherited`, the default, is the config's.
     public var authentication: Authentication = .inherited
 
-    /// Opens the envelope that its answers come in; `nil` is the config's.
+    /// The filter that unwraps the envelope of its responses, or `nil` for the config's.
     public var filter: (any ResponseFilter)?
 
-    /// Makes values of JSON where a request's formatter names no decoder; `nil` is the config's.
+    /// The decoder for requests whose formatter has none, or `nil` for the config's.
     public var decoder: (any DataDecoder)?
 
-    /// Run after the config's, in order.
+    /// The URL filters, which run in order after the config's.
     public var urlFilters: [any URLFilter] = []
 
-    /// Run after the config's, in order.
+    /// The adapters, which run in order after the config's.
     public var adapters: [any RequestAdapter] = []
 
-    /// Wrap every attempt, inside the config's.
+    /// The interceptors of every attempt, inside the config's.
     public var interceptors: [any Interceptor] = []
 
-    /// Wrap every send, inside the config's.
+    /// The interceptors of every send, inside the config's.
     public var sendInterceptors: [any SendInterceptor] = []
 
-    /// Told after the config's and before the request's.
+    /// The accessories, notified after the config's and before the request's.
     public var accessories: [any Accessory] = []
 
-    /// Times and sizes; each `nil` is the config's.
+    /// The limits of time and size.
+    ///
+    /// Each that is `nil` is the config's.
     public var limits = Limits()
 
-    /// Which failures are tried again; `.inherited` is the config's.
+    /// The rules for which failures are retried.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var retryPolicy: RetryPolicy = .inherited
 
-    /// Which redirects are followed; `.inherited` is the config's.
+    /// The rules for which redirects are followed.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var redirectPolicy: RedirectPolicy = .inherited
 
-    /// When a stored answer is used; `.inherited` is the config's.
+    /// The rules for when a cached response is used.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var cachePolicy: CachePolicy = .inherited
 
-    /// Asked after the config's, in order.
+    /// The gates, called in order after the config's.
     public var sendGates: [any SendGate] = []
 
-    /// How many requests may be on the wire at once, and how many may start in how much time; `.inherited` is the
-    /// config's.
+    /// The maximum number of requests on the wire at once, and the maximum rate of requests.
+    ///
+    /// `.inherited`, the default, is the config's.
     public var throttle: Throttle = .inherited
 
-    /// A service that takes everything from the config; what a request belongs to that names none.
+    /// A service that takes everything from the config, and the service of requests that name none.
     public static let `default` = Service(id: "default")
 
-    /// Declares a service; further properties can be set afterwards.
+    /// Creates a service.
+    ///
+    /// Other properties can be set afterwards.
     ///
     /// - Parameters:
-    ///   - id: Its name in contexts and logs.
-    ///   - baseURL: A literal, or `BaseURL(url)`; `nil` is the config's.
-    ///   - cdnURL: Where requests go that say `usesCDN`.
-    ///   - headers: Fields of all its requests.
-    ///   - parameters: Parameters of all its requests.
-    ///   - filter: Opens the envelope that its answers come in; `nil` is the config's.
+    ///   - id: The name in contexts and logs.
+    ///   - baseURL: A literal, or `BaseURL(url)`, or `nil` for the config's.
+    ///   - cdnURL: The URL for requests with `usesCDN`, or `nil` for the config's.
+    ///   - headers: The header fields of all its requests.
+    ///   - parameters: The parameters of all its requests.
+    ///   - filter: The filter that unwraps the envelope of its responses, or `nil` for the config's.
     public init(
         id: String,
         baseURL: BaseURL? = nil,
@@ -104,7 +125,7 @@ public struct Service: Sendable, Identifiable {
         self.filter = filter
     }
 
-    /// The same with a `URL` that is only known at run time.
+    /// Creates a service with a URL that is known only at run time.
     public init(
         id: String,
         baseURL: URL,

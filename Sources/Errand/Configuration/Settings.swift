@@ -1,6 +1,6 @@
-/// What config, service and request declare for one send.
+/// What config, service and request declare for one send, and what of that holds.
 ///
-/// A class, for many hold it and it is large.
+/// A class, because it is large and referenced from many places.
 final class Settings: Sendable {
     let config: ConfigSnapshot
     let request: RequestValues
@@ -14,7 +14,7 @@ final class Settings: Sendable {
 
     var service: Service { request.service }
 
-    /// The base URL that the environment sets in place of the service's; `nil` is none.
+    /// The base URL that the environment sets in place of the service's, or `nil` if there is none.
     var overridingBaseURL: BaseURL? {
         guard let name = service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty else {
             return nil
@@ -22,13 +22,13 @@ final class Settings: Sendable {
         return BaseURL(text: text)
     }
 
-    /// Where relative paths start, unless the environment says otherwise.
+    /// The URL that relative paths are resolved against, unless the environment overrides it.
     var baseURL: BaseURL? { service.baseURL ?? config.value.baseURL }
 
-    /// Where relative paths of the CDN start, unless the environment says otherwise.
+    /// The URL that relative paths of the CDN are resolved against, unless the environment overrides it.
     var cdnURL: BaseURL? { service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil) }
 
-    /// The origins that credentials of config and service are sent to.
+    /// Returns the origins that credentials of config and service are sent to.
     ///
     /// - Parameter requestOrigin: The origin of the request's own URL, for a request without base URL and list.
     /// - Returns: The origins.

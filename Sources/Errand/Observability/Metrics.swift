@@ -1,19 +1,20 @@
-/// How long each stage of a send took.
+/// The time that each stage of a send took.
 ///
-/// A stage that did not run has `nil` or zero. Times are measured with the agent's clock; ``Attempt/firstByte`` and
-/// ``Attempt/transfer`` are measured by the transport, with `ContinuousClock`.
+/// A stage that did not run is `nil` or zero. Times are measured with the agent's clock, except ``Attempt/firstByte`` and
+/// ``Attempt/transfer``, which the transport measures with `ContinuousClock`.
 public struct Metrics: Sendable, Hashable {
-    /// One time on the wire.
+    /// The times of one attempt.
     public struct Attempt: Sendable, Hashable {
-        /// From the request, before redirects, to the final head; `nil` when none came, or the transport cannot
-        /// tell.
+        /// The time from the request, before redirects, to the final header section.
+        ///
+        /// `nil` if none arrived, or if the transport does not measure it.
         public var firstByte: Duration?
-        /// From the final head to the last byte; `nil` when the body did not come whole.
+        /// The time from the final header section to the last byte, or `nil` if the body did not arrive completely.
         public var transfer: Duration?
-        /// From the request, before redirects, to the last byte or the failure.
+        /// The time from the request, before redirects, to the last byte or the failure.
         public var total: Duration
 
-        /// Takes the times of an attempt; `nil` for what did not happen.
+        /// Creates the times of an attempt; `nil` for what did not happen.
         public init(firstByte: Duration? = nil, transfer: Duration? = nil, total: Duration) {
             self.firstByte = firstByte
             self.transfer = transfer
@@ -25,36 +26,39 @@ public struct Metrics: Sendable, Hashable {
         }
     }
 
-    /// From the start of the send until the model was made.
+    /// The time from the start of the send until the model was made.
     public var total: Duration = .zero
-    /// Waiting for send gates and for turns on the wire, of all attempts; of a send that shares another's answer, what
-    /// that one waited for its turns.
+    /// The time spent waiting for send gates and for permits of the throttle, over all attempts.
+    ///
+    /// A send that shares another's response includes the time that the other waited for its permits.
     public var queue: Duration = .zero
-    /// Waiting for a login's refresh.
+    /// The time spent waiting for a refresh of the credential.
     public var login: Duration = .zero
-    /// The attempts, in order, repetitions under a new credential included; empty for a stored answer.
+    /// The attempts, in order, including repetitions with a new credential.
+    ///
+    /// Empty for a cached response.
     public var attempts: [Attempt] = []
-    /// Looking for a stored answer.
+    /// The time spent looking up a cached response.
     public var cacheLookup: Duration = .zero
-    /// Why no stored answer was used; `nil` when one was, or none was wanted.
+    /// The reason why no cached response was used, or `nil` if one was used or the cache was not read.
     public var cacheMiss: CacheMiss?
-    /// Acceptance and response filter of the last attempt.
+    /// The time spent in acceptance and the response filter of the last attempt.
     public var filter: Duration = .zero
-    /// Making the model.
+    /// The time spent making the model.
     public var format: Duration = .zero
-    /// Where the model was made, and why there.
+    /// Where the model was made, and why.
     public var formatting: Formatting = .background
 
-    /// Where a model was made.
+    /// A place where a model is made.
     public enum Formatting: String, Sendable, Hashable {
-        /// Off the caller: the request's types are Sendable and it asks for nothing else.
+        /// In the background: the request's types are `Sendable` and it does not ask for the caller.
         case background = "background (the request, its Model and its Formatter are Sendable)"
-        /// On the caller, as the request asks.
+        /// On the caller, because the request asks for it.
         case callerByChoice = "caller (as its formattingContext says)"
         /// On the caller, because the request's types must not leave it.
         case callerByNeed = "caller (the request, its Model or its Formatter is not Sendable)"
     }
 
-    /// Metrics of a send that has not begun: all zero.
+    /// Creates the metrics of a send that has not begun, all zero.
     public init() {}
 }

@@ -1,11 +1,11 @@
 internal import Foundation
 
 extension OutgoingRequest {
-    /// The request as a command line of curl, with secrets masked, so that it can be shown to others.
+    /// Returns the request as a curl command line, with secrets redacted so that it can be shared.
     ///
-    /// - Parameter secrets: What is masked, in fields, query and body; a body that is neither JSON nor a form is told by
-    ///   its size.
-    /// - Returns: One line; every argument is quoted for a POSIX shell.
+    /// - Parameter secrets: What to redact in header fields, query and body. A body that is neither JSON nor a form is
+    ///   replaced by its size.
+    /// - Returns: One line. Every argument is quoted for a POSIX shell.
     public func curl(hiding secrets: Secrets = Secrets()) -> String {
         var words = ["curl"]
         if method == .head {
@@ -28,6 +28,6 @@ extension OutgoingRequest {
 }
 
 extension RequestPlan {
-    /// The final request as a command line of curl, with the secrets of the config masked.
+    /// The final request as a curl command line, with the config's secrets redacted.
     public var curl: String { request.curl(hiding: secrets) }
 }

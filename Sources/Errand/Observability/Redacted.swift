@@ -1,13 +1,12 @@
 internal import Foundation
 
-/// A value that holds what must not be told: it shows itself by its description alone, to `print`, to string
-/// interpolation and to `dump`.
+/// A value that contains secrets and represents itself only by its description, in `print`, string interpolation and `dump`.
 ///
-/// The library's own types; their properties say everything to those who ask for it.
+/// The library's own types conform to it. Their properties remain accessible.
 protocol Redacted: CustomStringConvertible, CustomReflectable {}
 
 extension Redacted {
-    /// The description, and no children.
+    /// A mirror with the description and no children.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: [description], ancestorRepresentation: .suppressed)
     }
@@ -21,12 +20,12 @@ extension URL {
 extension HTTPHeaders: Redacted {}
 
 extension HTTPHeaders.Field: Redacted {
-    /// The name; a value may be a secret.
+    /// The name without the value, which may be a secret.
     public var description: String { name.oneLine }
 }
 
 extension OutgoingBody: Redacted {
-    /// How many bytes it has.
+    /// The number of bytes.
     public var description: String {
         switch byteCount {
         case nil: "a body of unknown size"
@@ -37,32 +36,32 @@ extension OutgoingBody: Redacted {
 }
 
 extension OutgoingRequest: Redacted {
-    /// Method, host and path, names of fields, and the size of the body.
+    /// Method, host and path, names of header fields, and the size of the body.
     public var description: String { "\(method) \(url.place) \(headers) \(body)" }
 }
 
 extension RawResponse: Redacted {
-    /// Status, host and path, names of fields, and the size of the body.
+    /// Status, host and path, names of header fields, and the size of the body.
     public var description: String { "\(statusCode) from \(url.place) \(headers) \(bodyByteCount) bytes" }
 }
 
 extension TransportResponse: Redacted {
-    /// Status and names of fields.
+    /// Status and names of header fields.
     public var description: String { "\(statusCode) \(headers)" }
 }
 
 extension Response: Redacted {
-    /// The type of the model, and the answer in the words of ``RawResponse``.
+    /// The type of the model, and the description of the ``RawResponse``.
     public var description: String { "\(Model.self) of \(raw)" }
 }
 
 extension Payload: Redacted {
-    /// How many bytes it has.
+    /// The number of bytes, and the media type if there is one.
     public var description: String { "\(data.count) bytes" + (mediaType.map { " of \($0.essence)" } ?? "") }
 }
 
 extension Redirect: Redacted {
-    /// The status, and host and path of both ends.
+    /// The status, and host and path of both URLs.
     public var description: String { "\(statusCode) from \(from.place) to \(to.place)" }
 }
 
@@ -75,12 +74,12 @@ extension RequestContext: Redacted {
 }
 
 extension Parameters: Redacted {
-    /// The names; a value may be a secret.
+    /// The names without the values, which may be secrets.
     public var description: String { "[\(names.joined(separator: ", "))]".oneLine }
 }
 
 extension RequestBody: Redacted {
-    /// What kind of body it is.
+    /// The kind of body.
     public var description: String {
         switch content {
         case .automatic: "made of the parameters"
@@ -92,17 +91,17 @@ extension RequestBody: Redacted {
 }
 
 extension Service: Redacted {
-    /// The id, and the base URL where it has one.
+    /// The ID, and the base URL if there is one.
     public var description: String { (id + (baseURL.map { " at \($0.place)" } ?? "")).oneLine }
 }
 
 extension NetworkConfig: Redacted {
-    /// The base URL where it has one.
+    /// The base URL if there is one.
     public var description: String { "config" + (baseURL.map { " for \($0.place)" } ?? "") }
 }
 
 extension BaseURL: CustomReflectable {
-    /// The description, and no children.
+    /// A mirror with the description and no children.
     public var customMirror: Mirror { Mirror(self, unlabeledChildren: [description]) }
 
     /// Scheme, host, port and path.
@@ -116,7 +115,7 @@ extension BaseURL: CustomReflectable {
 
 extension Authorization: Redacted {}
 extension IdempotencyKey: Redacted {
-    /// Whether one is sent, and who makes it.
+    /// Whether there is a key and who makes it, without the key.
     public var description: String {
         switch source {
         case .absent: "absent"

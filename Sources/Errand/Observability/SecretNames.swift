@@ -1,14 +1,14 @@
-/// Names of secrets, made ready for comparing many names with them.
+/// The names of secrets, prepared for comparing many names with them.
 struct SecretNames: Sendable {
-    /// The listed names: lower-case letters and digits, without what separates words.
+    /// The listed names: lowercase letters and digits, without separators.
     private let names: Set<String>
-    /// Those with which a longer name may end, by their number of letters.
+    /// The names with which a longer name may end, by their number of letters.
     private let endings: [Int: Set<String>]
-    /// Those with which a longer name may end in the middle of what looks like one word, such as `accesstoken`.
+    /// The names with which a longer name may end in the middle of an apparent word, such as `accesstoken`.
     private let suffixes: [String]
     private let longest: Int
 
-    /// Words that end many names that are no secrets: `statusCode`, `shippingPin`, `trainingSession`.
+    /// Words that end many names that are not secrets: `statusCode`, `shippingPin`, `trainingSession`.
     private static let ambiguous: Set<String> = ["auth", "code", "pin", "session", "sig"]
     /// Words that end no other word.
     private static let unmistakable: Set<String> = [
@@ -31,14 +31,14 @@ struct SecretNames: Sendable {
         var ending = ""
         for word in words.reversed() {
             ending = word + ending
-            // No listed name is longer; a name of a server's can have any number of words.
+            // No listed name is longer; a server's name can have any number of words.
             if ending.utf8.count > longest { return false }
             if endings[ending.utf8.count]?.contains(ending) == true { return true }
         }
         return false
     }
 
-    /// The same for names that stand inside of others: `a[password]` and `user.password` are as secret as `password`.
+    /// Whether a name or the last part of a nested name is one of these: `a[password]` and `user.password` are like `password`.
     func containsMember(_ name: String) -> Bool {
         if contains(name) { return true }
         let parts = name.split { $0 == "[" || $0 == "]" || $0 == "." }
@@ -46,7 +46,7 @@ struct SecretNames: Sendable {
         return contains(String(last))
     }
 
-    /// The value with all members masked that have such a name, at every depth.
+    /// Returns the value with every member of such a name masked, at any depth.
     func masking(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): .array(elements.map(masking))
@@ -60,7 +60,7 @@ struct SecretNames: Sendable {
         }
     }
 
-    /// The words of a name in lower case, digits at its end left out: `new-Password2` and `newPassword` are two words.
+    /// Returns the words of a name in lowercase, without digits at its end: `new-Password2` and `newPassword` are two words.
     private static func words(of name: String) -> [String] {
         var words: [String] = []
         var word = ""
@@ -95,7 +95,7 @@ struct SecretNames: Sendable {
     }
 }
 
-/// Names of secrets that are taken apart when somebody first asks.
+/// Names of secrets that are split into words at the first access.
 final class LazySecretNames: Sendable {
     private let listed: [String]
     private let names = Lock<SecretNames?>(nil)

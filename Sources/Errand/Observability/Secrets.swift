@@ -1,31 +1,35 @@
 public import Foundation
 
-/// What must not be told: declared once, and honoured by errors, descriptions, logs and redirects.
+/// The names of secrets that errors, descriptions, logs and redirects redact or remove.
 ///
-/// Names compare without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are one name. A name is secret
-/// too if it ends with the words of one that is listed, as `newPassword` and `X-Upload-Token` do for `password` and
-/// `Token`; digits after it do not count. The names `auth`, `code`, `pin`, `session` and `sig` are compared as a whole,
-/// because many names that end with them, such as `statusCode`, are no secrets.
+/// Names are compared without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are the same name. A name is
+/// also secret if it ends with the words of a listed name, as `newPassword` and `X-Upload-Token` do for `password` and
+/// `Token`; digits at its end do not count. The names `auth`, `code`, `pin`, `session` and `sig` only match whole names,
+/// because many names that end with them, such as `statusCode`, are not secrets.
 ///
-/// What is a secret is replaced by ``mask``; what cannot be taken apart is left out whole.
+/// A secret is replaced by ``mask``. What cannot be parsed is omitted or masked as a whole.
 public struct Secrets: Sendable, Hashable {
-    /// Fields whose values are secret; they are also left behind when a redirect leaves the origin.
+    /// The header fields whose values are secret.
+    ///
+    /// They are also removed when a redirect leaves the origin.
     public var headers: [String] { didSet { headerNames = LazySecretNames(headers) } }
 
-    /// Names in queries and forms whose values are secret.
+    /// The names in queries and forms whose values are secret.
     public var queryNames: [String] { didSet { pairNames = LazySecretNames(queryNames) } }
 
-    /// Members of JSON objects, at any depth, whose values are secret.
+    /// The members of JSON objects, at any depth, whose values are secret.
     public var jsonKeys: [String] { didSet { memberNames = LazySecretNames(jsonKeys) } }
 
     private var headerNames: LazySecretNames
     private var pairNames: LazySecretNames
     private var memberNames: LazySecretNames
 
-    /// What stands in place of a secret.
+    /// The text that replaces a secret.
     public static let mask = "•••"
 
-    /// The names that most services use; add those of your own.
+    /// Creates a list of secrets.
+    ///
+    /// The defaults are the names that most services use; add your own to them.
     public init(
         headers: [String] = [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
@@ -42,7 +46,7 @@ public struct Secrets: Sendable, Hashable {
         memberNames = LazySecretNames(jsonKeys)
     }
 
-    /// Whether both declare the same names.
+    /// Returns whether both contain the same names.
     public static func == (one: Secrets, other: Secrets) -> Bool {
         (one.headers, one.queryNames, one.jsonKeys) == (other.headers, other.queryNames, other.jsonKeys)
     }
@@ -54,7 +58,7 @@ public struct Secrets: Sendable, Hashable {
         hasher.combine(jsonKeys)
     }
 
-    /// Names that mean a secret in queries, forms and JSON alike.
+    /// The default names of secrets in queries, forms and JSON.
     public static let usualNames = [
         "password", "passwd", "pwd", "secret", "client_secret", "token", "access_token", "refresh_token", "id_token",
         "api_key", "apikey", "auth", "authorization", "session", "session_id", "signature", "sig", "code", "otp", "pin",
@@ -62,12 +66,12 @@ public struct Secrets: Sendable, Hashable {
         "verification_code", "device_code", "code_verifier", "cookie",
     ]
 
-    /// The value of a field as it may be told.
+    /// Returns the value of a header field, masked if it is secret.
     public func telling(_ value: String, of header: String) -> String {
         isSecret(header: header) ? Self.mask : value
     }
 
-    /// A URL as it may be told: without user information, secret values of its query masked.
+    /// Returns a URL without user information and with the secret values of its query masked.
     public func telling(_ url: URL) -> String {
         let text = url.absoluteString
         guard let parts = try? URLParts(absolute: text) else {
@@ -77,7 +81,7 @@ public struct Secrets: Sendable, Hashable {
         return parts.origin + parts.path + "?" + telling(pairs: query)
     }
 
-    /// A query or form as it may be told.
+    /// Returns a query or form with its secret values masked.
     public func telling(pairs: String) -> String {
         let secrets = pairNames.value
         return pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
@@ -88,12 +92,12 @@ public struct Secrets: Sendable, Hashable {
         }.joined(separator: "&")
     }
 
-    /// JSON as it may be told.
+    /// Returns a JSON value with its secret members masked.
     ///
     /// Recursion is bounded by the depth that the parser allows.
     public func telling(_ value: JSONValue) -> JSONValue { memberNames.value.masking(value) }
 
-    /// A body as it may be told: JSON and forms with their secrets masked, anything else by its size alone.
+    /// Returns a body as text: JSON and forms with their secrets masked, anything else as its size.
     public func telling(_ body: Data, mediaType: MediaType?) -> String {
         if body.isEmpty { return "" }
         if mediaType?.isJSON == true, let value = try? JSONValue(parsing: body) { return telling(value).description }
@@ -103,7 +107,7 @@ public struct Secrets: Sendable, Hashable {
         return "\(body.count) bytes"
     }
 
-    /// Whether the values of a field are secret; those of `Authorization` always are.
+    /// Whether the values of a header field are secret; those of `Authorization` always are.
     func isSecret(header name: String) -> Bool {
         name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
             || headerNames.value.contains(name)
@@ -112,6 +116,6 @@ public struct Secrets: Sendable, Hashable {
     /// Whether the values of a member of a JSON object are secret.
     func isSecret(jsonKey name: String) -> Bool { memberNames.value.containsMember(name) }
 
-    /// The library's own.
+    /// The library default.
     static let usual = Secrets()
 }

@@ -1,26 +1,28 @@
 internal import Foundation
 
-/// What left for the wire in one attempt: retries and repetitions after a login's refresh judge that, and not what the
-/// request was before adapters, interceptors and redirects.
+/// The requests that were sent in one attempt.
 ///
-/// Only an attempt whose requests can differ from what was prepared has one, or that is not the first.
+/// Retries and repetitions after a refresh are decided by them, and not by the request before adapters, interceptors and
+/// redirects.
+///
+/// An attempt has one only if its requests can differ from the prepared request, or if it is not the first attempt.
 final class AttemptRecord: Sendable {
     private struct State {
         /// The last request, or the first one that must not be sent twice.
         var judged: OutgoingRequest?
-        /// Whether the last request may have had an effect that a second one would have again.
+        /// Whether the last request may have had an effect that sending it again would repeat.
         var lastHadEffect = false
-        /// The same, of those before the last.
+        /// Whether a request before the last one may have had such an effect.
         var earlierHadEffect = false
-        /// Where the attempt was counted, without what redirects led to.
+        /// The host for which the attempt was counted, ignoring redirects.
         var host: String?
     }
 
     /// Whether the attempt uses the retry budget, and counts there as a retry.
     let isPaid: Bool
-    /// The `Idempotency-Key` under which the request was sent before; `nil` if the method needs none.
+    /// The `Idempotency-Key` with which the request was sent before, or `nil` if the method needs none.
     ///
-    /// Another one would make it another request.
+    /// With another key it would be another request.
     let idempotencyKey: String?
     private let state = Lock(State())
 
@@ -29,30 +31,30 @@ final class AttemptRecord: Sendable {
         self.idempotencyKey = idempotencyKey
     }
 
-    /// Where a request goes, in the spelling of ``PreparedRequest/origin``.
+    /// Returns the host of a request, in the form of ``PreparedRequest/origin``.
     private static func host(of request: OutgoingRequest, _ prepared: PreparedRequest) -> String {
         if request.url == prepared.outgoing.url { return prepared.origin }
-        // It was checked before; whatever cannot be read still has a name of its own.
+        // It has been validated; a URL that cannot be parsed still needs a key of its own.
         return (try? URLParts(absolute: request.url.absoluteString))?.originKey ?? request.url.origin
     }
 
-    /// The request that stands for all that were sent; `nil` if none was.
+    /// The request that represents all that were sent, or `nil` if none was.
     var judged: OutgoingRequest? { state.withLock { $0.judged } }
 
-    /// The host that the attempt was last sent to, before redirects; `nil` if nothing was sent.
+    /// The host that the attempt was last sent to, before redirects, or `nil` if nothing was sent.
     var host: String? { state.withLock { $0.host } }
 
-    /// Whether the attempt can be repeated after its last request was refused for its credential.
+    /// Whether the attempt can be repeated after an unauthorized response to its last request.
     ///
-    /// A refused request had no effect. One before it may have had one, such as a POST that was redirected to a GET.
+    /// The last request had no effect. An earlier one may have had one, such as a POST that was redirected to a GET.
     var isRepeatable: Bool {
         state.withLock { ($0.judged?.body.isReplayable ?? true) && !$0.earlierHadEffect }
     }
 
-    /// Notes a request that goes on the wire.
+    /// Records a request that is about to be sent.
     ///
-    /// - Returns: Whether it is the first of the attempt to its host, redirects left out.
-    /// - Throws: ``NetworkError/Reason/bodyAlreadySent`` if the body can be read once, and one such was sent before.
+    /// - Returns: Whether it is the attempt's first request to its host, ignoring redirects.
+    /// - Throws: ``NetworkError/Reason/bodyAlreadySent`` if the body can be read once, and such a body was sent before.
     func willSend(
         _ request: OutgoingRequest,
         of prepared: PreparedRequest,
@@ -65,7 +67,7 @@ final class AttemptRecord: Sendable {
             }
             state.earlierHadEffect = state.earlierHadEffect || state.lastHadEffect
             state.lastHadEffect = !request.mayBeSentTwice
-            // A body that can be read once decides about everything, a method about retries only.
+            // A body that can be read once takes precedence; the method matters for retries only.
             let isSettled = state.judged.map { !$0.body.isReplayable || !$0.mayBeSentTwice } ?? false
             if !isSettled || !request.body.isReplayable { state.judged = request }
             guard let host, host != state.host else { return false }
@@ -74,8 +76,9 @@ final class AttemptRecord: Sendable {
         }
     }
 
-    /// Notes the status of the response to the last request: one that the server refused had no effect, nor had one
-    /// that it wants to be sent elsewhere as it is.
+    /// Records the status of the response to the last request.
+    ///
+    /// A request that the server rejected had no effect, and neither had one that a 307 or 308 redirects.
     func didReceive(_ statusCode: Int) {
         guard (400..<500).contains(statusCode) || statusCode == 307 || statusCode == 308 else { return }
         state.withLock { $0.lastHadEffect = false }
@@ -91,7 +94,7 @@ final class SingleUseBody: BodySource {
 
     var byteCount: Int64? { base.byteCount }
     var isReplayable: Bool { false }
-    /// Whether it was read already.
+    /// Whether it has been read.
     var isSpent: Bool { isOpened.withLock { $0 } }
 
     func makeReader() throws -> any BodyReader {
@@ -105,7 +108,7 @@ final class SingleUseBody: BodySource {
 }
 
 extension OutgoingRequest {
-    /// The same request; a body that can be read once refuses to be read twice.
+    /// The same request; a body that can be read once rejects a second reader.
     var guardedAgainstReuse: OutgoingRequest {
         guard case .source(let source) = body, !source.isReplayable else { return self }
         var copy = self
@@ -115,7 +118,7 @@ extension OutgoingRequest {
 }
 
 extension OutgoingBody {
-    /// Whether it can be read once, and was.
+    /// Whether it can be read once, and has been.
     var isSpent: Bool {
         guard case .source(let source) = self else { return false }
         return (source as? SingleUseBody)?.isSpent ?? false
@@ -123,11 +126,11 @@ extension OutgoingBody {
 }
 
 extension OutgoingRequest {
-    /// The key by which a server knows the request again; `nil` if its method needs none.
+    /// The key by which a server recognizes the request when it is repeated, or `nil` if its method needs none.
     var neededIdempotencyKey: String? { method.isIdempotent ? nil : headers["Idempotency-Key"] }
 }
 
 extension PreparedRequest {
-    /// Whether what goes on the wire can be something else than ``outgoing``, redirects left out.
+    /// Whether the request that is sent can differ from ``outgoing``, ignoring redirects.
     var mayChangeOnItsWay: Bool { login != nil || !adapters.isEmpty || !interceptors.isEmpty }
 }

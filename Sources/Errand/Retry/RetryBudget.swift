@@ -1,44 +1,50 @@
-/// A bound on the retries that one host gets from an agent, whichever requests they belong to.
+/// A limit on the retries that an agent makes to one host, over all requests.
 ///
 /// ```swift
 /// config.retryBudget = RetryBudget(ratio: 0.2, minimum: 20)
 /// config.retryBudget = .unlimited
 /// ```
 ///
-/// A host that fails everything gets at most 1.1 times as many requests as without retries by default, plus 10 in each
-/// 10 seconds. A host is a scheme, a host and a port, as a request is sent and before redirects. A request counts when
-/// it is handed to the transport, not while it waits for a permit. A retry whose delay the server set itself, by
-/// `Retry-After` or a rate-limit field, uses nothing of the budget, unless that delay is zero.
+/// By default, a host that fails every request gets at most 1.1 times as many requests as without retries, plus 10 in each
+/// 10 seconds. A host is a scheme, a host and a port, after adapters and before redirects. A request counts when
+/// it is passed to the transport, not while it waits for a permit. A retry whose delay the server set, by
+/// `Retry-After` or a rate-limit field, does not use the budget, unless that delay is zero.
 ///
-/// If the budget of a host is exhausted, the send fails with the failure of its last attempt;
-/// ``NetworkError/isRetryBudgetExhausted`` and ``AccessoryEvent/didExhaustRetryBudget(because:)`` say so.
+/// If the budget of a host is exhausted, the send fails with the failure of its last attempt, with
+/// ``NetworkError/isRetryBudgetExhausted`` set, and ``AccessoryEvent/didExhaustRetryBudget(because:)`` occurs.
 public struct RetryBudget: Sendable, Hashable {
-    /// The number of retries for each request, from 0 to 100: 0.1 is one retry for ten requests.
+    /// The number of retries per request, from 0 to 100.
+    ///
+    /// The default of 0.1 is one retry for ten requests.
     public let ratio: Double
 
-    /// The number of retries in each ``window`` that need no requests, 0 or more.
+    /// The number of retries in each ``window`` that are allowed without any requests, 0 or more.
+    ///
+    /// The default is 10.
     public let minimum: Int
 
-    /// How far back requests and retries count, from 10 milliseconds to a day.
+    /// The time for which requests and retries count, from 10 milliseconds to a day.
+    ///
+    /// The default is 10 seconds.
     public let window: Duration
 
-    /// Whether there is no bound.
+    /// Whether there is no limit.
     let isUnlimited: Bool
 
-    /// 10 retries in 10 seconds, and one for each 10 requests; the default.
+    /// The library default: 10 retries in 10 seconds, and one for each 10 requests.
     public static let standard = RetryBudget()
 
-    /// No bound: the ``RetryPolicy`` alone decides.
+    /// No limit: only the ``RetryPolicy`` decides.
     public static let unlimited = RetryBudget(ratio: 0, minimum: 0, window: .seconds(10), isUnlimited: true)
 
-    /// Creates a budget.
+    /// Creates a retry budget.
     ///
-    /// Values out of range count as the nearest one in range.
+    /// A value out of range is replaced by the nearest one in range.
     ///
     /// - Parameters:
-    ///   - ratio: The number of retries for each request, from 0 to 100.
-    ///   - minimum: The number of retries in each window that need no requests, 0 or more.
-    ///   - window: How far back requests and retries count, from 10 milliseconds to a day.
+    ///   - ratio: The number of retries per request, from 0 to 100.
+    ///   - minimum: The number of retries in each window that are allowed without any requests, 0 or more.
+    ///   - window: The time for which requests and retries count, from 10 milliseconds to a day.
     public init(ratio: Double = 0.1, minimum: Int = 10, window: Duration = .seconds(10)) {
         self.init(
             ratio: ratio > 0 ? min(ratio, 100) : 0,
@@ -55,7 +61,7 @@ public struct RetryBudget: Sendable, Hashable {
         self.isUnlimited = isUnlimited
     }
 
-    /// Whether one more retry is within the budget.
+    /// Whether the budget allows one more retry.
     func allows(_ retries: Int, for requests: Int) -> Bool {
         // The sum of products such as 0.29 * 100 is a little less than it should be.
         Double(retries) < Double(minimum) + (Double(requests) * ratio + 1e-6).rounded(.down)
@@ -63,41 +69,41 @@ public struct RetryBudget: Sendable, Hashable {
 }
 
 extension RetryBudget: CustomStringConvertible {
-    /// The bound in words.
+    /// A description of the limit.
     public var description: String {
         isUnlimited ? "unlimited" : "\(minimum) retries and \(ratio) for each request in \(window) and host"
     }
 }
 
-/// Requests and retries of each host, for the ``RetryBudget``.
+/// The numbers of requests and retries to each host, for the ``RetryBudget``.
 ///
-/// One for an agent; it forgets hosts without recent requests.
+/// An agent has one. It removes hosts without recent requests.
 final class RetryCounts: Sendable {
-    /// The most hosts that are known at once, some 350 KiB.
+    /// The maximum number of hosts, using about 350 KiB.
     static let maximumHostCount = 1000
 
     private let hosts = Lock<[String: RetryWindow]>([:])
 
     init() {}
 
-    /// Counts a request, whatever becomes of it.
+    /// Counts a request, whatever its outcome.
     ///
     /// - Parameters:
     ///   - host: Scheme, host and port.
-    ///   - budget: The budget of the config of the send.
+    ///   - budget: The budget of the send's config.
     ///   - now: The time on the agent's timeline.
     func countRequest(to host: String, within budget: RetryBudget, at now: Duration) {
         change(host, budget, now) { $0.countRequest(at: now) }
     }
 
-    /// Takes one retry out of what the host has left.
+    /// Takes one retry from the host's budget.
     ///
     /// - Returns: Whether there was one left.
     func takeRetry(to host: String, within budget: RetryBudget, at now: Duration) -> Bool {
         change(host, budget, now) { $0.takeRetry(within: budget, at: now) }
     }
 
-    /// How many hosts are known.
+    /// The number of known hosts.
     var hostCount: Int { hosts.withLock { $0.count } }
 
     private func change<Value>(
@@ -123,8 +129,8 @@ final class RetryCounts: Sendable {
         return body(&window)
     }
 
-    /// Forgets the hosts of which nothing counts any more, and half of the maximum at least, so that it is rarely done:
-    /// those whose last request is the longest ago.
+    /// Removes the hosts without requests in the window, and at least half of the maximum so that this is rare, beginning
+    /// with those whose last request is the oldest.
     private static func forget(_ hosts: inout [String: RetryWindow], at now: Duration) {
         hosts = hosts.filter { $0.value.counts(at: now) }
         let surplus = hosts.count - maximumHostCount / 2
@@ -134,23 +140,23 @@ final class RetryCounts: Sendable {
     }
 }
 
-/// Requests and retries of one window, in slots of a fortieth of it.
+/// The requests and retries of one window, in slots of a fortieth of it.
 struct RetryWindow: Sendable {
     private struct Slot {
         var requests: UInt32 = 0
         var retries: UInt32 = 0
     }
 
-    /// Forty, and the one that is under way: so no window, wherever it begins, sees more than it should.
+    /// Forty, and the current one: so no window, wherever it begins, exceeds the limit.
     static let slotCount: Int64 = 41
 
-    /// How far back it counts.
+    /// The length of the window.
     let duration: Duration
-    /// When something was counted last.
+    /// The time when something was last counted.
     private(set) var latest: Duration
-    /// The number of the newest slot in which something was counted.
+    /// The number of the newest slot with a count.
     private var newest: Int64
-    /// When that slot ends; zero where that is too far to be counted.
+    /// The end of that slot, or zero if it is too late to be represented.
     private var end: Duration
     private var slots = [Slot](repeating: Slot(), count: Int(Self.slotCount))
     private var requests = 0
@@ -163,7 +169,7 @@ struct RetryWindow: Sendable {
         end = Self.end(of: newest, in: duration)
     }
 
-    /// Whether something of it counts at a time.
+    /// Whether any of its counts are still in the window at a time.
     func counts(at now: Duration) -> Bool { Self.slot(of: now, in: duration) &- newest < Self.slotCount }
 
     private static func slot(of time: Duration, in duration: Duration) -> Int64 {

@@ -1,67 +1,67 @@
 public import Foundation
 
-/// What follows from a failed attempt.
+/// The consequence of a failed attempt.
 public enum RetryDecision: Sendable, Hashable {
-    /// Another attempt after a pause, if the ``RetryBudget`` of the host has room for it or the server set the pause.
+    /// Another attempt after a delay, if the ``RetryBudget`` of the host allows it or the server set the delay.
     case retry(after: Duration, because: Cause)
-    /// No other attempt; the send fails with this failure.
+    /// No further attempt; the send fails with this failure.
     case stop(Stop)
 
-    /// What is worth another attempt.
+    /// A reason for another attempt.
     public enum Cause: Sendable, Hashable {
-        /// The answer was refused for its status.
+        /// The response was rejected for its status.
         case status(Int)
-        /// There was no connection, or it broke before the answer was whole.
+        /// There was no connection, or it was lost before the response was complete.
         case connection
-        /// Nothing was sent or received for too long.
+        /// The idle timeout was exceeded.
         case timeout
-        /// The closure of ``RetryPolicy/retrying(if:)`` says so.
+        /// The closure of ``RetryPolicy/retrying(if:)`` returned `true`.
         case closure
     }
 
-    /// Why there is no other attempt.
+    /// A reason why there is no further attempt.
     public enum Stop: Sendable, Hashable {
         /// The send was cancelled.
         case cancelled
-        /// Another attempt would fail in the same way, as far as the policy knows.
+        /// Another attempt would fail in the same way, according to the policy.
         case finalFailure
-        /// There were as many attempts as the policy allows.
+        /// The maximum number of attempts was reached.
         case lastAttempt
-        /// The method may do something twice, and the request has no `Idempotency-Key`.
+        /// The method is not idempotent, and the request has no `Idempotency-Key`.
         case notIdempotent
         /// The body can be read only once.
         case notReplayable
-        /// The answer is a 413 that does not say when to come back.
+        /// The response is a 413 without a delay set by the server.
         case noServerTiming
-        /// The server asks for a pause that is longer than the policy allows.
+        /// The server asks for a longer delay than the policy allows.
         case serverTiming(Duration)
-        /// The pause would not end before the deadline of the send.
+        /// The delay would not end before the deadline of the send.
         case deadline
     }
 }
 
 extension RetryPolicy {
-    /// A failed attempt, with all that decides what follows from it.
+    /// A failed attempt, with everything that the decision depends on.
     public struct Failure: Sendable {
-        /// What the attempt threw.
+        /// The error that the attempt threw.
         public var error: any Error
-        /// The number of the attempt that failed, from 1.
+        /// The number of the attempt that failed, starting at 1.
         public var attempt: Int
         /// The request that was sent in the attempt, after adapters, credential, interceptors and redirects.
         ///
         /// If there were several, it is the one that must not be sent twice, or else the last one. If nothing was sent,
         /// it is the request before adapters.
         public var request: OutgoingRequest
-        /// Which send it is.
+        /// The send.
         public var context: RequestContext
-        /// The time that is left of the send; `nil` when it has no deadline.
+        /// The remaining time of the send, or `nil` if it has no deadline.
         public var remaining: Duration?
-        /// The present, where the answer has no `Date`.
+        /// The current date, used if the response has no `Date` field.
         public var now: Date
         /// A random number in 0..<1.
         public var unit: Double
 
-        /// A failure made by hand, for tests of policies.
+        /// Creates a failure, such as for a test of a policy.
         public init(
             _ error: any Error,
             attempt: Int,
@@ -81,12 +81,14 @@ extension RetryPolicy {
         }
     }
 
-    /// Says what follows from a failure: the same for the same failure, always.
+    /// Returns the decision for a failure.
+    ///
+    /// It depends on the failure only.
     public func decision(for failure: Failure) -> RetryDecision {
         decision(for: failure, retryAfter: failure.retryAfter)
     }
 
-    /// The same, where the delay that the server asked for was read already.
+    /// Returns the decision for a failure, given the delay that the server asked for.
     func decision(for failure: Failure, retryAfter: Duration?) -> RetryDecision {
         if failure.error is CancellationError { return .stop(.cancelled) }
         guard let cause = cause(of: failure) else { return .stop(.finalFailure) }
@@ -103,7 +105,7 @@ extension RetryPolicy {
 
     private func cause(of failure: Failure) -> RetryDecision.Cause? {
         guard let error = failure.error as? NetworkError else {
-            // What a service has to say of a refused status does not make it another status.
+            // An error code of the service does not replace a rejected status.
             if let code = (failure.error as? ServiceError)?.refusedStatus, statusCodes.contains(code) {
                 return .status(code)
             }
@@ -126,17 +128,17 @@ extension RetryPolicy {
 }
 
 extension RetryPolicy.Failure {
-    /// The answer that the failure is about; `nil` when none arrived.
+    /// The response that the failure is about, or `nil` if none arrived.
     private var answer: RawResponse? { (error as? NetworkError)?.response ?? (error as? ServiceError)?.response }
 
-    /// The delay that the server asked for; `nil` if it asked for none.
+    /// The delay that the server asked for, or `nil` if it asked for none.
     var retryAfter: Duration? {
         answer.flatMap { ServerTiming.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
     }
 }
 
 extension ServiceError {
-    /// The status of an answer that was refused for it; `nil` for any other.
+    /// The status for which the response was rejected, or `nil` if it was not.
     fileprivate var refusedStatus: Int? {
         guard case .status(let code)? = (response.failure as? NetworkError)?.reason else { return nil }
         return code
@@ -144,8 +146,8 @@ extension ServiceError {
 }
 
 extension OutgoingRequest {
-    /// Whether sending it twice means the same as sending it once: by its method, or because a server knows it again
-    /// by its `Idempotency-Key`.
+    /// Whether sending it twice has the same effect as sending it once: by its method, or because the server recognizes its
+    /// `Idempotency-Key`.
     var mayBeSentTwice: Bool {
         method.isIdempotent || headers.contains { $0.name.isSameFieldName(as: "Idempotency-Key") && !$0.value.isEmpty }
     }

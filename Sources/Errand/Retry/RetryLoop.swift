@@ -1,9 +1,9 @@
 internal import Foundation
 internal import Synchronization
 
-/// The loop around an attempt: asks the policy, then the budget, pauses, and tries again.
+/// The loop around an attempt: consults the policy, then the budget, waits, and tries again.
 ///
-/// Nothing of the request is read anew; adapters run for each attempt, so that a signature is fresh.
+/// The request is not read again. Adapters run for each attempt, so that a signature is fresh.
 struct RetryLoop: Sendable {
     private let timeline: Timeline
     private let counts = RetryCounts()
@@ -11,10 +11,10 @@ struct RetryLoop: Sendable {
     private let date: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - timeline: Measures pauses and the window of the budget.
+    ///   - timeline: Measures delays and the window of the budget.
     ///   - unit: Makes random numbers in 0..<1.
-    ///   - date: Tells the present to compare a `Retry-After` date with, where an answer has no `Date`; `nil` is the
-    ///     timeline's.
+    ///   - date: Returns the current date, to compare a `Retry-After` date with if a response has no `Date` field. `nil` uses
+    ///     the timeline's.
     init(
         timeline: Timeline,
         unit: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -25,9 +25,9 @@ struct RetryLoop: Sendable {
         self.date = date ?? timeline.date
     }
 
-    /// Runs attempts until one succeeds or fails for good.
+    /// Runs attempts until one succeeds or a failure is final.
     ///
-    /// - Throws: The failure of the last attempt, or `CancellationError`; while the send pauses, too.
+    /// - Throws: The failure of the last attempt, or `CancellationError`, also during a delay.
     func run(
         _ prepared: PreparedRequest,
         _ attempt: (Int, AttemptRecord?) async throws -> Answer
@@ -61,8 +61,8 @@ struct RetryLoop: Sendable {
         }
     }
 
-    /// A failure as the caller gets it if it is the last: with its place, the attempts, and for a send that its
-    /// deadline cancelled that reason.
+    /// Returns a failure as the caller receives it if it is the last: with its place and the number of attempts, and with
+    /// the deadline as its reason if that cancelled the send.
     private func final(_ error: any Error, of prepared: PreparedRequest, attempt: Int) -> any Error {
         var error = error
         if error is CancellationError, let deadline = prepared.deadline, timeline.now() >= deadline.time {
@@ -72,7 +72,7 @@ struct RetryLoop: Sendable {
         return error.placed(at: prepared.outgoing.url, method: prepared.outgoing.method).tried(attempt)
     }
 
-    /// A request of an attempt goes on the wire: notes it, and counts it for the budget.
+    /// Records a request that is about to be sent, and counts it for the budget.
     ///
     /// - Throws: ``NetworkError/Reason/bodyAlreadySent``.
     func willSend(
@@ -83,7 +83,7 @@ struct RetryLoop: Sendable {
         at now: Duration
     ) throws(NetworkError) {
         if !isRedirected, !request.body.isReplayable {
-            // A hook may make a new body of the same source; what it reads is known only to itself.
+            // A hook may make a new body of the same source, and only it knows what that reads.
             guard !request.body.isSpent, !prepared.hasSentSingleUseBody.exchange(true, ordering: .relaxed) else {
                 throw NetworkError(.bodyAlreadySent)
             }
@@ -126,7 +126,7 @@ struct RetryLoop: Sendable {
         return .retry(after: pause, isPaid: true)
     }
 
-    /// Tells the accessories that the budget of the host is exhausted; returns the error, which says so.
+    /// Notifies the accessories that the budget of the host is exhausted; returns the error, marked accordingly.
     private func exhausted(_ error: any Error, of prepared: PreparedRequest, attempt: Int) async -> any Error {
         if !prepared.accessories.isEmpty {
             var context = prepared.context
@@ -165,7 +165,7 @@ extension PreparedRequest {
 }
 
 extension NetworkError {
-    /// This error with the number of attempts that reached the wire.
+    /// Returns this error with the number of attempts that were sent.
     func tried(_ count: Int) -> NetworkError {
         guard kind != .invalidRequest else { return self }
         var copy = self
@@ -175,7 +175,7 @@ extension NetworkError {
 }
 
 extension Error {
-    /// When the bytes of the answer came that an error is about.
+    /// The times of the response that an error is about.
     fileprivate var attempt: Metrics.Attempt? {
         ((self as? NetworkError)?.response ?? (self as? ServiceError)?.response)?.timing.map(Metrics.Attempt.init)
     }

@@ -1,54 +1,68 @@
-/// Which failures are tried again, how often, and after which pause.
+/// The rules for which failures are retried, how often, and after which delay.
 ///
-/// A pure value: ``decision(for:)`` says what follows from a failure, and nothing else decides but the budget of the
-/// host. Spelling in a request: `var retryPolicy: RetryPolicy { .never }`.
+/// A pure value: only ``decision(for:)`` and the ``RetryBudget`` of the host decide about a retry. In a request, write
+/// `var retryPolicy: RetryPolicy { .never }`.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The most attempts of one send, the first included; `nil` inherits.
+    /// The maximum number of attempts of a send, including the first, or `nil` to inherit it.
+    ///
+    /// The default is 3.
     public let maximumAttempts: Int?
 
-    /// The ceiling of the first pause; it doubles with each attempt.
+    /// The ceiling of the first delay, from zero to ``longestDelay``.
+    ///
+    /// It doubles with each attempt. The default is 0.3 seconds.
     public let baseDelay: Duration
 
-    /// Where the ceiling stops doubling.
+    /// The maximum of the ceiling, from zero to ``longestDelay``.
+    ///
+    /// The default is 30 seconds.
     public let maximumDelay: Duration
 
-    /// The longest pause that a server may ask for; when it asks for more the send fails at once.
+    /// The longest delay that a server may ask for, from zero to ``longestDelay``.
+    ///
+    /// If it asks for more, the send fails at once. The default is 60 seconds.
     public let maximumServerDelay: Duration
 
-    /// The refused statuses that are tried again; a 413 is so only when the server says when to come back.
+    /// The rejected statuses that are retried.
+    ///
+    /// A 413 is retried only if the server sets a delay.
     public let statusCodes: Set<Int>
 
-    /// Whether an attempt that ends in silence, by ``Limits/timeout``, is tried again; a deadline never is.
+    /// Whether an attempt that exceeds the idle timeout, ``Limits/timeout``, is retried.
+    ///
+    /// A deadline never is. The default is `false`.
     public let retriesTimeouts: Bool
 
     private let predicate: Predicate?
 
-    /// What the service says, then the config; at the end of the line ``standard``.
+    /// Uses the service's policy, then the config's, then ``standard``.
     public static let inherited = RetryPolicy(attempts: nil)
 
-    /// One attempt, no more.
+    /// One attempt, without retries.
     public static let never = RetryPolicy(attempts: 1)
 
-    /// Three attempts, what the library does when nobody says anything.
+    /// The library default: three attempts.
     public static let standard = RetryPolicy()
 
-    /// The refused statuses that are tried again unless you say otherwise.
+    /// The rejected statuses that are retried by default.
     public static let standardStatusCodes: Set<Int> = [408, 413, 429, 500, 502, 503, 504]
 
-    /// No pause is longer, whatever a policy says: a day.
+    /// The longest delay of any policy: a day.
     public static let longestDelay = Duration.seconds(86_400)
 
-    /// A policy; each value that is left out is that of ``standard``.
+    /// Creates a retry policy.
     ///
-    /// Durations below zero count as zero, those above ``longestDelay`` as that.
+    /// The defaults are those of ``standard``.
+    ///
+    /// Durations below zero are replaced by zero, those above ``longestDelay`` by that.
     ///
     /// - Parameters:
-    ///   - maximumAttempts: The most attempts of one send, the first included; less than one counts as one.
-    ///   - baseDelay: The ceiling of the first pause.
-    ///   - maximumDelay: Where the ceiling stops doubling.
-    ///   - maximumServerDelay: The longest pause that a server may ask for.
-    ///   - statusCodes: The refused statuses that are tried again.
-    ///   - retriesTimeouts: Whether an idle timeout is tried again.
+    ///   - maximumAttempts: The maximum number of attempts of a send, including the first; at least 1.
+    ///   - baseDelay: The ceiling of the first delay.
+    ///   - maximumDelay: The maximum of the ceiling.
+    ///   - maximumServerDelay: The longest delay that a server may ask for.
+    ///   - statusCodes: The rejected statuses that are retried.
+    ///   - retriesTimeouts: Whether an attempt that exceeds the idle timeout is retried.
     public init(
         maximumAttempts: Int = 3,
         baseDelay: Duration = .milliseconds(300),
@@ -86,14 +100,14 @@ public struct RetryPolicy: Sendable, Hashable {
         self.predicate = predicate
     }
 
-    /// Returns this policy with further failures to try again, such as a ``ServiceError`` of a certain code.
+    /// Returns this policy with further failures to retry, such as a ``ServiceError`` with a certain code.
     ///
-    /// The closure is asked about failures that this policy gives up, but never about a cancelled send, a request that
-    /// cannot be sent or a deadline. Everything else still holds: attempts, pauses, methods, bodies and the budget. It
-    /// takes the place of an earlier one. Policies with closures are equal when one was copied from the other.
+    /// The closure is called for failures that this policy does not retry, but never for a cancelled send, a request that
+    /// cannot be sent or a deadline. Everything else still applies: attempts, delays, methods, bodies and the budget. It
+    /// replaces an earlier closure. Policies with closures are equal if one is a copy of the other.
     ///
-    /// - Parameter isWorthIt: Whether to try again; asked in the background, after each failed attempt.
-    /// - Returns: The policy; where this one inherits, the standard one with the closure.
+    /// - Parameter isWorthIt: Returns whether to retry. It is called in the background, after each failed attempt.
+    /// - Returns: The policy. If this one inherits, it is ``standard`` with the closure.
     public func retrying(if isWorthIt: @escaping @Sendable (any Error, RequestContext) -> Bool) -> RetryPolicy {
         RetryPolicy(
             attempts: maximumAttempts ?? Self.standard.maximumAttempts,
@@ -106,17 +120,17 @@ public struct RetryPolicy: Sendable, Hashable {
         )
     }
 
-    /// Returns the pause before the next attempt, or `nil` when the failure is final.
+    /// Returns the delay before the next attempt, or `nil` if the failure is final.
     ///
-    /// What the server asks for is kept to exactly, without jitter, up to ``maximumServerDelay``. Where it asks for
-    /// nothing: full jitter under a ceiling that doubles with each attempt, up to ``maximumDelay``.
+    /// A delay set by the server is used exactly, without jitter, up to ``maximumServerDelay``. Otherwise the delay has full
+    /// jitter below a ceiling that doubles with each attempt, up to ``maximumDelay``.
     /// Source: RFC 9110, section 10.2.3.
     ///
     /// - Parameters:
-    ///   - attempt: The attempt that just failed, counted from 1.
-    ///   - retryAfter: The server's wish; `nil` when it has none.
-    ///   - unit: A random number in 0..<1; what lies outside counts as the nearest end.
-    /// - Returns: The pause, or `nil` after the last attempt and for a wish that is too long.
+    ///   - attempt: The number of the attempt that failed, starting at 1.
+    ///   - retryAfter: The delay that the server asked for, or `nil` if it asked for none.
+    ///   - unit: A random number in 0..<1. Other values are limited to that range.
+    /// - Returns: The delay, or `nil` after the last attempt or if the server asked for more than ``maximumServerDelay``.
     public func delay(afterAttempt attempt: Int, retryAfter: Duration?, unit: Double) -> Duration? {
         guard attempt < maximumAttempts ?? 1 else { return nil }
         if let retryAfter { return retryAfter <= maximumServerDelay ? max(.zero, retryAfter) : nil }
@@ -130,14 +144,14 @@ public struct RetryPolicy: Sendable, Hashable {
         return ceiling * (unit > 0 ? min(unit, 1) : 0)
     }
 
-    /// Whether the policy's closure wants a failure tried again.
+    /// Whether the policy's closure wants to retry a failure.
     func wants(_ error: any Error, _ context: RequestContext) -> Bool {
         predicate?.isWorthIt(error, context) ?? false
     }
 }
 
 extension RetryPolicy: CustomStringConvertible {
-    /// The number of attempts and the pauses in words.
+    /// A description of the number of attempts and the delays.
     public var description: String {
         switch maximumAttempts {
         case nil: "inherited"
@@ -149,7 +163,7 @@ extension RetryPolicy: CustomStringConvertible {
     }
 }
 
-/// A closure that is equal to itself and to no other.
+/// A closure that is equal only to itself.
 private final class Predicate: Sendable, Hashable {
     let isWorthIt: @Sendable (any Error, RequestContext) -> Bool
 

@@ -1,5 +1,5 @@
 extension Array {
-    /// These elements and those of another array; mostly one of them is empty, and then nothing is copied.
+    /// Returns these elements followed by those of another array, without copying if one of them is empty.
     func and(_ other: [Element]) -> [Element] {
         if isEmpty { return other }
         return other.isEmpty ? self : self + other

@@ -1,13 +1,13 @@
-/// XXH64, which tells damage from what was written; for names and secrets there is ``SHA256``.
+/// The XXH64 checksum, which detects damaged data; for names and secrets use ``SHA256``.
 ///
-/// Its four lanes run at the speed of memory, so that checking a file costs less than reading it.
+/// Its four lanes run at memory speed, so checking a file costs less than reading it.
 /// Source: the XXH64 specification, https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md.
 package enum Checksum {
-    /// The checksum of some bytes.
+    /// Returns the checksum of some bytes.
     ///
     /// - Parameters:
-    ///   - bytes: The bytes; none have a checksum too.
-    ///   - seed: That of the bytes before, so that several pieces have one checksum.
+    ///   - bytes: The bytes, possibly none.
+    ///   - seed: The checksum of the preceding bytes, so that several pieces have one checksum.
     /// - Returns: 64 bits.
     package static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
         var place = 0

@@ -1,8 +1,8 @@
-/// Days of the Gregorian calendar, counted from 1970-01-01; no time zone, no locale, no formatter.
+/// Days of the Gregorian calendar, counted from 1970-01-01, without time zone, locale or formatter.
 enum CivilDate {
-    /// Days since 1970-01-01, counted in years that begin in March so that the leap day comes last.
+    /// Returns the number of days since 1970-01-01, counted in years that begin in March so that the leap day comes last.
     ///
-    /// A day that does not exist, such as February 30, counts as the one that comes so many days later.
+    /// A nonexistent day, such as February 30, counts as the day that is as many days later.
     static func days(fromYear year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = floorDivision(shifted, 400)

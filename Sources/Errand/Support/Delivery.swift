@@ -1,8 +1,8 @@
 /// A value that is delivered once to one waiting caller.
 ///
-/// The first delivery counts, whether it comes before or after the caller waits; later ones are dropped. The value is handed
-/// over under the lock, not by the continuation: the thread sanitizer does not see what one orders that is resumed before its
-/// task has suspended. Copies are the same delivery.
+/// The first delivery counts, whether it comes before or after the caller waits; later ones are dropped. The value is passed
+/// under the lock and not by the continuation, because the thread sanitizer does not see the ordering of a continuation that
+/// is resumed before its task has suspended. Copies are the same delivery.
 struct Delivery<Value: Sendable>: Sendable {
     private enum State {
         case empty
@@ -15,7 +15,7 @@ struct Delivery<Value: Sendable>: Sendable {
 
     init() {}
 
-    /// Whether a value was delivered.
+    /// Whether a value has been delivered.
     var isDelivered: Bool {
         state.withLock { state in
             switch state {
@@ -25,9 +25,9 @@ struct Delivery<Value: Sendable>: Sendable {
         }
     }
 
-    /// Delivers a value, unless one was delivered before.
+    /// Delivers a value unless one has been delivered before.
     ///
-    /// - Returns: Whether this value counts.
+    /// - Returns: Whether this value is the one that counts.
     @discardableResult
     func deliver(_ value: Value) -> Bool {
         let (counts, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
@@ -45,7 +45,7 @@ struct Delivery<Value: Sendable>: Sendable {
         return counts
     }
 
-    /// Waits for the value; called once.
+    /// Waits for the value; may be called once.
     func value() async -> Value {
         while true {
             if let value = take() { return value }
@@ -60,7 +60,7 @@ struct Delivery<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value, if it is there already; it is given out once.
+    /// Returns the value if it has been delivered; returns it only once.
     func take() -> Value? {
         state.withLock { state in
             guard case .delivered = state else { return nil }

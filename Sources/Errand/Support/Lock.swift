@@ -6,12 +6,12 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A value that only one thread at a time can see.
+/// A value that only one thread can access at a time.
 ///
-/// Over a POSIX mutex: the thread sanitizer cannot see `Synchronization.Mutex` on Linux, and an `NSLock` costs three
-/// allocations more. No foreign code may be called inside `withLock`. Copies are the same lock.
+/// Uses a POSIX mutex: the thread sanitizer cannot see `Synchronization.Mutex` on Linux, and an `NSLock` costs three more
+/// allocations. Outside code must not be called inside `withLock`. Copies are the same lock.
 ///
-/// Unchecked: the state is only ever touched while the mutex beside it is held.
+/// Unchecked: the state is only accessed while the mutex beside it is held.
 package struct Lock<State>: @unchecked Sendable {
     private let storage: ManagedBuffer<State, pthread_mutex_t>
 
@@ -36,7 +36,7 @@ package struct Lock<State>: @unchecked Sendable {
     }
 }
 
-/// The state and behind it its mutex, in one allocation.
+/// The state and its mutex, in one allocation.
 private final class LockStorage<State>: ManagedBuffer<State, pthread_mutex_t> {
     deinit { withUnsafeMutablePointerToElements { _ = pthread_mutex_destroy($0) } }
 }

@@ -1,6 +1,6 @@
-/// SHA-256 (FIPS 180-4), for names that are the same in every process and never collide.
+/// SHA-256 (FIPS 180-4), for names that are equal in every process and do not collide.
 ///
-/// Our own because the library has no dependency; `Hasher` is seeded anew in each process.
+/// Implemented here because the library has no dependencies and `Hasher` has a different seed in each process.
 package struct SHA256 {
     private var state: State = (
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19
@@ -12,7 +12,7 @@ package struct SHA256 {
 
     package init() {}
 
-    /// The digest of some bytes as 64 lower-case hexadecimal digits.
+    /// Returns the digest of some bytes as 64 lowercase hexadecimal digits.
     package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
         var hash = SHA256()
         hash.update(bytes)
@@ -64,7 +64,7 @@ package struct SHA256 {
         )
     }
 
-    /// Ends the message and returns its digest as 64 lower-case hexadecimal digits.
+    /// Ends the message and returns its digest as 64 lowercase hexadecimal digits.
     package mutating func hexadecimal() -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: digest().flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
@@ -120,13 +120,13 @@ package struct SHA256 {
     ]
 }
 
-/// A SHA-256 over texts, each preceded by its length, so that no two lists of texts have the same bytes.
+/// A SHA-256 of texts, each preceded by its length, so that different lists of texts never hash the same bytes.
 struct FieldDigest {
-    /// How a length is written.
+    /// The encoding of a length.
     enum LengthFormat {
-        /// As eight bytes, little-endian.
+        /// Eight bytes, little-endian.
         case binary
-        /// As decimal digits and a colon.
+        /// Decimal digits and a colon.
         case decimal
     }
 
@@ -147,10 +147,10 @@ struct FieldDigest {
     /// Adds bytes without their length; nothing may follow them.
     mutating func addLast(_ bytes: some Sequence<UInt8>) { hash.update(bytes) }
 
-    /// Returns the digest as four numbers, the first bytes most significant; called once.
+    /// Returns the digest as four numbers, the first bytes most significant; may be called once.
     mutating func words() -> (UInt64, UInt64, UInt64, UInt64) { hash.words() }
 
-    /// Returns the digest as 64 lower-case hexadecimal digits; called once.
+    /// Returns the digest as 64 lowercase hexadecimal digits; may be called once.
     mutating func hexadecimal() -> String { hash.hexadecimal() }
 }
 

@@ -8,15 +8,15 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A temporary file without a name: written at its end, read from its start, gone when nobody holds it.
+/// A temporary file without a name that is written at its end, read from its start, and deleted with its last reference.
 ///
-/// Not for two threads at once.
+/// Must not be used by two threads at once.
 final class SpillFile {
     private let descriptor: Int32
     private var readOffset: off_t = 0
     private var writeOffset: off_t = 0
 
-    /// - Throws: `POSIXError` when the temporary directory takes no file.
+    /// - Throws: `POSIXError` if no file can be created in the temporary directory.
     init() throws {
         var template = Array(FileManager.default.temporaryDirectory.appending(path: "errand-XXXXXX").path.utf8CString)
         descriptor = mkstemp(&template)
@@ -41,7 +41,7 @@ final class SpillFile {
         }
     }
 
-    /// The next bytes, 64 KiB at most, or `nil` when all that was written is read.
+    /// Returns the next bytes, at most 64 KiB, or `nil` if all that was written has been read.
     func read() throws -> Data? {
         let wanted = Int(min(writeOffset - readOffset, 64 << 10))
         guard wanted > 0 else { return nil }

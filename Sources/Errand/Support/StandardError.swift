@@ -6,25 +6,25 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The standard error of the process, written to without ever ending it.
+/// The standard error of the process, written to without ending the process.
 ///
 /// Foundation's `FileHandle.write(_:)` traps on Linux if the descriptor is closed or the disk is full.
 enum StandardError {
-    /// Writes a text as a whole; if it cannot be written, the rest is dropped.
+    /// Writes a text; if it cannot be written completely, the rest is dropped.
     ///
-    /// Once the descriptor is closed, the next connection or file may get its number: the text must not go there.
+    /// Once the descriptor is closed, the next connection or file may get its number; the text is not written there.
     static func write(_ text: String) {
         guard let now = Target(descriptor: STDERR_FILENO), now.isSame(as: first) || now.isLog else { return }
         write(text, to: STDERR_FILENO)
     }
 
-    /// What the standard error was when it was first asked for; `nil` if it was closed.
+    /// The target of standard error at the first access, or `nil` if it was closed.
     private static let first = Target(descriptor: STDERR_FILENO)
 
-    /// Notes what the standard error is now, before it can be closed.
+    /// Records the target of standard error, before it can be closed.
     static func open() { _ = first }
 
-    /// What a descriptor leads to.
+    /// The file that a descriptor refers to.
     private struct Target {
         private let facts: stat
         private let isAppended: Bool
@@ -41,8 +41,8 @@ enum StandardError {
             facts.st_dev == other?.facts.st_dev && facts.st_ino == other?.facts.st_ino
         }
 
-        /// Whether a program may have put it in place of its standard error: a terminal, a pipe, or a file that is appended
-        /// to; no socket, and no file with content of another kind.
+        /// Whether it can be a program's standard error: a terminal, a pipe, or a file that is appended to, but no socket,
+        /// and no file with content of another kind.
         var isLog: Bool {
             switch facts.st_mode & S_IFMT {
             case S_IFCHR, S_IFIFO: true
@@ -77,7 +77,7 @@ enum StandardError {
             } else if count < 0, errno == EINTR {
                 continue
             } else if count < 0, errno == EAGAIN, canWait {
-                // A terminal that another program has made non-blocking; a reader that stays slow loses the rest.
+                // A terminal that another program has made non-blocking: a slow reader loses the rest.
                 canWait = false
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = Self.poll(&poll)
@@ -98,9 +98,9 @@ enum StandardError {
         #endif
     }
 
-    /// Keeps the signal that a pipe without a reader raises from ending the process.
+    /// Prevents the signal that a pipe without a reader raises from ending the process.
     ///
-    /// The signal goes to the thread that writes: it is blocked there, and taken away if the write has raised it.
+    /// The signal goes to the writing thread: it is blocked there, and consumed if the write has raised it.
     private static func withoutPipeSignal(_ write: () -> Int32) {
         var pipe = sigset_t()
         var before = sigset_t()

@@ -6,10 +6,10 @@ protocol Stoppable: AnyObject, Sendable {
     /// Ends it soon. Returns at once, and may be called after it has ended.
     func stop()
 
-    /// Ends it if it is still running once its grace period has passed.
+    /// Ends it if it is still running when its grace period is over.
     func stopAfterGrace()
 
-    /// Whether a deadline leaves it its grace period, because it notices the deadline by itself.
+    /// Whether a deadline leaves it its grace period, because it detects the deadline itself.
     var noticesDeadlines: Bool { get }
 }
 
@@ -20,38 +20,39 @@ extension Stoppable {
 
 /// Ends a send from outside its task: for `cancelAll(where:)`, handles, scopes and deadlines.
 ///
-/// Whatever a send waits for registers here, the innermost last. Cancellation ends all of it; a deadline ends the innermost
-/// first, so that the cache can still supply a stale response in place of what the network did not return in time.
+/// Each operation that a send waits for registers here, the innermost last. Cancellation ends all of them; a deadline ends
+/// the innermost first, so that the cache can still supply a stale response in place of what the network did not return in
+/// time.
 ///
-/// A send needs a task of its own only where code outside of the library may wait or block. Such code may ignore its
+/// A send needs a task of its own only if code outside of the library may wait or block. Such code may ignore its
 /// cancellation; the send then ends without it after a ``Grace`` period.
 final class StopSignal: Sendable {
-    /// Why a send has to end.
+    /// The reason why a send has to end.
     enum Reason: Sendable {
         case cancelled
         case deadline
-        /// A newer equal send took its place, by ``DuplicatePolicy/cancelPrevious``.
+        /// A newer equal send replaced it, by ``DuplicatePolicy/cancelPrevious``.
         case superseded
-        /// It has ended by itself; what code that it left behind begins is refused.
+        /// It has ended by itself; code that it left behind can no longer start anything.
         case finished
     }
 
-    /// How long code that does not react to its cancellation may hold up the end of a send.
+    /// The time that code that does not react to its cancellation may delay the end of a send, in milliseconds.
     enum Grace: Int, Sendable {
-        /// An accessory that is notified while its caller waits.
+        /// For an accessory that is notified while its caller waits.
         case notification = 50
-        /// Adapters, interceptors, gates, a refresh, a transport.
+        /// For adapters, interceptors, gates, a refresh, or a transport.
         case network = 80
-        /// Send interceptors, which enclose the cache.
+        /// For send interceptors, which enclose the cache.
         case send = 130
-        /// The whole send, where accessories or a formatter may block.
+        /// For the whole send, if accessories or a formatter may block.
         case whole = 180
 
         fileprivate static let queue = DispatchQueue(label: "errand.agent.grace")
 
         /// Calls `end` after this time, unless `hasEnded` returns `true` by then.
         ///
-        /// On a busy machine it lasts longer: until what was ready to run before has run.
+        /// It takes longer on a busy machine: until everything that was ready to run has run.
         fileprivate func afterwards(hasEnded: @escaping @Sendable () -> Bool, end: @escaping @Sendable () -> Void) {
             Self.queue.asyncAfter(deadline: .now() + .milliseconds(rawValue)) {
                 guard !hasEnded() else { return }
@@ -66,27 +67,27 @@ final class StopSignal: Sendable {
     private struct State {
         var reason: Reason?
         var isWhole = false
-        /// What the send waits for, the innermost last.
+        /// The operations that the send waits for, the innermost last.
         var entries: [(id: Int, stoppable: any Stoppable)] = []
         var abandonHandlers: [Int: @Sendable () -> Void] = [:]
     }
 
     private let state = Lock(State())
-    /// Whether there is a reason: what is asked most can be answered without the lock.
+    /// Whether there is a reason; it is read often, so without the lock.
     private let isEnding = Atomic(false)
     private let lastID = Atomic(0)
 
     init() {}
 
-    /// Why the send has to end, or `nil` if it does not.
+    /// The reason why the send has to end, or `nil` if it does not.
     ///
-    /// The cancellation of the caller's own task is noted only where the send runs in a task.
+    /// Cancellation of the caller's own task is recorded only if the send runs in a task.
     var reason: Reason? { state.withLock { $0.reason } }
 
     /// Whether the send waits for nothing that could be ended.
     var isIdle: Bool { state.withLock { $0.entries.isEmpty } }
 
-    /// Ends what the send is doing, and what it would do next.
+    /// Ends the send's current operations, and those that it would begin.
     ///
     /// Cancellation takes precedence over an expired deadline.
     func stop(_ reason: Reason = .cancelled) {
@@ -105,27 +106,27 @@ final class StopSignal: Sendable {
         }
     }
 
-    /// Whether the deadline ended the send, rather than its caller.
+    /// Whether the deadline, and not the caller, ended the send.
     ///
-    /// Where the send has a task of its own, the end of that is no sign of the caller's.
+    /// If the send has a task of its own, the cancellation of that task does not indicate that the caller cancelled.
     var isOverDeadline: Bool {
         let (reason, isWhole) = state.withLock { ($0.reason, $0.isWhole) }
         return reason == .deadline && (isWhole || !Task.isCancelled)
     }
 
-    /// Notes that the send as a whole runs in a task of its own.
+    /// Records that the whole send runs in a task of its own.
     func runsAsWhole() { state.withLock { $0.isWhole = true } }
 
-    /// Whether the send as a whole runs in a task of its own.
+    /// Whether the whole send runs in a task of its own.
     var isWhole: Bool { state.withLock { $0.isWhole } }
 
-    /// Notes why the send ends by itself, unless there is a reason already.
+    /// Records why the send ends by itself, unless there is a reason already.
     func note(_ reason: Reason) {
         state.withLock { $0.reason = $0.reason ?? reason }
         isEnding.store(true, ordering: .releasing)
     }
 
-    /// Notes that the caller has cancelled the send, which takes precedence over an expired deadline.
+    /// Records that the caller has cancelled the send, which takes precedence over an expired deadline.
     private func callerWasCancelled() {
         state.withLock { state in
             if case .finished? = state.reason { return }
@@ -134,9 +135,9 @@ final class StopSignal: Sendable {
         isEnding.store(true, ordering: .releasing)
     }
 
-    /// Calls a closure if code that the send waited for is left behind.
+    /// Registers a closure to call if code that the send waits for is left behind.
     ///
-    /// - Returns: The number by which ``removeAbandonHandler(_:)`` removes it.
+    /// - Returns: The number to pass to ``removeAbandonHandler(_:)``.
     func onAbandon(_ handler: @escaping @Sendable () -> Void) -> Int {
         let id = makeID()
         state.withLock { $0.abandonHandlers[id] = handler }
@@ -153,7 +154,7 @@ final class StopSignal: Sendable {
         for handler in handlers.values { handler() }
     }
 
-    /// - Throws: `CancellationError` if the send has to end, or its task was cancelled.
+    /// - Throws: `CancellationError` if the send has to end, or if its task was cancelled.
     func check() throws {
         if mustEnd || Task.isCancelled { throw CancellationError() }
     }
@@ -163,10 +164,10 @@ final class StopSignal: Sendable {
 
     private func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    /// A place for something that the send will wait for.
+    /// Returns a slot for something that the send will wait for.
     func slot() -> StopSlot { StopSlot(signal: self, id: makeID()) }
 
-    /// - Returns: Whether nothing encloses it.
+    /// - Returns: Whether it is the outermost entry.
     @discardableResult
     fileprivate func add(_ stoppable: any Stoppable, _ id: Int) -> Bool {
         let (reason, isOutermost) = state.withLock { state in
@@ -175,7 +176,7 @@ final class StopSignal: Sendable {
         }
         switch reason {
         case nil: break
-        // What begins after the deadline, such as a look-up of a stale response, has its grace period.
+        // What begins after the deadline, such as a lookup of a stale response, has its grace period.
         case .deadline?: stoppable.stopAfterGrace()
         case .cancelled?, .superseded?, .finished?: stoppable.stop()
         }
@@ -188,15 +189,15 @@ final class StopSignal: Sendable {
         }
     }
 
-    /// Runs work in a task that ends when the signal does, when the caller's task is cancelled, or by itself.
+    /// Runs work in a task that ends with the signal, with the caller's task, or by itself.
     ///
     /// - Parameters:
-    ///   - grace: How long the work may go on after its cancellation before this returns without it.
-    ///   - startsHere: Whether the work may run on this thread until it first waits, which costs less; not for work that
+    ///   - grace: The time that the work may continue after its cancellation before this returns without it.
+    ///   - startsHere: Whether the work may run on this thread until it first suspends, which costs less. Not for work that
     ///     may block.
     ///   - evenIfEnding: Whether the work gets its grace period even if the send has to end already.
     ///   - endsWhenCancelled: Whether this returns at once when the send is cancelled.
-    ///   - work: What to run. What it returns or throws after the grace period is dropped.
+    ///   - work: The work to run. What it returns or throws after the grace period is dropped.
     /// - Returns: What the work returns.
     /// - Throws: What the work throws, or `CancellationError`.
     func run<Value: Sendable>(
@@ -216,14 +217,14 @@ final class StopSignal: Sendable {
             run.start(startsHere: startsHere, work)
             return try await run.outcome.value().get()
         } onCancel: {
-            // Further inside it need not be the caller: an interceptor may cancel one of several requests.
+            // A task further inside may not be the caller's: an interceptor may cancel one of several requests.
             if isOutermost { callerWasCancelled() }
             run.stop()
         }
     }
 }
 
-/// Where something registers that a send waits for.
+/// A place in a ``StopSignal`` for something that a send waits for.
 struct StopSlot: Sendable {
     fileprivate let signal: StopSignal
     fileprivate let id: Int
@@ -231,11 +232,11 @@ struct StopSlot: Sendable {
     /// Registers what the send waits for from now on, and ends it at once if the send has to end.
     func fill(with stoppable: any Stoppable) { signal.add(stoppable, id) }
 
-    /// Removes what the send does not wait for any more.
+    /// Removes what the send no longer waits for.
     func clear() { signal.remove(id) }
 }
 
-/// Work in a task of its own, which one caller waits for, but not longer than its grace period once it was cancelled.
+/// Work in a task of its own whose caller waits for it, but no longer than its grace period once it is cancelled.
 private final class StoppableRun<Value: Sendable>: Stoppable {
     private struct State {
         var task: Task<Void, Never>?
@@ -294,7 +295,7 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
         if isAbandoned { signal.didAbandon() }
     }
 
-    /// A task that runs on the caller's thread until it first waits, where the system can do that.
+    /// Returns a task that runs on the caller's thread until it first suspends, if the system supports that.
     private static func starting(
         _ work: @escaping @Sendable () async throws -> Value,
         _ outcome: Delivery<Result<Value, any Error>>

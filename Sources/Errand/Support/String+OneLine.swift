@@ -1,10 +1,10 @@
 extension String {
-    /// This text on one line: control characters, line separators and marks that reorder text are escaped.
+    /// This text on one line, with control characters, line separators and bidirectional controls escaped.
     ///
-    /// Text of a server or a file goes into logs and errors; a line break in it must not look like a line of the log's
-    /// own, and an escape sequence must not reach a terminal. A line break reads `\n`, others `\r`, `\t` or `\u{1B}`.
+    /// Text from a server or a file is written to logs and errors; a line break in it must not look like a line of the log's
+    /// own, and an escape sequence must not reach a terminal. A line break becomes `\n`, others `\r`, `\t` or `\u{1B}`.
     var oneLine: String {
-        // Nearly every text is one already. Marks of several bytes all begin with C2, D8 or E2.
+        // Nearly every text is on one line already. Marks of several bytes all begin with C2, D8 or E2.
         guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }),
             unicodeScalars.contains(where: \.breaksLines)
         else { return self }
@@ -24,9 +24,9 @@ extension String {
         return text
     }
 
-    /// This text, or its beginning with an ellipsis if it is longer: for what a server wrote, in errors and logs.
+    /// Returns this text, shortened with an ellipsis if it exceeds the limit; for a server's text in errors and logs.
     func shortened(to limit: Int = 500) -> String {
-        // By scalars: one character can have any number of marks.
+        // By scalars, because one character can have any number of marks.
         let scalars = unicodeScalars
         guard utf8.count > limit,
             let end = scalars.index(startIndex, offsetBy: limit, limitedBy: endIndex), end < endIndex
@@ -34,7 +34,7 @@ extension String {
         return String(scalars[..<end]) + "…"
     }
 
-    /// Whether the text has nothing to read.
+    /// Whether the text contains nothing visible.
     var isBlank: Bool { unicodeScalars.allSatisfy { $0.properties.isWhitespace || $0.breaksLines } }
 }
 

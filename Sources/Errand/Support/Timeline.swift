@@ -1,23 +1,23 @@
 internal import Foundation
 
-/// A clock whose instants are durations since some start, so that policies need not know which clock it is.
+/// A clock whose instants are durations since its start, so that policies do not depend on the kind of clock.
 ///
-/// A class, for every send copies it, and three closures cost three times as much.
+/// A class, because every send copies it and copying three closures costs three times as much.
 final class Timeline: Sendable {
-    /// The time since the timeline was made.
+    /// The time since the timeline was created.
     let now: @Sendable () -> Duration
 
-    /// Waits until the timeline reaches a time; throws `CancellationError` when the task is cancelled.
+    /// Waits until the timeline reaches a time; throws `CancellationError` if the task is cancelled.
     let sleep: @Sendable (_ until: Duration) async throws -> Void
 
-    /// The present: the system's, for a clock of the system.
+    /// The current date: the system's, if the clock is one of the system's.
     ///
-    /// For any other clock it is the date when the timeline was made, and what has passed on the clock since.
+    /// For any other clock it is the date when the timeline was created, plus the time that has passed on the clock since.
     let date: @Sendable () -> Date
 
     init<C: Clock>(_ clock: C) where C.Duration == Duration {
         if clock is ContinuousClock {
-            // The clock of almost everybody need not be asked by way of its type.
+            // Reading the usual clock directly avoids a call through its type.
             let start = ContinuousClock.now
             now = { ContinuousClock.now - start }
             sleep = { try await ContinuousClock().sleep(until: start + $0, tolerance: nil) }

@@ -4,12 +4,12 @@ internal import Foundation
 internal import ObjectiveC
 
 extension OutgoingBody {
-    /// A new stream from the first byte, or `nil` when there is no body.
+    /// Returns a new stream from the first byte, or `nil` if there is no body.
     ///
     /// - Parameters:
     ///   - onRead: Called with every read.
-    ///   - onFailure: Called if the body cannot be read, which the stream cannot say.
-    /// - Returns: A stream that nobody has opened, or `nil`.
+    ///   - onFailure: Called if the body cannot be read, which the stream cannot report.
+    /// - Returns: An unopened stream, or `nil`.
     func stream(
         onRead: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable () -> Void
@@ -17,17 +17,17 @@ extension OutgoingBody {
         isEmpty ? nil : BodyPump.stream(of: self, onRead: onRead, onFailure: onFailure)
     }
 
-    /// A stream without a byte, for an exchange that is over.
+    /// Returns an empty stream, for an exchange that has ended.
     static func brokenStream() -> InputStream { InputStream(data: Data()) }
 }
 
-/// Writes a body into one end of a pair of streams, whose other end URLSession reads; a subclass of InputStream is not
-/// safe there.
+/// Writes a body into one end of a pair of streams whose other end URLSession reads, because it does not support a
+/// subclass of `InputStream` safely.
 ///
 /// Unchecked: after `open()` its state is used on its queue only.
 private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
     private static let bufferSize = 64 << 10
-    /// Its address, by which a pump is kept alive as long as the stream that URLSession reads; it is never read or written.
+    /// A key whose address associates a pump with the stream that URLSession reads; it is never read or written.
     nonisolated(unsafe) private static var key: UInt8 = 0
 
     private let body: OutgoingBody
@@ -37,7 +37,7 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
     private let queue = DispatchQueue(label: "errand.transport.body")
     private var reader: (any BodyReader)?
     private var buffer = [UInt8](repeating: 0, count: bufferSize)
-    /// What was read and not yet written.
+    /// The range of the buffer that was read and not yet written.
     private var pending = 0..<0
 
     static func stream(

@@ -2,12 +2,12 @@
 internal import Foundation
 
 extension OutgoingBody {
-    /// A new stream from the first byte, or `nil` when there is no body.
+    /// Returns a new stream from the first byte, or `nil` if there is no body.
     ///
     /// - Parameters:
     ///   - onRead: Called with every read.
-    ///   - onFailure: Called if the body cannot be read and the stream cannot say so; here it can.
-    /// - Returns: A stream that nobody has opened, or `nil`.
+    ///   - onFailure: Not called here, because the stream itself reports that the body cannot be read.
+    /// - Returns: An unopened stream, or `nil`.
     func stream(
         onRead: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable () -> Void
@@ -15,7 +15,7 @@ extension OutgoingBody {
         isEmpty ? nil : BodyStream(self, onRead: onRead)
     }
 
-    /// A stream whose first read fails, which ends the request at once.
+    /// Returns a stream whose first read fails, which ends the request at once.
     static func brokenStream() -> InputStream { BodyStream(failing: NetworkError(.bodyUnreadable)) }
 }
 
@@ -59,7 +59,7 @@ private final class BodyStream: InputStream {
         length: UnsafeMutablePointer<Int>
     ) -> Bool { false }
 
-    /// A negative result aborts the request at once.
+    /// Returns a negative number if reading fails, which aborts the request at once.
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
         guard failure == nil, let reader else { return failure == nil ? 0 : -1 }
         onRead?()

@@ -1,15 +1,15 @@
-/// The time by which a whole send must have ended, whatever it is doing then.
+/// The time by which a whole send must have ended.
 struct Deadline: Sendable {
-    /// How long the send may take.
+    /// The maximum duration of the send.
     let limit: Duration
-    /// When it must have ended, on the agent's timeline.
+    /// The time by which it must have ended, on the agent's timeline.
     let time: Duration
     let timeline: Timeline
 
     /// - Parameters:
-    ///   - limit: How long the send may take; of a negative one or one beyond a century only the bound counts.
-    ///   - start: When it started, on the timeline.
-    ///   - timeline: The agent's.
+    ///   - limit: The maximum duration of the send, limited to a century.
+    ///   - start: The time when it started, on the timeline.
+    ///   - timeline: The agent's timeline.
     init(_ limit: Duration, from start: Duration, on timeline: Timeline) {
         self.limit = limit
         time = start + limit.clamped
@@ -22,7 +22,7 @@ struct Deadline: Sendable {
     /// The failure of a send that has not ended by then.
     var error: NetworkError { NetworkError(.deadlineExceeded(limit)) }
 
-    /// This deadline, or another one that comes first.
+    /// Returns this deadline, or another one that is earlier.
     func earlier(_ other: Deadline?) -> Deadline {
         guard let other, other.time < time else { return self }
         return other

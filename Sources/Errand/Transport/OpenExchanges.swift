@@ -4,26 +4,27 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The exchanges of a transport that have not ended, and the watch over how long each of them is silent.
+/// The exchanges of a transport that have not ended, and the timer for their idle timeouts.
 ///
-/// URLSession could keep that watch, but would make a new timer for every line of a head and every chunk of a body, each
-/// of which wakes a thread. So its own timeout is ``SessionPlatform/never``, and here one timer for all looks when the first is due.
+/// URLSession's own timeout creates a new timer for every line of a header section and every chunk of a body, each of which
+/// wakes a thread. So it is set to ``SessionPlatform/never``, and one timer here checks all exchanges when the first is due.
 final class OpenExchanges: Sendable {
-    /// The shortest time between two looks, however many exchanges are due soon.
+    /// The minimum time between two checks, however many exchanges are due soon.
     private static let shortestPause = Duration.milliseconds(5)
 
-    /// How long a busy queue of URLSession, on which bytes may be waiting, can put off a timeout: as long again, this at
-    /// least.
+    /// The minimum time by which a busy queue of URLSession, on which bytes may be waiting, can delay a timeout.
+    ///
+    /// The delay is as long as the timeout itself if that is longer.
     private static let shortestPatience = Duration.seconds(1)
 
     private struct State {
         var exchanges: [ObjectIdentifier: SessionExchange] = [:]
-        /// The one asked for last, for what happens to an exchange happens in a row.
+        /// The exchange that was looked up last, because callbacks of one exchange come in succession.
         var last: (task: ObjectIdentifier, exchange: SessionExchange)?
-        /// When the timer fires that counts; one that fires at another time was overtaken.
+        /// The time of the timer that is in effect; one that fires at another time was replaced.
         var nextLook: ContinuousClock.Instant?
 
-        /// Whether nobody looks sooner; then the caller has to.
+        /// Returns whether no timer fires earlier; the caller then has to set one.
         mutating func claimLook(at due: ContinuousClock.Instant) -> Bool {
             if let nextLook, nextLook <= due { return false }
             nextLook = due
@@ -68,9 +69,9 @@ final class OpenExchanges: Sendable {
         queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self] in self?.look(at: due) }
     }
 
-    /// Times out what was silent for too long, and looks again when the next one is due.
+    /// Times out exchanges that were idle for too long, and sets the timer for the next one.
     ///
-    /// Bytes may have come that URLSession had no time for; so it first does what waits on its queue.
+    /// Bytes may have arrived that URLSession has not processed yet, so it first processes what waits on its queue.
     private func look(at time: ContinuousClock.Instant) {
         let exchanges = state.withLock { state -> [SessionExchange] in
             guard state.nextLook == time else { return [] }
@@ -100,6 +101,6 @@ final class OpenExchanges: Sendable {
 }
 
 extension SessionExchange {
-    /// Whether nothing was sent or received for longer than it may.
+    /// Whether nothing was sent or received for longer than the idle timeout.
     fileprivate var isSilent: Bool { idleTimeLeft().map { $0 <= .zero } ?? false }
 }

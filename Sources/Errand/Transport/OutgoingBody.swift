@@ -1,15 +1,17 @@
 public import Foundation
 
-/// The bytes that follow a request's head; they can be read any number of times, for retries and redirects.
+/// The body of a request.
+///
+/// It can be read any number of times, for retries and redirects.
 public enum OutgoingBody: Sendable {
     /// No body.
     case empty
     /// Bytes in memory.
     case data(Data)
-    /// Bytes that are made while they are sent.
+    /// Bytes that are produced while they are sent.
     case source(any BodySource)
 
-    /// How many bytes it has, or `nil` when only reading it tells.
+    /// The number of bytes, or `nil` if it is known only after reading.
     public var byteCount: Int64? {
         switch self {
         case .empty: 0
@@ -18,7 +20,7 @@ public enum OutgoingBody: Sendable {
         }
     }
 
-    /// The bytes, where they are in memory; `nil` for a source.
+    /// The bytes if they are in memory, or `nil` for a source.
     public var data: Data? {
         switch self {
         case .empty: Data()
@@ -42,41 +44,41 @@ public enum OutgoingBody: Sendable {
     }
 }
 
-/// A body that can be read from its start again and again, unless it says otherwise.
+/// A type that supplies a body from its start, by default any number of times.
 public protocol BodySource: Sendable {
-    /// How many bytes a reader gives, or `nil` when only reading tells; then the body is sent in chunks.
+    /// The number of bytes that a reader supplies, or `nil` if it is known only after reading. The body is then sent in chunks.
     var byteCount: Int64? { get }
 
     /// Opens a new reader at the first byte.
     ///
-    /// - Returns: A reader of its own; readers of one source may be in use at the same time.
-    /// - Throws: What fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
+    /// - Returns: A separate reader. Several readers of one source may be in use at the same time.
+    /// - Throws: An error that fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func makeReader() throws -> any BodyReader
 
-    /// Whether a second reader gives the same bytes; `true` unless you say otherwise. A body that does not is sent
-    /// once: no retry, and no redirect that would need it again.
+    /// Whether a second reader supplies the same bytes. The default is `true`. If `false`, the body is sent once: without
+    /// retries, and without redirects that would need it again.
     var isReplayable: Bool { get }
 }
 
 extension BodySource {
-    /// `true`: what can open a reader twice gives the same bytes twice.
+    /// Returns `true`, which is the default.
     public var isReplayable: Bool { true }
 }
 
 /// One pass over a body.
 ///
 /// A reader is called on the queue that all transfers of the process share: it may read memory and local files, and
-/// must never wait for somebody.
+/// must never wait for anything else.
 public protocol BodyReader: AnyObject {
     /// Fills a buffer from its start.
     ///
-    /// - Parameter buffer: Where the bytes go; never empty.
-    /// - Returns: How many bytes were written, 1 at least; 0 at the end.
-    /// - Throws: What fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
+    /// - Parameter buffer: The buffer to fill, never empty.
+    /// - Returns: The number of bytes written, at least 1, or 0 at the end.
+    /// - Throws: An error that fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
-/// Reads a body that is in memory.
+/// A reader of a body that is in memory.
 private final class DataReader: BodyReader {
     private var rest: Data
 

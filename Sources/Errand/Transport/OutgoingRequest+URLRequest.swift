@@ -5,9 +5,9 @@ internal import FoundationNetworking
 #endif
 
 extension OutgoingRequest {
-    /// Takes over a caller's own URLRequest.
+    /// Creates an outgoing request from a caller's own `URLRequest`.
     ///
-    /// - Throws: It has no URL, or its body is a stream, which could not be sent again.
+    /// - Throws: If it has no URL, or if its body is a stream, which could not be sent again.
     init(_ request: URLRequest) throws(NetworkError) {
         guard let url = request.url else { throw NetworkError(.invalidURLRequest("it has no URL")) }
         guard request.httpBodyStream == nil else {
@@ -22,7 +22,7 @@ extension OutgoingRequest {
         try normalize()
     }
 
-    /// The same as a URLRequest, with a body only where it is in memory.
+    /// Returns this request as a `URLRequest`, with its body only if that is in memory.
     func urlRequest() -> URLRequest {
         var request = URLRequest(url: url)
         request.httpMethod = method.rawValue
@@ -31,9 +31,9 @@ extension OutgoingRequest {
         return request
     }
 
-    /// Lowers the scheme and strips user information, for a URL that did not come from the builder.
+    /// Lowercases the scheme and removes user information, for a URL that did not come from the builder.
     ///
-    /// - Throws: Another scheme than http and https, no host, or a host that cannot be used.
+    /// - Throws: If the scheme is not http or https, or if there is no usable host.
     mutating func normalize() throws(NetworkError) {
         guard var parts = try URLParts(absolute: url.absoluteString) else {
             throw NetworkError(.invalidURL("it has no scheme"))

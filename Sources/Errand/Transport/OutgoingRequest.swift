@@ -1,25 +1,31 @@
 public import Foundation
 
-/// A request as it leaves for the wire: what adapters change and a ``Transport`` sends.
+/// A request as it is sent: what adapters change and a ``Transport`` sends.
 ///
-/// A type of its own, because a `URLRequest` drops bad header values without a word.
+/// It is not a `URLRequest`, because that silently drops invalid header values.
 public struct OutgoingRequest: Sendable {
-    /// The method; checked as an RFC 9110 token before it is sent.
+    /// The method.
+    ///
+    /// It is validated as an RFC 9110 token before it is sent.
     public var method: HTTPMethod
-    /// The final URL, absolute, http or https.
+    /// The final URL: absolute, http or https.
     public var url: URL
-    /// The fields, but for those that the transport sets itself.
+    /// The header fields, except those that the transport sets itself.
     public var headers: HTTPHeaders
-    /// What follows the head; empty with GET, HEAD and TRACE.
+    /// The body.
+    ///
+    /// It must be empty with GET, HEAD and TRACE.
     public var body: OutgoingBody
 
-    /// Which credential of a login it shows; `nil` when none.
+    /// The version of a session's credential that it contains, or `nil` if none.
     var credentialVersion: Int?
 
-    /// The fields that a login added, which never leave for another origin.
+    /// The header fields that a session's credential added, which are never sent to another origin.
     var credentialHeaders: [String] = []
 
-    /// A request made by hand; it is checked when it is sent, not here.
+    /// Creates a request.
+    ///
+    /// It is validated when it is sent, not here.
     public init(method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: OutgoingBody = .empty) {
         self.method = method
         self.url = url
@@ -27,13 +33,13 @@ public struct OutgoingRequest: Sendable {
         self.body = body
     }
 
-    /// The fields that frame a message or belong to the connection; they are the transport's own.
+    /// The header fields that frame a message or belong to the connection, which only the transport sets.
     static let reservedHeaders = [
         "Content-Length", "Transfer-Encoding", "Connection", "Host", "Expect", "TE", "Trailer", "Upgrade", "Keep-Alive",
         "Proxy-Connection",
     ]
 
-    /// Checks that nothing in the request can change the message on the wire, and nothing would be dropped.
+    /// Validates that nothing in the request can change the message on the wire, and that nothing would be dropped.
     ///
     /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind/invalidRequest``.
     func validate() throws(NetworkError) {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The body of an answer, as chunks in order, read once.
+/// The body of a response, as a sequence of chunks that is read once.
 ///
 /// It is read at the reader's pace: a transport must bound what it holds in memory for a slow reader.
 public struct ResponseBody: Sendable {
@@ -11,25 +11,25 @@ public struct ResponseBody: Sendable {
 
     private let source: Source
 
-    /// A body that is there already.
+    /// Creates a body from bytes that have been received.
     public init(_ data: Data) { source = .whole(data) }
 
-    /// A body that is still on its way.
+    /// Creates a body from chunks that are still being received.
     public init(chunks: any ResponseChunks) { source = .chunks(chunks) }
 
-    /// The bytes, when all of them are there already.
+    /// The bytes if all of them have been received, or `nil`.
     public var whole: Data? {
         if case .whole(let data) = source { data } else { nil }
     }
 
-    /// Reads the rest into memory.
+    /// Reads the rest of the body into memory.
     ///
-    /// - Parameter limit: The most bytes; one more ends the exchange.
+    /// - Parameter limit: The maximum number of bytes. If there are more, the exchange is ended.
     /// - Returns: The bytes that were not read before.
-    /// - Throws: ``NetworkError``, also for a body over the limit, or `CancellationError`.
+    /// - Throws: ``NetworkError``, also for a body that exceeds the limit, or `CancellationError`.
     public func collect(upTo limit: Int) async throws -> Data { try await collect(upTo: limit, didRead: { _ in }) }
 
-    /// The same, telling after each chunk how many bytes were read.
+    /// Reads the rest of the body, and reports the number of bytes read after each chunk.
     func collect(
         upTo limit: Int,
         didRead: nonisolated(nonsending) (_ count: Int) async -> Void
@@ -47,16 +47,16 @@ public struct ResponseBody: Sendable {
         return collected
     }
 
-    /// The bytes, when all of them are there already.
+    /// Returns the bytes if all of them have been received, or `nil`.
     ///
-    /// - Throws: ``NetworkError`` when they are too many.
+    /// - Throws: ``NetworkError`` if they exceed the limit.
     func whole(upTo limit: Int) throws(NetworkError) -> Data? {
         guard case .whole(let data) = source else { return nil }
         guard data.count <= limit else { throw NetworkError(.bodyTooLarge(limit: limit)) }
         return data
     }
 
-    /// The chunks, for a reader that wants them one by one.
+    /// The chunks, for a reader that processes them one by one.
     public var chunks: any ResponseChunks {
         switch source {
         case .whole(let data): WholeBody(data)
@@ -67,19 +67,19 @@ public struct ResponseBody: Sendable {
 
 /// Chunks of a body, in order.
 public protocol ResponseChunks: Sendable {
-    /// Returns the next bytes, or `nil` at the end; waits until there are some.
+    /// Returns the next bytes, or `nil` at the end. Suspends until there are some.
     ///
-    /// One caller at a time.
+    /// Must not be called concurrently.
     ///
     /// - Returns: At least one byte, or `nil` at the end.
-    /// - Throws: ``NetworkError`` when the exchange broke, `CancellationError` when the reader was cancelled.
+    /// - Throws: ``NetworkError`` if the exchange failed, or `CancellationError` if the reader was cancelled.
     func next() async throws -> Data?
 
-    /// Ends the exchange; nobody wants the rest. Returns at once.
+    /// Ends the exchange because the rest is not needed. Returns at once.
     func cancel()
 }
 
-/// A body that is in memory, given out as one chunk.
+/// A body in memory, returned as one chunk.
 private final class WholeBody: ResponseChunks {
     private let rest: Lock<Data?>
 

@@ -4,10 +4,10 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Hands URLSession's callbacks to the exchange they belong to.
+/// Passes URLSession's callbacks to the exchange that they belong to.
 ///
-/// They come on the queue that all sessions of the process share. None may block there, nor cancel, suspend or create a
-/// task, nor answer a challenge: each of these waits for that same queue.
+/// They run on the queue that all sessions of the process share. None may block there, nor cancel, suspend or create a
+/// task, nor respond to a challenge: each of these waits for that same queue.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let exchanges = OpenExchanges()
     private let answers = DispatchQueue(label: "errand.transport.answers")
@@ -38,7 +38,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         guard SessionPlatform.mayAnswerRedirect(of: exchanges[task]) else { return }
-        // URLSession would drop bodies and carry credentials to other origins; the 3xx goes up as it is.
+        // URLSession would drop bodies and send credentials to other origins; the 3xx is returned as it is.
         completionHandler(nil)
     }
 
@@ -50,7 +50,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     ) {
         let disposition = SessionPlatform.disposition(for: challenge)
         guard disposition != .performDefaultHandling else { return completionHandler(disposition, nil) }
-        // Unanswered, a Basic challenge never completes; the 401 is here already, and the task ends as cancelled.
+        // Without a response a Basic challenge never completes. The 401 has arrived, and the task ends as cancelled.
         exchanges[task]?.wasChallenged()
         answers.async { completionHandler(disposition, nil) }
     }
@@ -60,7 +60,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         task: URLSessionTask,
         needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-        // Asked for when a kept-alive connection dies under a request: nil would send an empty body for a stream.
+        // Called if a kept-alive connection dies under a request: nil would send an empty body for a stream.
         let exchange = exchanges[task]
         guard task.originalRequest?.httpBodyStream == nil else {
             return completionHandler(exchange?.renewedBodyStream() ?? OutgoingBody.brokenStream())

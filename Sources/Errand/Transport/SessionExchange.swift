@@ -4,10 +4,10 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// One exchange over URLSession: its callbacks become one head and a body.
+/// One exchange over URLSession: turns its callbacks into one header section and a body.
 ///
-/// The head is final only when a byte of the body or the completion arrives, since interim responses are reported like
-/// any other; each new head replaces the one before.
+/// The header section is final only when a byte of the body or the completion arrives, because interim responses are
+/// reported like any other; each new header section replaces the previous one.
 final class SessionExchange: Stoppable {
     private struct State {
         var head: HTTPURLResponse?
@@ -16,19 +16,19 @@ final class SessionExchange: Stoppable {
         var isChallenged = false
         /// The first task, if a second one sends the request because the connection of the first one died.
         var retired: URLSessionTask?
-        /// Set with the first outcome that the caller is to see.
+        /// Set with the first outcome that the caller receives.
         var isSettled = false
-        /// Nobody wants the rest.
+        /// Whether the rest is no longer needed.
         var isCancelled = false
         /// Set with the last callback.
         var hasEnded = false
         var body = Data()
         var byteCount = 0
-        /// The chunks, once the head was handed up before the body was whole.
+        /// The chunks, if the header section was returned before the body was complete.
         var stream: SpillingChunks?
-        /// When something was last sent or received.
+        /// The time when something was last sent or received.
         var lastActivity: ContinuousClock.Instant?
-        /// Why the rest of the body is not wanted.
+        /// The reason why the rest of the body is rejected.
         var refusal: NetworkError?
     }
 
@@ -39,7 +39,7 @@ final class SessionExchange: Stoppable {
     /// What the caller waits for.
     private let outcome = Delivery<Result<TransportResponse, any Error>>()
 
-    /// Its tasks are cancelled, and while the shared queue is busy made, on the control queue.
+    /// Creates an exchange; its tasks are cancelled on the control queue, and created there while the shared queue is busy.
     init(request: OutgoingRequest, options: TransportOptions, control: DispatchQueue) {
         self.request = request
         self.options = options
@@ -51,18 +51,18 @@ final class SessionExchange: Stoppable {
     /// Whether the exchange was stopped; its task is cancelled, or is about to be.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Waits for the head, with the body as far as it is to be read ahead; called once.
+    /// Waits for the header section, with the body as far as it is read ahead; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
 
-    /// The task is about to start.
+    /// Records that the task is about to start.
     func begin() {
         SharedQueue.exchangeBegan()
         state.withLock { $0.times.started = $0.times.started ?? .now }
     }
 
-    /// Takes the task, which has started and may even have ended; one that nobody waits for any more is cancelled.
+    /// Sets the task, which has started and may even have ended; it is cancelled if the exchange was stopped.
     ///
-    /// Not before: cancelling a task that has not started is another thing to URLSession.
+    /// Not earlier, because URLSession handles the cancellation of a task that has not started differently.
     func began(_ task: URLSessionTask) {
         let isUnwanted = state.withLock { state in
             guard !state.hasEnded, state.retired !== task else { return false }
@@ -80,7 +80,7 @@ final class SessionExchange: Stoppable {
         return SessionRequest(request, body: bodyStream().map(SessionRequest.Body.stream)).urlRequest
     }
 
-    /// A new stream from the body's first byte, or `nil` when there is no body.
+    /// Returns a new stream from the body's first byte, or `nil` if there is no body.
     func bodyStream() -> InputStream? {
         request.body.stream(
             onRead: { [weak self] in self?.noteActivity() },
@@ -91,11 +91,12 @@ final class SessionExchange: Stoppable {
     /// Whether the request must not share a connection with others.
     var needsNewConnection: Bool { request.needsNewConnection }
 
-    /// The stream to send the body with once more, on another connection: a kept-alive one died without a byte of an
-    /// answer, and nobody knows whether the request was received.
+    /// Returns the stream to send the body with once more, on another connection.
     ///
-    /// Where that may do something twice the exchange fails at once. At most the head of a second request leaves then;
-    /// without its body that is no request.
+    /// A kept-alive one died without a byte of a response, and it is not known whether the request was received.
+    ///
+    /// If the request must not be sent twice, the exchange fails at once. At most the header section of a second request is
+    /// sent then; without its body that is not a request.
     func renewedBodyStream() -> InputStream? {
         guard !isCancelled else { return OutgoingBody.brokenStream() }
         if request.mayBeSentTwice, request.body.isReplayable { return bodyStream() }
@@ -126,9 +127,9 @@ final class SessionExchange: Stoppable {
         return true
     }
 
-    /// Ends the exchange for its caller at once, and its task as soon as URLSession has time.
+    /// Ends the exchange for its caller at once, and its task as soon as URLSession can.
     ///
-    /// May be called from anywhere, for it waits for nobody: in a cancellation handler nothing may block.
+    /// May be called from anywhere, because it does not wait: a cancellation handler must not block.
     func stop() {
         let (stream, task, error) = state.withLock { state in
             defer { (state.isSettled, state.isCancelled) = (true, true) }
@@ -142,10 +143,10 @@ final class SessionExchange: Stoppable {
 
     // MARK: The idle timeout
 
-    /// The longest silence: at least none, at most what clocks can add to their time.
+    /// The maximum idle time: not negative, and small enough that clocks can add it to their time.
     var idleTimeout: Duration { min(max(.zero, options.idleTimeout), .seconds(Int32.max)) }
 
-    /// How long the exchange may still be silent; `nil` when nobody waits for it any more.
+    /// The remaining idle time, or `nil` if the exchange has ended or was stopped.
     func idleTimeLeft() -> Duration? {
         state.withLock { state in
             guard !state.hasEnded, !state.isCancelled else { return nil }
@@ -202,7 +203,7 @@ final class SessionExchange: Stoppable {
         if isRefused { stop() }
     }
 
-    /// Why an answer that has come so far is not wanted any more.
+    /// Returns the reason why the part of the response that has arrived is rejected, or `nil`.
     private func refusal(of state: State, isFirstChunk: Bool) -> NetworkError? {
         // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none.
         if state.byteCount > options.maximumBodySize
@@ -225,7 +226,7 @@ final class SessionExchange: Stoppable {
         let (stream, failure, ready) = state.withLock { state -> (SpillingChunks?, (any Error)?, Ready?) in
             defer { (state.task, state.hasEnded) = (nil, true) }
             state.times.finished = .now
-            // Some redirects without a usable Location are reported only here; it costs, so only then is it asked for.
+            // Some redirects without a usable Location are reported only here. It is costly, so it is read only then.
             state.head = state.head ?? lastResponse() as? HTTPURLResponse
             let failure = self.failure(of: error, state)
             if let stream = state.stream { return (stream, failure, nil) }
@@ -240,7 +241,7 @@ final class SessionExchange: Stoppable {
 
     /// An outcome, to be delivered outside the lock.
     ///
-    /// A class, for an Optional of so large a struct is copied by way of its metadata.
+    /// A class, because an Optional of such a large struct is copied by way of its metadata.
     private final class Ready {
         let result: Result<TransportResponse, any Error>
 
@@ -284,10 +285,10 @@ final class SessionExchange: Stoppable {
 }
 
 extension HTTPURLResponse {
-    /// The fields of the head.
+    /// The header fields.
     ///
-    /// URLSession keeps neither their order nor, where spellings differ only in case, their unity: lines of one name
-    /// are joined, and names sorted so that equal heads are equal lists.
+    /// URLSession does not preserve their order, and joins lines of one name; names that differ only in case are separate.
+    /// They are sorted by name so that equal header sections are equal lists.
     fileprivate var fields: [HTTPHeaders.Field] {
         allHeaderFields.compactMap { name, value in
             guard let name = name.base as? String, let value = value as? String else { return nil }
@@ -295,10 +296,10 @@ extension HTTPURLResponse {
         }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// Whether the `Content-Length` is no number (RFC 9110, section 8.6): libcurl reads what begins like one, and cuts the
-    /// body after `0` for `0x10`.
+    /// Whether the `Content-Length` is not a number (RFC 9110, section 8.6): libcurl reads a prefix that is one, and truncates
+    /// the body after `0` for `0x10`.
     fileprivate var hasMalformedLength: Bool {
-        // Nearly every response has a length that Foundation has read, and needs no look-up.
+        // Nearly every response has a length that Foundation has read, and needs no lookup.
         guard expectedContentLength < 0, let text = value(forHTTPHeaderField: "Content-Length") else { return false }
         return !text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { part in
             let digits = part.trimmingCharacters(in: .whitespaces)
@@ -311,7 +312,7 @@ extension HTTPURLResponse {
         expectedContentLength > Int64(limit) && value(forHTTPHeaderField: "Content-Encoding") == nil
     }
 
-    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` when one of them is missing.
+    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` if one of them is missing.
     fileprivate var codedByteCount: Int? {
         guard value(forHTTPHeaderField: "Content-Encoding") != nil else { return nil }
         return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }

@@ -4,16 +4,16 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// What URLSession's errors mean.
+/// Maps URLSession's errors to those of the library.
 ///
-/// On Linux one code stands for a dozen failures that only libcurl's words tell apart.
+/// On Linux one code covers a dozen failures that only libcurl's messages distinguish.
 enum SessionFailure {
-    /// Returns what the caller of the transport gets for an error of the system.
+    /// Returns the error of the transport for an error of the system.
     ///
     /// - Parameters:
-    ///   - error: What URLSession reported.
+    ///   - error: The error that URLSession reported.
     ///   - idleTimeout: The limit of the exchange, for the reason of a timeout.
-    ///   - hasHead: Whether a head arrived before the failure.
+    ///   - hasHead: Whether a header section arrived before the failure.
     /// - Returns: ``NetworkError`` or `CancellationError`.
     static func classify(_ error: any Error, idleTimeout: Duration, hasHead: Bool) -> any Error {
         guard let error = error as? URLError else {
@@ -27,16 +27,16 @@ enum SessionFailure {
             } else if let reason = Self.reason(of: error.code, idleTimeout: idleTimeout, hasHead: hasHead) {
                 reason
             } else {
-                // Words of the system may hold the URL, and so a secret; a code cannot.
+                // The system's messages may contain the URL, and so a secret; a code cannot.
                 .other("the transfer failed for a reason the system does not name")
             }
         return NetworkError(reason, underlying: error)
     }
 
-    /// Whether libcurl's words say more than the code.
+    /// Whether libcurl's message is more specific than the code.
     ///
-    /// On Linux an address of the host that refused makes a refused connection of whatever fails after that, and a
-    /// first line that is not one of HTTP is an unsupported URL.
+    /// On Linux, if one address of the host refused the connection, any later failure is reported as a refused connection,
+    /// and a first line that is not HTTP's is an unsupported URL.
     private static func isVague(_ code: URLError.Code) -> Bool {
         switch code {
         case .unknown, .cannotConnectToHost, .unsupportedURL: true
@@ -57,7 +57,7 @@ enum SessionFailure {
         case .networkConnectionLost: reset(hasHead)
         // "Empty reply from server"
         case .badServerResponse: .closedWithoutResponse
-        // A first line that is not one of HTTP is taken for another protocol.
+        // A first line that is not HTTP's is taken for another protocol.
         case .unsupportedURL: .malformedStatusLine
         case .badURL: .unsupportedHost("as given")
         case .secureConnectionFailed: .tlsHandshakeFailed("the system does not say why")
@@ -75,7 +75,7 @@ enum SessionFailure {
         }
     }
 
-    /// What libcurl's words mean, or `nil` if they are not known.
+    /// Returns the reason for a message of libcurl, or `nil` if it is not known.
     private static func reason(of words: String, hasHead: Bool) -> NetworkError.Reason? {
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
         if lossPhrases.contains(where: words.contains) { return lost(hasHead) }
@@ -86,7 +86,7 @@ enum SessionFailure {
         {
             return .proxyRefused(statusCode: status)
         }
-        // libcurl and the TLS library describe the certificate and the handshake, and name neither URL nor secrets.
+        // libcurl and the TLS library describe the certificate and the handshake, and include neither URL nor secrets.
         if let detail = text(after: "SSL certificate problem: ", in: words) { return .certificateRefused(detail) }
         if let detail = text(after: ":SSL routines:", in: words) {
             return .tlsHandshakeFailed(String(detail.trimmingPrefix(":")))
@@ -159,13 +159,13 @@ enum SessionFailure {
         ("Failed writing received data", .invalidContentCoding),
     ]
 
-    /// The other side closed the connection or the HTTP/2 stream, possibly within the TLS handshake.
+    /// Messages when the other side closed the connection or the HTTP/2 stream, possibly within the TLS handshake.
     private static let lossPhrases = [
         "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "unexpected eof", "reason(1000)", "Proxy CONNECT aborted",
         "was closed cleanly, but before getting",
     ]
 
-    /// The other side reset the connection or the HTTP/2 stream.
+    /// Messages when the other side reset the connection or the HTTP/2 stream.
     private static let resetPhrases = [
         "Recv failure", "was not closed cleanly", "HTTP2 framing layer", "HTTP/2 framing layer",
         "Connection reset by peer",
@@ -175,7 +175,7 @@ enum SessionFailure {
         words.range(of: phrase).map { String(words[$0.upperBound...]) }
     }
 
-    /// A number of at most 3 digits, such as a status.
+    /// Returns the number of at most 3 digits after a phrase, such as a status.
     private static func number(after phrase: String, in words: String) -> Int? {
         text(after: phrase, in: words).flatMap { Int($0.prefix { $0.isASCII && $0.isNumber }.prefix(3)) }
     }

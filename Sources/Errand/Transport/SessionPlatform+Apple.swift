@@ -1,25 +1,25 @@
 #if !canImport(FoundationNetworking)
 internal import Foundation
 
-/// How URLSession of Apple platforms has to be used.
+/// The specifics of URLSession on Apple platforms.
 enum SessionPlatform {
-    /// A timeout that never comes, in seconds: a year.
+    /// A timeout that is never reached, in seconds: a year.
     static let never: TimeInterval = 31_536_000
 
-    /// Where callbacks are called; `nil` lets the session make a serial queue.
+    /// Returns the queue for callbacks, or `nil` to let the session create a serial queue.
     static func delegateQueue() -> OperationQueue? { nil }
 
-    /// What a challenge is answered with: the system validates certificates, and any other challenge is left to the
+    /// Returns the response to a challenge: the system validates certificates, and any other challenge is left to the
     /// response with its 401 or 407.
     static func disposition(for challenge: URLAuthenticationChallenge) -> URLSession.AuthChallengeDisposition {
         let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
         return isTrust ? .performDefaultHandling : .rejectProtectionSpace
     }
 
-    /// Whether a redirect may be answered: each must be.
+    /// Returns whether to respond to a redirect, which is always required.
     static func mayAnswerRedirect(of exchange: SessionExchange?) -> Bool { true }
 
-    /// States the length of a body that is sent as a stream.
+    /// Sets the length of a body that is sent as a stream.
     static func state(_ byteCount: Int64, in request: inout URLRequest) {
         request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")
     }

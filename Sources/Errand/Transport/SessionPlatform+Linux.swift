@@ -2,28 +2,29 @@
 internal import Foundation
 internal import FoundationNetworking
 
-/// How URLSession of swift-corelibs-foundation has to be used.
+/// The specifics of URLSession in swift-corelibs-foundation.
 enum SessionPlatform {
-    /// A timeout that never comes, in seconds: beyond what URLSession's clock can count, and such a timer is not started.
+    /// A timeout that is never reached, in seconds: it exceeds the range of URLSession's clock, and its timer is not started.
     static let never: TimeInterval = 1e13
 
-    /// Where callbacks are called; `nil` lets the session make a queue.
+    /// Returns the queue for callbacks, or `nil` to let the session create one.
     static func delegateQueue() -> OperationQueue? { InlineQueue() }
 
-    /// What a challenge is answered with.
+    /// Returns the response to a challenge.
     static func disposition(for challenge: URLAuthenticationChallenge) -> URLSession.AuthChallengeDisposition {
         .cancelAuthenticationChallenge
     }
 
-    /// Whether a redirect may be answered, as it must not be if the task was cancelled: an answer that comes after the
-    /// task has ended ends the process (HTTPURLProtocol.swift, "Received callback for HTTP redirection, but we're not
-    /// waiting for it").
+    /// Returns whether to respond to a redirect.
     ///
-    /// The exchange's flag is set before its task is cancelled. If it isn't set yet, the answer is queued before
+    /// That is not allowed if the task was cancelled: a response that comes after the task has ended ends the process
+    /// (HTTPURLProtocol.swift, "Received callback for HTTP redirection, but we're not waiting for it").
+    ///
+    /// The exchange's flag is set before its task is cancelled. If it isn't set yet, the response is queued before
     /// URLSession can act on a cancellation.
     static func mayAnswerRedirect(of exchange: SessionExchange?) -> Bool { exchange?.isCancelled == false }
 
-    /// States the length of a body that is sent as a stream.
+    /// Sets the length of a body that is sent as a stream.
     static func state(_ byteCount: Int64, in request: inout URLRequest) {
         request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")
         // A single space removes a field: without it a stream is sent with both framings.
@@ -32,18 +33,18 @@ enum SessionPlatform {
 }
 
 extension OutgoingRequest {
-    /// The most bytes of a body that shares an HTTP/2 connection; it is copied once more while it is sent.
+    /// The maximum size of a body that shares an HTTP/2 connection; the body is copied once more while it is sent.
     private static let largestSharedBody = 1 << 20
 
     /// Whether the request must not share a connection with others, before it or beside it.
     ///
-    /// libcurl sends a request a second time when a kept-alive connection dies without a byte of a response, and asks
+    /// libcurl sends a request a second time if a kept-alive connection dies without a byte of a response, and asks
     /// only if there is a body.
     var needsNewConnection: Bool { body.isEmpty ? !mayBeSentTwice : mustNotShareHTTP2 }
 
     /// Whether the body has to be sent on a connection of its own.
     ///
-    /// libcurl is not told the length of a stream. Over HTTP/2 (never without TLS) it marks the end of such a body only
+    /// libcurl does not know the length of a stream. Over HTTP/2 (never without TLS) it marks the end of such a body only
     /// some time after its last byte. A server that knows the end by `Content-Length` may respond before that; if another
     /// exchange on the connection reads that response, libcurl loses it and sends the request again.
     private var mustNotShareHTTP2: Bool {
@@ -63,11 +64,11 @@ extension OutgoingRequest {
 extension OutgoingBody {
     /// Reads a body of known length, or returns `nil` if it cannot be read or has another length.
     fileprivate func read() -> Data? {
-        // An error here is met again, and reported, by the stream that is sent instead.
+        // An error here occurs again, and is reported, in the stream that is sent instead.
         guard isReplayable, let byteCount = byteCount.flatMap(Int.init(exactly:)), byteCount >= 0,
             let reader = try? makeReader()
         else { return nil }
-        // One byte more than it says shows a body that is too long.
+        // One byte more than its length reveals a body that is too long.
         var data = Data(count: byteCount + 1)
         let filled = data.withUnsafeMutableBytes { buffer in
             var filled = 0

@@ -4,9 +4,9 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The URLRequest of an exchange, made so that URLSession sends what was meant.
+/// The `URLRequest` of an exchange, made so that URLSession sends it as intended.
 struct SessionRequest {
-    /// How a body is handed to URLSession.
+    /// The form in which a body is passed to URLSession.
     enum Body {
         case data(Data)
         case stream(InputStream)
@@ -17,7 +17,7 @@ struct SessionRequest {
     init(_ outgoing: OutgoingRequest, body: Body?) {
         var request = URLRequest(url: outgoing.url)
         if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
-        // Only the setter counts.
+        // The initializer's timeout has no effect, only the setter.
         request.timeoutInterval = SessionPlatform.never
         // A second line of a name would be joined with a bare comma, cookies too.
         for field in outgoing.headers.combined { request.setValue(field.value, forHTTPHeaderField: field.name) }
@@ -27,7 +27,7 @@ struct SessionRequest {
             }
             switch body {
             case .data(let data):
-                // The system adds the length, and over HTTP/2 knows by it where the body ends.
+                // The system adds the length, which over HTTP/2 marks the end of the body.
                 request.httpBody = data
             case .stream(let stream):
                 request.httpBodyStream = stream
@@ -40,7 +40,7 @@ struct SessionRequest {
 }
 
 extension Duration {
-    /// The same in seconds.
+    /// This duration in seconds.
     var timeInterval: Double {
         let parts = components
         return Double(parts.seconds) + Double(parts.attoseconds) * 1e-18

@@ -1,9 +1,9 @@
 #if !canImport(FoundationNetworking)
 internal import Foundation
 
-/// On Apple platforms sessions share no queue, and making a task waits for nobody: the queue always counts as free.
+/// Counts as always free: on Apple platforms sessions share no queue, and creating a task does not wait.
 enum SharedQueue {
-    /// No body keeps anybody waiting.
+    /// The size from which a body makes other tasks wait: never.
     static let largeBody = Int.max
 
     static let isFree = true
@@ -16,7 +16,7 @@ enum SharedQueue {
 
     static func measuring(_ work: () -> Void) { work() }
 
-    /// Runs `work` soon; callbacks that wait on a session's delegate queue are given time by their exchange's patience.
+    /// Runs `work` soon; callbacks that wait on a session's delegate queue have the time by which a timeout is delayed.
     static func afterItsWork(_ work: @escaping @Sendable () -> Void) { DispatchQueue.global().async(execute: work) }
 }
 #endif

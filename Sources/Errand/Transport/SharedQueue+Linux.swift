@@ -9,18 +9,20 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What is known of the one serial queue that all URLSessions of a process share.
+/// The observed state of the one serial queue that all URLSessions of a process share.
 ///
-/// Making and starting a task waits for that queue. While it is free that is much cheaper than a change of thread; while
-/// a large body runs through it the wait can last seconds, and then another thread has to do it.
+/// Creating and starting a task waits for that queue. While it is free, waiting is much cheaper than a thread hop; while
+/// a large body passes through it, the wait can last seconds, and another thread has to do it.
 enum SharedQueue {
-    /// A body of fewer bytes keeps nobody waiting.
+    /// The size from which a body makes other tasks wait.
     static let largeBody = 64 << 10
 
-    /// A start that took longer than this has met a busy queue.
+    /// The time, in nanoseconds, after which a start indicates a busy queue.
     private static let patience: UInt64 = 2_000_000
 
-    /// How long the queue may be silent with work to do before it counts as busy: a head that does not end is such work.
+    /// The time without a callback, in nanoseconds, after which a queue with work counts as busy.
+    ///
+    /// An endless header section is such work.
     private static let silence: UInt64 = 20_000_000
 
     private static let busyUntil = Atomic<UInt64>(0)
@@ -28,7 +30,7 @@ enum SharedQueue {
     private static let lastCallback = Atomic<UInt64>(0)
     private static let exchangeCount = Atomic<Int>(0)
 
-    /// Whether a task can be made here and now without waiting long.
+    /// Whether a task can be created on this thread without a long wait.
     static var isFree: Bool {
         let now = DispatchTime.now().uptimeNanoseconds
         guard callbackThread.load(ordering: .relaxed) != thread, busyUntil.load(ordering: .relaxed) < now else {
@@ -37,15 +39,15 @@ enum SharedQueue {
         return exchangeCount.load(ordering: .relaxed) == 0 || now < lastCallback.load(ordering: .relaxed) &+ silence
     }
 
-    /// An exchange has begun; it will end.
+    /// Records that an exchange has begun; it will end.
     static func exchangeBegan() { exchangeCount.wrappingAdd(1, ordering: .relaxed) }
 
     static func exchangeEnded() { exchangeCount.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Notes that a large body is on its way.
+    /// Records that a large body is being received.
     static func isBusy() { stayBusy(from: DispatchTime.now().uptimeNanoseconds, for: 100_000_000) }
 
-    /// Runs work that waits for the queue, and learns from the time that it took.
+    /// Runs work that waits for the queue, and measures how long it took.
     static func measuring(_ work: () -> Void) {
         let began = DispatchTime.now().uptimeNanoseconds
         work()
@@ -53,7 +55,7 @@ enum SharedQueue {
         if ended &- began > patience { stayBusy(from: ended, for: 1_000_000_000) }
     }
 
-    /// Runs a callback of URLSession: from inside, waiting for the queue would never end.
+    /// Runs a callback of URLSession and records its thread, on which waiting for the queue would never end.
     static func callback(_ work: () -> Void) {
         callbackThread.store(thread, ordering: .relaxed)
         work()
@@ -61,10 +63,10 @@ enum SharedQueue {
         lastCallback.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
     }
 
-    /// A session that never has a task: a way into the queue.
+    /// A session without tasks that gives access to the queue.
     private static let door = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: InlineQueue())
 
-    /// Runs `work` on the queue, behind all that waits there now.
+    /// Runs `work` on the queue, after all that waits there now.
     static func afterItsWork(_ work: @escaping @Sendable () -> Void) { door.getAllTasks { _ in work() } }
 
     private static func stayBusy(from now: UInt64, for time: UInt64) {
@@ -72,7 +74,7 @@ enum SharedQueue {
         if busyUntil.load(ordering: .relaxed) < end { busyUntil.store(end, ordering: .relaxed) }
     }
 
-    /// The current thread, as a number that no other has.
+    /// The current thread, as a unique number.
     private static var thread: UInt {
         #if canImport(Glibc)
         UInt(pthread_self())
@@ -82,9 +84,9 @@ enum SharedQueue {
     }
 }
 
-/// Runs URLSession's callbacks where they arise, in order, instead of queueing them.
+/// Runs URLSession's callbacks on the calling thread, in order, instead of queueing them.
 ///
-/// That keeps a slow reader's body in the socket and not in memory. `addOperation` with a closure is all that
+/// This keeps a slow reader's body in the socket and not in memory. `addOperation` with a closure is all that
 /// URLSession calls.
 ///
 /// Unchecked: it has no state.

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Chunks on their way to a reader who may be slower than the network.
+/// A buffer of chunks for a reader that may be slower than the network.
 ///
-/// The writer must never wait, for it runs on the queue that all transfers share; so what the reader leaves is kept in
-/// memory up to a bound, and beyond that in a temporary file without a name, which vanishes with it.
+/// The writer must never wait, because it runs on the queue that all transfers share. So unread chunks are kept in
+/// memory up to a bound, and beyond that in a temporary file without a name, which is deleted with the buffer.
 final class SpillingChunks: Sendable {
     private typealias Reader = Delivery<Result<Data?, any Error>>
 
@@ -15,7 +15,7 @@ final class SpillingChunks: Sendable {
         var reader: Reader?
     }
 
-    /// The most bytes held in memory for a slow reader.
+    /// The maximum number of bytes held in memory for a slow reader.
     static let memoryLimit = 1 << 20
 
     /// The size up to which small chunks are joined: a server may send them byte by byte, and each costs memory of its own.
@@ -80,7 +80,7 @@ final class SpillingChunks: Sendable {
         }
     }
 
-    /// What is there already; `nil` has the reader wait for more.
+    /// Returns the next bytes or the end if there are any, or `nil` after registering the reader to wait.
     private func read(by reader: Reader) -> Result<Data?, any Error>? {
         state.withLock { state in
             if !state.memory.isEmpty {
@@ -110,8 +110,9 @@ final class SpillingChunks: Sendable {
     }
 }
 
-/// What a reader holds of chunks that the exchange goes on writing: once it is deallocated nobody can read on, so the
-/// exchange ends.
+/// The reader's reference to chunks that the exchange continues to write.
+///
+/// Once it is deallocated, the rest cannot be read, so the exchange ends.
 final class SpillingChunksReader: ResponseChunks {
     private let chunks: SpillingChunks
 

@@ -1,24 +1,24 @@
 public import Foundation
 
-/// The seam where bytes leave the process.
+/// A type that sends one request and returns its response: the seam where bytes leave the process.
 ///
-/// A transport makes one exchange at a time: it follows no redirect, retries nothing, stores nothing, and reports what
-/// went wrong as a ``NetworkError``, or `CancellationError` when its task was cancelled.
+/// A transport makes one exchange at a time: it follows no redirect, retries nothing and stores nothing. It reports a failure
+/// as a ``NetworkError``, or as `CancellationError` if its task was cancelled.
 public protocol Transport: Sendable {
-    /// Sends a request and returns its answer's final head, with a body that may still be on its way.
+    /// Sends a request and returns the response's final header section, with a body that may still be in transit.
     ///
     /// - Parameters:
-    ///   - request: Already validated; a body is opened anew by each call.
+    ///   - request: The validated request. Each call opens its body anew.
     ///   - options: The limits of this exchange.
-    /// - Returns: The final head, never an interim one, and the body.
+    /// - Returns: The final header section, never an interim one, and the body.
     /// - Throws: ``NetworkError`` or `CancellationError`.
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
 }
 
-/// A transport whose exchanges end at a word from outside, so that a send needs no task of its own for that.
+/// A transport whose exchanges can be stopped from outside, so that a send needs no task of its own for that.
 protocol StoppableTransport: Transport {
-    /// Does what ``Transport/send(_:options:)`` does, and ends the exchange, body included, as cancelled when it is
-    /// told to; without a slot only the end of its task does that.
+    /// Does what ``Transport/send(_:options:)`` does, and ends the exchange with its body as cancelled when the slot is
+    /// stopped. Without a slot only the cancellation of its task does that.
     func send(
         _ request: OutgoingRequest,
         options: TransportOptions,
@@ -28,37 +28,47 @@ protocol StoppableTransport: Transport {
 
 /// The limits of one exchange.
 public struct TransportOptions: Sendable, Hashable {
-    /// The longest silence, nothing sent and nothing received, before the exchange fails as timed out.
+    /// The maximum time without sending or receiving data before the exchange fails with an idle timeout.
+    ///
+    /// The default is 60 seconds.
     public var idleTimeout: Duration
 
-    /// How many bytes of the body a transport may gather before it hands up the head.
+    /// The number of bytes of the body that a transport may collect before it returns the header section.
     ///
-    /// A body up to this size comes whole with its head, which spares a change of thread for each chunk. 0 hands up the
-    /// head as soon as it is final.
+    /// A body up to this size is returned with its header section, which avoids a thread hop for each chunk. 0 returns the
+    /// header section as soon as it is final. The default is unlimited.
     public var readAhead: Int
 
-    /// The most decoded bytes of a body; one more fails the exchange with ``NetworkError/Reason/bodyTooLarge(limit:)``.
+    /// The maximum number of decoded bytes of a body.
+    ///
+    /// If there are more, the exchange fails with ``NetworkError/Reason/bodyTooLarge(limit:)``. The default is 64 MiB.
     public var maximumBodySize: Int
 
-    /// The most bytes the fields of the final head may have, names and values together.
+    /// The maximum number of bytes of the final header section's names and values together.
+    ///
+    /// The default is 300 KiB.
     public var maximumHeadSize: Int
 
-    /// How many times larger than its `Content-Length` a body with a `Content-Encoding` may become, once it has passed
-    /// ``expansionFloor``.
+    /// The ratio of decoded size to `Content-Length` at which a body with a `Content-Encoding` fails the exchange, if it is
+    /// larger than ``expansionFloor``.
+    ///
+    /// The default is 200.
     public var maximumExpansion: Int
 
     #if canImport(FoundationNetworking)
-    /// The most bytes of a head that the system lets through; whoever wants no less need not count them.
+    /// The maximum size of a header section that the system accepts; a limit that is not lower needs no check.
     static let greatestHeadSize = 300 << 10
     #else
-    /// The system lets heads of any size through.
+    /// The system accepts header sections of any size.
     static let greatestHeadSize = Int.max
     #endif
 
-    /// The size up to which a decoded body is never held against its `Content-Length`: 1 MiB.
+    /// The size up to which a decoded body is never compared with its `Content-Length`: 1 MiB.
     public static let expansionFloor = 1 << 20
 
-    /// Options; the defaults are those of the library's limits.
+    /// Creates options.
+    ///
+    /// The defaults are those of the library's limits.
     public init(
         idleTimeout: Duration = .seconds(60),
         readAhead: Int = .max,
@@ -74,18 +84,20 @@ public struct TransportOptions: Sendable, Hashable {
     }
 }
 
-/// The answer to one exchange.
+/// The response of one exchange.
 public struct TransportResponse: Sendable {
-    /// The status of the final head.
+    /// The status of the final header section.
     public var statusCode: Int
-    /// The fields of the final head; lines of one name may be joined by `", "`.
+    /// The header fields of the final header section.
+    ///
+    /// Lines of one name may be joined by `", "`.
     public var headers: HTTPHeaders
-    /// The bytes that follow it, after content decoding.
+    /// The body, after content decoding.
     public var body: ResponseBody
-    /// When things happened, as far as the head: a body still on its way has not finished.
+    /// The times of the exchange until the header section; the end of a body that is still being received is not known.
     public var timings: TransportTimings
 
-    /// An answer made by hand, for transports of your own and for tests.
+    /// Creates a response, for a custom transport or a test.
     public init(
         statusCode: Int,
         headers: HTTPHeaders = [:],
@@ -99,16 +111,18 @@ public struct TransportResponse: Sendable {
     }
 }
 
-/// When things happened in one exchange; each `nil` did not happen, or the transport cannot tell.
+/// The times of events in one exchange.
+///
+/// `nil` if an event did not occur or the transport does not report it.
 public struct TransportTimings: Sendable, Hashable {
-    /// The request was handed to the system.
+    /// The time when the request was passed to the system.
     public var started: ContinuousClock.Instant?
-    /// The final head arrived.
+    /// The time when the final header section arrived.
     public var headReceived: ContinuousClock.Instant?
-    /// The last byte of the body arrived.
+    /// The time when the last byte of the body arrived.
     public var finished: ContinuousClock.Instant?
 
-    /// Takes the moments that the transport can tell.
+    /// Creates timings from the times that the transport reports.
     public init(
         started: ContinuousClock.Instant? = nil,
         headReceived: ContinuousClock.Instant? = nil,

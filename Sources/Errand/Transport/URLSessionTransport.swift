@@ -4,21 +4,21 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// A ``Transport`` over one URLSession, kept lean: no cache, no cookies, no credential storage, no redirects.
+/// A ``Transport`` over one URLSession without cache, cookies, credential storage and redirects.
 ///
-/// URLSession makes, starts and cancels tasks synchronously on a queue that all sessions of the process share. A
-/// cancellation handler must not wait there, and a caller no longer than a moment: so cancelling, and while the shared
-/// queue is busy making and starting too, happens on a queue of the transport's own.
+/// URLSession creates, starts and cancels tasks synchronously on a queue that all sessions of the process share. A
+/// cancellation handler must not wait there, and a caller only briefly. So tasks are cancelled on a queue of the
+/// transport's own, and while the shared queue is busy also created and started there.
 public final class URLSessionTransport: StoppableTransport {
     private let maximumConnectionsPerHost: Int
     private let session: URLSession
     private let delegate = SessionDelegate()
     private let control = DispatchQueue(label: "errand.transport.control", qos: .userInitiated)
 
-    /// Opens a session, which lives as long as the transport.
+    /// Creates a transport with a session, which lives as long as the transport.
     ///
-    /// - Parameter maximumConnectionsPerHost: How many connections to one host may be open at once, 1 at least. What
-    ///   comes on top waits inside the system, its idle timeout running.
+    /// - Parameter maximumConnectionsPerHost: The maximum number of open connections to one host, at least 1. Further requests
+    ///   wait inside the system with their idle timeout running.
     public init(maximumConnectionsPerHost: Int = 8) {
         self.maximumConnectionsPerHost = maximumConnectionsPerHost
         session = Self.session(delegate, maximumConnectionsPerHost)
@@ -39,16 +39,16 @@ public final class URLSessionTransport: StoppableTransport {
 
     deinit { session.finishTasksAndInvalidate() }
 
-    /// The number of exchanges whose last callback has not come yet.
+    /// The number of exchanges whose last callback has not been called yet.
     var openExchangeCount: Int { delegate.exchanges.count }
 
     /// Sends a request over the session.
     ///
     /// - Parameters:
-    ///   - request: Already validated.
+    ///   - request: The validated request.
     ///   - options: The limits of this exchange.
-    /// - Returns: The final head, with a body that is whole or still on its way.
-    /// - Throws: ``NetworkError``, or `CancellationError` when the task was cancelled.
+    /// - Returns: The final header section, with a body that is complete or still in transit.
+    /// - Throws: ``NetworkError``, or `CancellationError` if the task was cancelled.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
         try await send(request, options: options, stop: nil)
     }
@@ -60,7 +60,7 @@ public final class URLSessionTransport: StoppableTransport {
     ) async throws -> TransportResponse {
         let exchange = SessionExchange(request: request, options: options, control: control)
         return try await withTaskCancellationHandler {
-            // Before it starts: a send that has ended sends nothing.
+            // Before it starts, so that a send that has ended sends nothing.
             stop?.fill(with: exchange)
             if SharedQueue.isFree, !exchange.needsNewConnection {
                 SharedQueue.measuring { start(exchange) }
@@ -81,7 +81,7 @@ public final class URLSessionTransport: StoppableTransport {
 
     /// Starts an exchange on a connection of its own.
     ///
-    /// Sessions do not share connections, and on a new one nothing is ever sent again.
+    /// Sessions do not share connections, and libcurl never sends again on a new one.
     static func startAlone(_ exchange: SessionExchange, delegate: SessionDelegate) {
         guard !exchange.isSettled else { return }
         let session = session(delegate, 1)
