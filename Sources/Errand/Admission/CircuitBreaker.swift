@@ -184,7 +184,7 @@ struct Circuits {
     /// whatever their state.
     static let maximumCount = 10_000
 
-    private var circuits: [String: Circuit] = [:]
+    private var circuits = Table<String, Circuit>()
     private var limit = 1_000
     /// The generation of a new circuit, newer than any ticket of a removed one.
     private var firstGeneration = 0
@@ -201,17 +201,18 @@ struct Circuits {
         _ body: (inout Circuit) -> Value
     ) -> Value {
         if circuits.count >= limit, circuits[host] == nil { forget(at: now) }
-        return body(&circuits[host, default: Circuit(policy: policy, generation: firstGeneration)])
+        let first = Circuit(policy: policy, generation: firstGeneration)
+        return circuits.change(host, default: first, body)
     }
 
     private mutating func forget(at now: Duration) {
-        firstGeneration = max(firstGeneration, (circuits.values.lazy.map(\.generation).max() ?? 0) &+ 1)
-        circuits = circuits.filter { !$0.value.isAtRest(at: now) }
+        firstGeneration = max(firstGeneration, circuits.values.reduce(0) { max($0, $1.generation) } &+ 1)
+        circuits.removeAll { $0.isAtRest(at: now) }
         // Half of them, so that this is rare.
         let surplus = circuits.count - Self.maximumCount / 2
         if surplus > 0 {
-            let uses = circuits.map { (host: $0.key, time: $0.value.lastUse) }.sorted { $0.time < $1.time }
-            for use in uses.prefix(surplus) { circuits[use.host] = nil }
+            let uses = circuits.entries.sortedUnspecialized { $0.value.lastUse < $1.value.lastUse }
+            for use in uses.prefix(surplus) { circuits[use.key] = nil }
         }
         limit = min(max(1_000, 2 * circuits.count), Self.maximumCount)
     }

@@ -4,7 +4,7 @@ struct FlightTable: Sendable {
     struct Flight: Sendable {
         let id: Int
         let isShared: Bool
-        var seats: [ObjectIdentifier: FlightSeat]
+        var seats = Table<ObjectIdentifier, FlightSeat>()
         var task: Task<Void, Never>?
     }
 
@@ -20,7 +20,7 @@ struct FlightTable: Sendable {
         case reject(NetworkError.Reason)
     }
 
-    private(set) var flights: [DuplicateKey: Flight] = [:]
+    private(set) var flights = Table<DuplicateKey, Flight>()
     private var intervals = MinimumIntervals()
     private var lastID = 0
 
@@ -39,7 +39,7 @@ struct FlightTable: Sendable {
         // Numbers and not the fetch itself: a copy of it would copy its subscribers for each one that is added.
         let current = policy == .allow ? nil : flights[key].map { (id: $0.id, isShared: $0.isShared) }
         if policy == .share, let current, current.isShared {
-            flights[key]?.seats[ObjectIdentifier(seat)] = seat
+            change(key) { $0.seats[ObjectIdentifier(seat)] = seat }
             return .join(current.id)
         }
         if policy == .rejectNew, current != nil { return .reject(.duplicate) }
@@ -50,8 +50,15 @@ struct FlightTable: Sendable {
         if policy == .allow || policy == .share && current != nil { return .alone }
         lastID += 1
         let previous = flights[key]
-        flights[key] = Flight(id: lastID, isShared: policy == .share, seats: [ObjectIdentifier(seat): seat])
+        var flight = Flight(id: lastID, isShared: policy == .share)
+        flight.seats[ObjectIdentifier(seat)] = seat
+        flights[key] = flight
         return .start(lastID, instead: previous)
+    }
+
+    /// Changes a flight that is under way.
+    private mutating func change(_ key: DuplicateKey, _ body: (inout Flight) -> Void) {
+        flights.change(key, default: Flight(id: 0, isShared: false), body)
     }
 
     /// Sets the task that a fetch owns.
@@ -59,7 +66,7 @@ struct FlightTable: Sendable {
     /// - Returns: Whether any send still waits for it.
     mutating func own(_ task: Task<Void, Never>, _ key: DuplicateKey, _ id: Int) -> Bool {
         guard flights[key]?.id == id else { return false }
-        flights[key]?.task = task
+        change(key) { $0.task = task }
         return true
     }
 
@@ -68,7 +75,7 @@ struct FlightTable: Sendable {
     /// - Returns: The task of the fetch if no other send waits for it, or `nil`.
     mutating func leave(_ key: DuplicateKey, _ id: Int, _ seat: FlightSeat) -> Task<Void, Never>? {
         guard flights[key]?.id == id else { return nil }
-        flights[key]?.seats[ObjectIdentifier(seat)] = nil
+        change(key) { $0.seats[ObjectIdentifier(seat)] = nil }
         guard flights[key]?.seats.isEmpty == true else { return nil }
         return flights.removeValue(forKey: key)?.task
     }
@@ -77,12 +84,12 @@ struct FlightTable: Sendable {
     mutating func end(_ key: DuplicateKey, _ id: Int) -> [FlightSeat] {
         guard let flight = flights[key], flight.id == id else { return [] }
         flights[key] = nil
-        return Array(flight.seats.values)
+        return flight.seats.values
     }
 
     /// Returns the subscribers of a fetch.
     func seats(_ key: DuplicateKey, _ id: Int) -> [FlightSeat] {
         guard let flight = flights[key], flight.id == id else { return [] }
-        return Array(flight.seats.values)
+        return flight.seats.values
     }
 }

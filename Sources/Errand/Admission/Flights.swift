@@ -38,7 +38,7 @@ final class Flights: Sendable {
         case .join(let id): return try await wait(in: seat, for: key, id, as: prepared, fetch)
         case .start(let id, let previous):
             previous?.task?.cancel()
-            for seat in previous?.seats.values ?? [:].values { seat.supersede() }
+            for seat in previous?.seats.values ?? [] { seat.supersede() }
             start(key, id, seat, isPassing: isPassing, prepared, fetch)
             return try await wait(in: seat, for: key, id, as: prepared, fetch)
         }

@@ -8,7 +8,7 @@ struct MinimumIntervals: Sendable {
     /// The maximum number of known identities; beyond it, those whose interval ends first are removed.
     static let maximumCount = 10_000
 
-    private var entries: [DuplicateKey: Entry] = [:]
+    private var entries = Table<DuplicateKey, Entry>()
 
     init() {}
 
@@ -31,9 +31,11 @@ struct MinimumIntervals: Sendable {
     }
 
     private mutating func forget(at now: Duration) {
-        entries = entries.filter { $0.value.end > now }
+        entries.removeAll { $0.end <= now }
         guard entries.count > Self.maximumCount / 2 else { return }
-        for entry in entries.sorted(by: { $0.value.end < $1.value.end }).prefix(Self.maximumCount / 2) {
+        for entry in entries.entries.sortedUnspecialized(by: { $0.value.end < $1.value.end }).prefix(
+            Self.maximumCount / 2
+        ) {
             entries[entry.key] = nil
         }
     }

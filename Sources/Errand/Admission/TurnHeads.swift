@@ -139,7 +139,7 @@ private struct Heap<Element: Comparable & Sendable>: Sendable {
     mutating func insert(_ element: Element, limit: Int, counts: (Element) -> Bool) {
         if elements.count >= limit {
             // A sorted array is a valid heap.
-            let sorted = elements.filter(counts).sorted()
+            let sorted = elements.filter(counts).sortedUnspecialized(by: <)
             elements.removeAll(keepingCapacity: true)
             for element in sorted where elements.last != element { elements.append(element) }
         }

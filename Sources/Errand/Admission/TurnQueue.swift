@@ -58,9 +58,9 @@ struct TurnQueue: Sendable {
     /// The number of waiters that may pass an older one.
     static let maximumPassedCount = 8
 
-    private var hosts: [String: Host] = [:]
+    private var hosts = Table<String, Host>()
     private var hostLimit = 1_000
-    private var waiters: [Int: Waiter] = [:]
+    private var waiters = Table<Int, Waiter>()
     /// The first waiter of each line for which its host has a slot.
     private var heads = TurnHeads()
     private(set) var running = 0
@@ -145,12 +145,14 @@ struct TurnQueue: Sendable {
         guard let waiter = waiters.removeValue(forKey: id) else { return nil }
         heads.remove(id)
         let waiters = waiters
-        hosts[waiter.host]?.change(waiter.priority) { line in line.removeOne { waiters[$0] != nil } }
+        hosts.change(waiter.host, default: Host()) { host in
+            host.change(waiter.priority) { line in line.removeOne { waiters[$0] != nil } }
+        }
         return waiter
     }
 
     private mutating func change(_ host: String, _ body: (inout Host) -> Void) {
-        body(&hosts[host, default: Host()])
+        hosts.change(host, default: Host(), body)
         place(host)
     }
 
@@ -170,7 +172,7 @@ struct TurnQueue: Sendable {
     /// Removes hosts without any state that matters, if there are many hosts.
     private mutating func forgetHosts() {
         guard hosts.count >= hostLimit else { return }
-        hosts = hosts.filter { [latest] in !$0.value.isAtRest(at: latest) }
+        hosts.removeAll { [latest] in $0.isAtRest(at: latest) }
         hostLimit = max(1_000, 2 * hosts.count)
     }
 }

@@ -17,7 +17,7 @@ final class Turns: Sendable {
 
     private struct State {
         var queue = TurnQueue()
-        var waiters: [Int: Delivery<Bool>] = [:]
+        var waiters = Table<Int, Delivery<Bool>>()
         var timer: Timer?
         private var lastID = 0
 

@@ -15,7 +15,7 @@ final class WireTurn: Sendable {
         /// Whether its attempt has ended; tasks that were started in the attempt and outlive it still see the permit.
         var isFinished = false
         /// Requests of the same attempt that wait until no other one is being sent with the permit.
-        var waiters: [Int: Delivery<Void>] = [:]
+        var waiters = Table<Int, Delivery<Void>>()
         var lastWaiter = 0
     }
 
@@ -79,7 +79,7 @@ final class WireTurn: Sendable {
     func finish() {
         let (isBusy, waiters) = state.withLock { state in
             state.isFinished = true
-            defer { state.waiters = [:] }
+            defer { state.waiters = Table() }
             return (state.isBusy, state.waiters)
         }
         if !isBusy { giveBack() }
@@ -157,7 +157,7 @@ final class WireTurn: Sendable {
         defer {
             let (isFinished, waiters) = state.withLock { state in
                 state.isBusy = false
-                defer { state.waiters = [:] }
+                defer { state.waiters = Table() }
                 return (state.isFinished, state.waiters)
             }
             if isFinished { giveBack() }

@@ -24,7 +24,7 @@ public final class RequestHandle: Sendable {
         var isFinished = false
         var progress: TransferProgress?
         var composition: CompositionProgress?
-        var waiters: [Int: Delivery<Void>] = [:]
+        var waiters = Table<Int, Delivery<Void>>()
         var lastWaiter = 0
     }
 
@@ -140,7 +140,7 @@ public final class RequestHandle: Sendable {
 
     func finish() {
         let (watch, waiters) = record.withLock { record in
-            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, [:], true) }
+            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, Table(), true) }
             return (record.watch, record.waiters)
         }
         watch?.cancel()

@@ -1,21 +1,23 @@
 /// Owns sends that belong together, such as those of one screen: when it goes away they end in silence.
 public final class RequestScope: Sendable {
-    private let handles = Lock<[ObjectIdentifier: RequestHandle]>([:])
+    private let handles = Lock(Table<ObjectIdentifier, RequestHandle>())
 
     /// A scope that owns nothing yet.
     public init() {}
 
-    deinit { for handle in handles.withLock({ Array($0.values) }) { handle.abandon() } }
+    deinit { for handle in all { handle.abandon() } }
+
+    private var all: [RequestHandle] { handles.withLock { $0.values } }
 
     /// Ends every send of the scope; each callback is called once with `CancellationError`.
-    public func cancelAll() { for handle in handles.withLock({ Array($0.values) }) { handle.cancel() } }
+    public func cancelAll() { for handle in all { handle.cancel() } }
 
     /// Ends the sends of the scope with a ``Request/tag``, so that the next one takes their place: a search while its
     /// text is typed.
     ///
     /// Each callback is called once with `CancellationError`. A send that starts after this call is not meant.
     public func cancelPrevious(tag: String) {
-        let meant = handles.withLock { handles in handles.values.filter { $0.tag == tag } }
+        let meant = all.filter { $0.tag == tag }
         for handle in meant { handle.cancel() }
     }
 

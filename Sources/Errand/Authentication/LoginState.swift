@@ -13,7 +13,7 @@ struct LoginState<Credential: Sendable>: Sendable {
         let held: Held
         /// Whether a server rejected the credential, rather than that it expires soon.
         var wasRefused: Bool
-        var waiters: [Int: Delivery<LoginOutcome>] = [:]
+        var waiters = Table<Int, Delivery<LoginOutcome>>()
         var task: Task<Void, Never>?
     }
 

@@ -88,7 +88,9 @@ enum CacheControl {
 
     /// The fields of a request that a response depends on.
     static func vary(_ response: HTTPHeaders, request: HTTPHeaders) -> [CacheEntry.VaryField] {
-        Set(varyNames(response)).sorted().map { CacheEntry.VaryField(name: $0, digest: digest(request, $0)) }
+        Set(varyNames(response)).sortedUnspecialized(by: <).map {
+            CacheEntry.VaryField(name: $0, digest: digest(request, $0))
+        }
     }
 
     /// Whether a request has the same values in the fields that a stored response depends on (RFC 9111, section 4.1).

@@ -70,7 +70,7 @@ extension DiskStore {
             count: Int(exactly: (Double(limit.count) * part).rounded(.down)) ?? .max,
             size: Int(exactly: (Double(limit.size) * part).rounded(.down)) ?? .max
         )
-        sample.sort { $0.changed < $1.changed }
+        sample = sample.sortedUnspecialized { $0.changed < $1.changed }
         for candidate in sample where totals.exceeds(target) {
             discard(candidate.key)
             totals = totals - CacheTotals(count: 1, size: candidate.size)

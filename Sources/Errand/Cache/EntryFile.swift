@@ -31,6 +31,7 @@ enum EntryFile {
     }
 
     /// Makes the header of a file.
+    @inline(never)
     static func header(
         for key: CacheKey,
         metadata: UnsafeRawBufferPointer,

@@ -164,9 +164,10 @@ private struct MetadataReader {
             case UInt8(ascii: "\\"):
                 if take("u00") {
                     guard bytes.count - place >= 2,
-                        let value = UInt8(String(decoding: bytes[place..<place + 2], as: UTF8.self), radix: 16)
+                        let high = JSONScanner.hexadecimalValue(bytes[place]),
+                        let low = JSONScanner.hexadecimalValue(bytes[place + 1])
                     else { return nil }
-                    text.append(value)
+                    text.append(UInt8(high << 4 | low))
                     place += 2
                 } else {
                     guard place < bytes.count else { return nil }

@@ -54,6 +54,7 @@ struct EntryWriter {
     }
 
     /// Returns the size of the file that was replaced.
+    @inline(never)
     private func write(
         _ head: [UInt8],
         _ body: UnsafeRawBufferPointer,

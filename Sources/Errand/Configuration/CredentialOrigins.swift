@@ -52,6 +52,7 @@ struct CredentialDecision: Sendable, Equatable {
 
 extension Secrets {
     /// Returns whether a header field is bound to an origin.
+    @inline(never)
     func isCredential(header name: String) -> Bool {
         Self.credentialFields.contains(name) || isSecret(header: name)
     }
@@ -70,11 +71,11 @@ extension URL {
     /// Returns this URL without these pairs of its query, each removed once.
     func removing(pairs: String) throws(NetworkError) -> URL {
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
-        var removed: [Substring: Int] = [:]
-        for pair in pairs.split(separator: "&") { removed[pair, default: 0] += 1 }
+        var removed: [String: Int] = [:]
+        for pair in pairs.split(separator: "&") { removed[String(pair), default: 0] += 1 }
         let left = query.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
-            guard let count = removed[pair], count > 0 else { return true }
-            removed[pair] = count - 1
+            guard let count = removed[String(pair)], count > 0 else { return true }
+            removed[String(pair)] = count - 1
             return false
         }
         parts.query = left.isEmpty ? nil : left.joined(separator: "&")
@@ -84,9 +85,9 @@ extension URL {
     /// Returns this URL without query pairs that are credentials, except those of another URL.
     func withoutCredentials(of secrets: Secrets, except own: URL?) throws(NetworkError) -> URL {
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
-        let kept = Set((own?.query(percentEncoded: true) ?? "").split(separator: "&"))
+        let kept = Set((own?.query(percentEncoded: true) ?? "").split(separator: "&").map(String.init))
         let pairs = query.split(separator: "&", omittingEmptySubsequences: false)
-        let left = pairs.filter { kept.contains($0) || !secrets.isCredential(pair: $0) }
+        let left = pairs.filter { kept.contains(String($0)) || !secrets.isCredential(pair: $0) }
         guard left.count != pairs.count else { return self }
         parts.query = left.isEmpty ? nil : left.joined(separator: "&")
         return try parts.url()

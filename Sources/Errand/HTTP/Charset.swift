@@ -54,12 +54,12 @@ struct Charset {
     private static func systemNames(of name: String) -> [String]? {
         if let names = named[name] { return names }
         for prefix in ["windows-", "cp", "x-cp"] where name.hasPrefix(prefix) {
-            guard let number = Int(name.dropFirst(prefix.count)), 1250...1258 ~= number else { continue }
+            guard let number = Int(String(name.dropFirst(prefix.count))), 1250...1258 ~= number else { continue }
             return ["CP\(number)", "WINDOWS-\(number)"]
         }
         for prefix in ["iso-8859-", "iso8859-", "iso_8859-"] where name.hasPrefix(prefix) {
             // There is no part 12.
-            guard let part = Int(name.dropFirst(prefix.count)), 1...16 ~= part, part != 12 else { continue }
+            guard let part = Int(String(name.dropFirst(prefix.count))), 1...16 ~= part, part != 12 else { continue }
             return ["ISO-8859-\(part)"]
         }
         return nil

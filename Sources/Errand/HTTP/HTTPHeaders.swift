@@ -69,7 +69,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
 
     /// Takes a dictionary, sorted by name so that the order is the same in every process.
     public init(_ dictionary: [String: String]) {
-        own = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
+        own = dictionary.sortedUnspecialized { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
     }
 
     /// The value of a field, or `nil` when there is none.
@@ -185,6 +185,12 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         return merged
     }
 
+    /// Returns the lines that fit, without asking for each by its position.
+    func filter(_ isIncluded: (Field) throws -> Bool) rethrows -> [Field] { try fields.filter(isIncluded) }
+
+    /// Iterates over the lines.
+    public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
+
     /// The position of the first line: 0.
     public var startIndex: Int { 0 }
     /// The position after the last line: the number of lines.
@@ -219,6 +225,7 @@ struct FieldNames: Sendable {
         keys = names.count <= Self.few ? [] : Set(names.map(\.fieldNameKey))
     }
 
+    @inline(never)
     func contains(_ name: String) -> Bool {
         keys.isEmpty ? list.contains { $0.isSameFieldName(as: name) } : keys.contains(name.fieldNameKey)
     }
@@ -235,6 +242,7 @@ extension String {
     }
 
     /// The name in the one spelling that equal field names share: ASCII letters in lower case.
+    @inline(never)
     var fieldNameKey: String {
         guard utf8.contains(where: { ($0 | 0x20).isASCIILowercase && $0 & 0x20 == 0 }) else { return self }
         return String(decoding: utf8.map { ($0 | 0x20).isASCIILowercase ? $0 | 0x20 : $0 }, as: UTF8.self)

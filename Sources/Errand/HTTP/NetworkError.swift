@@ -44,6 +44,7 @@ public struct NetworkError: Error, Sendable {
     public static let maximumBodyByteCount = 64 << 10
 
     /// A failure of a transport, an interceptor or a filter; the agent adds where it happened.
+    @inline(never)
     public init(_ reason: Reason, response: RawResponse? = nil, underlying: (any Error)? = nil) {
         self.reason = reason
         self.response = response?.bounded(to: Self.maximumBodyByteCount)

@@ -132,7 +132,8 @@ struct URLParts: Sendable, Hashable {
     private static func hasValidPort(_ authority: Substring.UTF8View) -> Bool {
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return true }
         let port = authority[authority.index(after: colon)...]
-        return port.isEmpty || port.contains(UInt8(ascii: "]")) || UInt16(Substring(port)) != nil
+        if port.isEmpty || port.contains(UInt8(ascii: "]")) { return true }
+        return Int(String(Substring(port))).map { 0...0xFFFF ~= $0 } ?? false
     }
 
     /// The path and query of an encoded text; a fragment never leaves the client and is left out (RFC 9110, 4.2.5).

@@ -5,13 +5,13 @@
 package enum URLText {
     /// Encodes all but the unreserved characters: for names and values in queries and forms, and for path segments.
     package static func escapingComponent(_ text: some StringProtocol) -> String {
-        escaping(text, keeping: isUnreserved, keepsEscapes: false)
+        escaping(String(text), keeping: isUnreserved, keepsEscapes: false)
     }
 
     /// Encodes what must not stand in a path and keeps what is valid, escapes included.
     static func escapingPath(_ text: some StringProtocol) -> String {
         escaping(
-            text,
+            String(text),
             keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@".utf8.contains($0) },
             keepsEscapes: true
         )
@@ -20,7 +20,7 @@ package enum URLText {
     /// Encodes what must not stand in a query and keeps what is valid, escapes included.
     static func escapingQuery(_ text: some StringProtocol) -> String {
         escaping(
-            text,
+            String(text),
             keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@?".utf8.contains($0) },
             keepsEscapes: true
         )
@@ -29,7 +29,7 @@ package enum URLText {
     /// Encodes what must not stand in a relative reference of path and query, escapes and both separators kept.
     static func escapingReference(_ text: some StringProtocol) -> String {
         escaping(
-            text,
+            String(text),
             keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@?".utf8.contains($0) },
             keepsEscapes: true
         )
@@ -50,12 +50,12 @@ package enum URLText {
     }
 
     private static func escaping(
-        _ text: some StringProtocol,
+        _ text: String,
         keeping isKept: (UInt8) -> Bool,
         keepsEscapes: Bool
     ) -> String {
         let bytes = Array(text.utf8)
-        if bytes.allSatisfy({ $0 != UInt8(ascii: "%") && isKept($0) }) { return String(text) }
+        if bytes.allSatisfy({ $0 != UInt8(ascii: "%") && isKept($0) }) { return text }
         let digits = Array("0123456789ABCDEF".utf8)
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count &* 2)

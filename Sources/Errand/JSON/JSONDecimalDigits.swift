@@ -43,7 +43,7 @@ struct JSONDecimalDigits: Hashable {
             return
         }
         if !exponentText.isEmpty {
-            guard let written = Int(exponentText) else { return nil }
+            guard let written = Int(String(exponentText)) else { return nil }
             let (sum, overflows) = exponent.addingReportingOverflow(written)
             guard !overflows else { return nil }
             exponent = sum

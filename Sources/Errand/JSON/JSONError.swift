@@ -57,6 +57,7 @@ public struct JSONError: Error, Sendable, Hashable {
     ///   - reason: What happened.
     ///   - offset: The byte offset in the text.
     ///   - path: The way to the value.
+    @inline(never)
     public init(_ reason: Reason, offset: Int? = nil, path: String? = nil) {
         self.reason = reason
         self.offset = offset

@@ -99,12 +99,43 @@ extension JSONNumber {
     /// - Parameter type: The integer type.
     /// - Returns: The value.
     public func integer<I: FixedWidthInteger>(as type: I.Type = I.self) -> I? {
-        // Most integers are written as plain digits.
-        if let plain = I(text) { return plain }
-        guard let exact = JSONDecimalDigits(text), exact.exponent >= 0 else { return nil }
-        // No integer of Swift has more digits than its width in bits.
-        guard exact.exponent <= I.bitWidth else { return exact.digits.isEmpty ? 0 : nil }
-        let zeros = repeatElement(UInt8(ascii: "0"), count: exact.digits.isEmpty ? 1 : exact.exponent)
+        guard let magnitude else { return I.bitWidth > 128 ? wideInteger() : nil }
+        guard text.utf8.first == UInt8(ascii: "-") else { return I(exactly: magnitude) }
+        guard magnitude <= 1 << 127 else { return I.bitWidth > 128 ? wideInteger() : nil }
+        return I(exactly: Int128(truncatingIfNeeded: 0 &- magnitude))
+    }
+
+    /// The exact value without its sign, or `nil` if it isn't an integer or is wider than 128 bits.
+    private var magnitude: UInt128? {
+        let digits = text.utf8.drop { $0 == UInt8(ascii: "-") }
+        // Most integers are written as few plain digits.
+        var short: UInt64 = 0
+        if digits.count <= 19,
+            digits.allSatisfy({ digit in
+                short = short &* 10 &+ UInt64(digit &- 0x30)
+                return digit &- 0x30 <= 9
+            })
+        {
+            return UInt128(short)
+        }
+        guard let exact = JSONDecimalDigits(text), 0...39 ~= exact.exponent, exact.digits.count <= 39 else {
+            return nil
+        }
+        var value: UInt128 = 0
+        for digit in exact.digits + repeatElement(0x30, count: exact.exponent) {
+            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = product.addingReportingOverflow(UInt128(digit - 0x30))
+            if isTooLarge || overflows { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    /// The exact value as an integer of more than 128 bits, which no type of the standard library is.
+    @inline(never)
+    private func wideInteger<I: FixedWidthInteger>() -> I? {
+        guard let exact = JSONDecimalDigits(text), 0...I.bitWidth ~= exact.exponent else { return nil }
+        let zeros = repeatElement(UInt8(ascii: "0"), count: exact.exponent)
         return I((exact.isNegative ? "-" : "") + String(decoding: exact.digits + zeros, as: UTF8.self))
     }
 }

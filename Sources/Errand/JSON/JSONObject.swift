@@ -51,8 +51,7 @@ public struct JSONObject: Sendable {
 
     /// The members that a look-up can find.
     var withoutRepetitions: [Element] {
-        var seen: Set<JSONExactName> = []
-        return members.filter { seen.insert(JSONExactName(text: $0.name)).inserted }
+        members.indices.filter { position(of: members[$0].name) == $0 }.map { members[$0] }
     }
 
     /// Adds a member at the end, even when the name is there already.
@@ -113,17 +112,22 @@ extension JSONObject: Hashable {
         if zip(left, right).allSatisfy({ JSONExactName(text: $0.name) == JSONExactName(text: $1.name) }) {
             return zip(left, right).allSatisfy { $0.value == $1.value }
         }
-        return left.counted == right.counted
+        var counts = Table<JSONMember, Int>()
+        for (name, value) in left.members {
+            counts.change(JSONMember(name: name, value: value), default: 0) { $0 += 1 }
+        }
+        return right.members.allSatisfy { name, value in
+            counts.change(JSONMember(name: name, value: value), default: 0) {
+                $0 -= 1
+                return $0 >= 0
+            }
+        }
     }
 
     /// Hashes the members without regard to their order.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         hasher.combine(members.reduce(0) { $0 &+ JSONMember(name: $1.name, value: $1.value).hashValue })
-    }
-
-    private var counted: [JSONMember: Int] {
-        Dictionary(members.map { (JSONMember(name: $0.name, value: $0.value), 1) }, uniquingKeysWith: +)
     }
 }
 
@@ -136,13 +140,20 @@ private struct JSONExactName: Hashable {
     }
 
     func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
 
 private struct JSONMember: Hashable {
     let name: JSONExactName
     let value: JSONValue
+
+    @inline(never)
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(value)
+    }
 
     init(name: String, value: JSONValue) {
         self.name = JSONExactName(text: name)

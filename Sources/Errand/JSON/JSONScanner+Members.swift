@@ -153,6 +153,7 @@ enum JSONType: Sendable {
     }
 
     /// The type with its article.
+    @inline(never)
     var phrase: String {
         switch self {
         case .null: "null"

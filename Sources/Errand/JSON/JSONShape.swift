@@ -46,7 +46,7 @@ public struct JSONShape: Sendable, Hashable {
     private init(_ rule: Rule) { self.rule = rule }
 
     private init(_ members: [Member], allowsOthers: Bool) {
-        let isAmbiguous = Set(members.map(\.name)).count < members.count
+        let isAmbiguous = Table(keys: members.map(\.name)).count < members.count
         rule = isAmbiguous ? .invalid("its shape lists a member twice") : .members(members, allowsOthers: allowsOthers)
     }
 

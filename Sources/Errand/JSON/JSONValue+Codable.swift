@@ -15,7 +15,7 @@ extension JSONValue: Codable {
         }
         // A decoder does not tell the type, so the types are tried. Why one does not fit is of no interest.
         if let container = try? decoder.container(keyedBy: JSONCodingKey.self) {
-            let keys = container.allKeys.sorted { $0.stringValue < $1.stringValue }
+            let keys = container.allKeys.sortedUnspecialized { $0.stringValue < $1.stringValue }
             let members = try keys.map { ($0.stringValue, try container.decode(JSONValue.self, forKey: $0)) }
             self = .object(JSONObject(members))
         } else if var container = try? decoder.unkeyedContainer() {

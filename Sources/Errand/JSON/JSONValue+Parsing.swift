@@ -20,6 +20,7 @@ extension JSONValue {
     ///   - bytes: The text, as UTF-8 without a byte order mark.
     ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
     /// - Throws: What is wrong with the text, and where.
+    @inline(never)
     public init(parsing bytes: UnsafeRawBufferPointer, maximumDepth: Int = 128) throws(JSONError) {
         let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
         self.init(validated: range, in: bytes)
@@ -36,6 +37,7 @@ extension JSONValue {
     }
 
     /// Builds the value at `range` of a text that has been validated.
+    @inline(never)
     init(validated range: Range<Int>, in bytes: UnsafeRawBufferPointer) {
         var builder = JSONTreeBuilder(JSONScanner(bytes, endingAt: range.upperBound))
         self = builder.build(from: range.lowerBound)

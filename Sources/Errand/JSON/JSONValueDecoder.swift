@@ -85,27 +85,39 @@ struct JSONNodeDecoder: Decoder {
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
         guard let scalar = type as? any JSONScalarDecodable.Type else {
-            var decoder = self
-            decoder.keepsNames = !options.keys.isTrivial && type is any JSONKeyedByText.Type
-            return try type.init(from: decoder)
+            return try type.init(from: keepingNames(of: type))
         }
+        guard let result = try decode(scalar) as? T else { throw unfit(type) }
+        return result
+    }
+
+    /// The decoder of a value of a type of the user's own.
+    private func keepingNames(of type: any Any.Type) -> JSONNodeDecoder {
+        var decoder = self
+        decoder.keepsNames = !options.keys.isTrivial && type is any JSONKeyedByText.Type
+        return decoder
+    }
+
+    /// The scalar, or `nil` if the value doesn't fit it.
+    private func decode(_ scalar: any JSONScalarDecodable.Type) throws -> (any JSONScalarDecodable)? {
         var found: (any JSONScalarDecodable)?
         do {
             found = try scalar.make(from: value, dates: options.dates)
             if found == nil { found = try alternative(for: scalar) }
         } catch {
-            guard let other = try? alternative(for: scalar) else { throw failure(type, error.reason) }
+            guard let other = try? alternative(for: scalar) else { throw failure(scalar, error.reason) }
             found = other
         }
-        guard let result = found as? T else {
-            let context = DecodingError.Context(
-                codingPath: codingPath,
-                debugDescription: "\(value.type.phrase) that is no valid or exact \(type)",
-                underlyingError: value.number.map { UnfitNumber($0, type: type) }
-            )
-            throw DecodingError.dataCorrupted(context)
-        }
-        return result
+        return found
+    }
+
+    private func unfit(_ type: any Any.Type) -> DecodingError {
+        let context = DecodingError.Context(
+            codingPath: codingPath,
+            debugDescription: "\(value.type.phrase) that is no valid or exact \(type)",
+            underlyingError: value.number.map { UnfitNumber($0, type: type) }
+        )
+        return .dataCorrupted(context)
     }
 
     /// The scalar made of the value in another JSON type, as far as the options say; `nil` when there is none.

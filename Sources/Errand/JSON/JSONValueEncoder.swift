@@ -77,9 +77,9 @@ final class JSONEncodingNode {
         case .none: .object([:])
         case .omitted: .null
         case .value(let value): value
-        case .array(let elements): .array(elements.lazy.filter { !$0.isOmitted }.map(\.value))
+        case .array(let elements): .array(elements.compactMap { $0.isOmitted ? nil : .some($0.value) })
         case .object(let members, _):
-            .object(JSONObject(members.lazy.filter { !$0.node.isOmitted }.map { ($0.name, $0.node.value) }))
+            .object(JSONObject(members.compactMap { $0.node.isOmitted ? nil : ($0.name, $0.node.value) }))
         }
     }
 
@@ -124,7 +124,7 @@ final class JSONEncodingNode {
 
     func sortMembers() {
         guard case .object(let members, _) = content else { return }
-        let sorted = members.sorted { $0.name < $1.name }
+        let sorted = members.sortedUnspecialized { $0.name < $1.name }
         let positions = Dictionary(uniqueKeysWithValues: sorted.enumerated().map { ($0.element.name, $0.offset) })
         content = .object(sorted, positions: positions)
     }

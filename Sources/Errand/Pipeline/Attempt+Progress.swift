@@ -39,7 +39,7 @@ extension PreparedRequest {
         guard !accessories.isEmpty else { return try await answer.body.collect(upTo: limit) }
         // Of a coded body only the coded length is known.
         let length = answer.headers.contains("Content-Encoding") ? nil : answer.headers["Content-Length"]
-        let total = length.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+        let total = length.flatMap { Int($0) }.map(Int64.init).flatMap { $0 > 0 ? $0 : nil }
         var steps = ProgressSteps(direction: .download, total: total)
         let body = try await answer.body.collect(upTo: limit) { count in
             if let progress = steps.progress(at: Int64(count)) {

@@ -87,6 +87,7 @@ extension OutgoingRequest {
 
 extension Secrets {
     fileprivate func fieldsOfUser(_ headers: HTTPHeaders) -> [String] {
-        headers.filter { isCredential(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }.sorted()
+        headers.filter { isCredential(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }
+            .sortedUnspecialized(by: <)
     }
 }

@@ -30,7 +30,9 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     /// Takes a dictionary, sorted by name.
     public init(_ dictionary: [String: any Encodable & Sendable]) {
         self.init()
-        for (name, value) in dictionary.sorted(by: { $0.key < $1.key }) { entries.append((name, .plain(value))) }
+        for (name, value) in dictionary.sortedUnspecialized(by: { $0.key < $1.key }) {
+            entries.append((name, .plain(value)))
+        }
     }
 
     /// Takes the members that a value encodes itself to, in their order.

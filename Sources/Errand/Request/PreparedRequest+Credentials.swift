@@ -50,12 +50,12 @@ extension PreparedRequest {
             isMoved = try parts.originKey != origin && !credentialOrigins().contains(parts.originKey)
         }
         guard isMoved || !credentials.areSent else { return }
-        let own = isMoved ? [] : Set(outgoing.headers)
+        let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
         // The authenticator of a login decides by itself where its credential belongs.
         let login = FieldNames(login?.session.appliesTo(request.url) == true ? request.credentialHeaders : [])
         request.headers = HTTPHeaders(
             request.headers.filter { field in
-                own.contains(field) || login.contains(field.name) || !secrets.isCredential(header: field.name)
+                own[field] != nil || login.contains(field.name) || !secrets.isCredential(header: field.name)
             }
         )
         if request.url != outgoing.url {

@@ -32,10 +32,10 @@ struct RedirectCredentials: Sendable {
             request.headers = HTTPHeaders(request.headers.filter { !isLeft($0.name) })
             return
         }
-        let own = Set(ownHeaders)
+        let own = Table(keys: Array(ownHeaders))
         request.headers = HTTPHeaders(
             request.headers.filter { field in
-                (own.contains(field) || Self.describesBody.contains(field.name)) && !isLeft(field.name)
+                (own[field] != nil || Self.describesBody.contains(field.name)) && !isLeft(field.name)
                     && (!secrets.isCredential(header: field.name) || isKey(field.name))
             }
         )

@@ -129,6 +129,7 @@ public struct Payload: Sendable {
 
 extension Data {
     /// The value of bytes that have been validated.
+    @inline(never)
     var validatedJSON: JSONValue { withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) } }
 }
 

@@ -135,8 +135,8 @@ final class RetryCounts: Sendable {
         hosts = hosts.filter { $0.value.counts(at: now) }
         let surplus = hosts.count - maximumHostCount / 2
         guard surplus > 0 else { return }
-        let uses = hosts.map { (host: $0.key, time: $0.value.latest) }.sorted { $0.time < $1.time }
-        for use in uses.prefix(surplus) { hosts[use.host] = nil }
+        let uses = hosts.sortedUnspecialized { $0.value.latest < $1.value.latest }
+        for use in uses.prefix(surplus) { hosts[use.key] = nil }
     }
 }
 

@@ -19,6 +19,7 @@ package struct SHA256 {
         return hash.hexadecimal()
     }
 
+    @inline(never)
     package mutating func update(_ bytes: some Sequence<UInt8>) {
         if bytes.withContiguousStorageIfAvailable({ update(UnsafeRawBufferPointer($0)) }) != nil { return }
         let copy = Array(bytes)
@@ -65,6 +66,7 @@ package struct SHA256 {
     }
 
     /// Ends the message and returns its digest as 64 lowercase hexadecimal digits.
+    @inline(never)
     package mutating func hexadecimal() -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: digest().flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

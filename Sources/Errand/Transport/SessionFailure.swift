@@ -177,7 +177,7 @@ enum SessionFailure {
 
     /// Returns the number of at most 3 digits after a phrase, such as a status.
     private static func number(after phrase: String, in words: String) -> Int? {
-        text(after: phrase, in: words).flatMap { Int($0.prefix { $0.isASCII && $0.isNumber }.prefix(3)) }
+        text(after: phrase, in: words).flatMap { Int(String($0.prefix { $0.isASCII && $0.isNumber }.prefix(3))) }
     }
 
     private static func words(of error: URLError) -> String {

@@ -68,7 +68,7 @@ public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
 /// let three = try answers.value(of: sum)      // an Int, or the ServiceError that answers this call
 /// ```
 public struct JSONRPCAnswers: Sendable {
-    private var envelopes: [JSONRPCID: Envelope] = [:]
+    private var envelopes = Table<JSONRPCID, Envelope>()
     private var withoutID: [Envelope] = []
     private let decoder: any DataDecoder
 
@@ -91,9 +91,10 @@ public struct JSONRPCAnswers: Sendable {
                 withoutID.append(envelope)
                 continue
             }
-            guard envelopes.updateValue(envelope, forKey: id) == nil else {
+            guard envelopes[id] == nil else {
                 throw NetworkError(.envelope("two answers of a JSON-RPC batch have the same id"))
             }
+            envelopes[id] = envelope
         }
     }
 

@@ -99,7 +99,7 @@ struct JSONRPCMessage: Sendable {
     static func json(_ batch: [JSONRPCMessage]) throws -> JSONValue {
         guard !batch.isEmpty else { throw NetworkError(.unencodable("a JSON-RPC batch needs a call")) }
         let ids = batch.map(\.id).filter { $0 != .absent }
-        guard Set(ids).count == ids.count else {
+        guard Table(keys: ids).count == ids.count else {
             throw NetworkError(.unencodable("two calls of a JSON-RPC batch have the same id; give each its own"))
         }
         return .array(try batch.map { try $0.json() })
