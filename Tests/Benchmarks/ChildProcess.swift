@@ -31,6 +31,14 @@ enum ChildProcess {
         return text
     }
 
+    /// Runs a program that is found by its name.
+    ///
+    /// - Throws: ``Failed`` if it is not installed, or fails.
+    static func run(_ name: String, _ arguments: [String]) throws {
+        guard let program = program(name) else { throw Failed(description: "\(name) is not installed") }
+        _ = try output(of: program, arguments)
+    }
+
     /// Finds a program in the folders of `PATH`; `nil` where it is not installed.
     static func program(_ name: String) -> URL? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")

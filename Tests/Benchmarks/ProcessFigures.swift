@@ -3,12 +3,23 @@ import Foundation
 /// What the system says of this process.
 enum ProcessFigures {
     /// Seconds of processor time, in user and system mode together.
-    static var processorTime: Double {
+    static var processorTime: Double { processorTime(of: RUSAGE_SELF) }
+
+    /// The same of the child processes that have ended, and of theirs.
+    static var childProcessorTime: Double { processorTime(of: RUSAGE_CHILDREN) }
+
+    #if canImport(Glibc)
+    private typealias Whose = __rusage_who
+    #else
+    private typealias Whose = Int32
+    #endif
+
+    private static func processorTime(of whose: Whose) -> Double {
         var usage = rusage()
         #if canImport(Glibc)
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        getrusage(__rusage_who_t(whose.rawValue), &usage)
         #else
-        getrusage(RUSAGE_SELF, &usage)
+        getrusage(whose, &usage)
         #endif
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)

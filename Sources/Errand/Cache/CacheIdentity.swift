@@ -75,7 +75,7 @@ struct CacheIdentification: Sendable {
         for text in [method.rawValue, url, "\(identity.version)", identity.variant, appVersion, login] + scopes {
             digest.add(text)
         }
-        for field in fields.sorted(by: { $0.name < $1.name }) {
+        for field in fields.sortedUnspecialized(by: { $0.name < $1.name }) {
             digest.add(field.name)
             digest.add(field.value)
         }

@@ -3,7 +3,6 @@ import Foundation
 /// What a send costs when the network costs nothing: over a transport in memory, from a package of its own that knows the
 /// public interface alone, against an earlier version of Errand.
 struct OwnCost {
-    private static let baseline = "750bebb"
     private static let rounds = 15
 
     let reporter: Reporter
@@ -25,9 +24,8 @@ struct OwnCost {
         let new: URL
         let old: URL
         do {
-            let root = Self.root
-            new = try Self.build(root)
-            old = try Self.build(try Self.checkOut(Self.baseline, of: root))
+            new = try Self.build(.current)
+            old = try Self.build(try .of(Checkout.baseline))
         } catch let error as ChildProcess.Failed {
             for name in names { reporter.skip(name, because: error.description) }
             return
@@ -51,7 +49,7 @@ struct OwnCost {
             ratios.append(sample.time / other.time)
         }
         let rounds = Rounds(values: ratios)
-        let against = "the same work of commit \(Self.baseline)"
+        let against = "the same work of commit \(Checkout.baseline)"
         try reporter.tell(way.name, rounds.median, unit: "ratio", against: against, spread: rounds.spread)
         let times = Rounds(values: samples.map(\.time))
         try reporter.tell("\(way.name).time", times.median, unit: "µs", spread: times.spread)
@@ -65,37 +63,12 @@ struct OwnCost {
         return Sample(time: figures[0], switches: figures[1])
     }
 
-    // MARK: Building
-
-    private static var root: URL {
-        var url = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { url.deleteLastPathComponent() }
-        return url
-    }
-
     /// Builds the measuring program with a checkout of Errand.
-    private static func build(_ errand: URL) throws -> URL {
-        let scratch = errand.appending(path: ".build/own-cost")
-        let arguments = ["build", "-c", "release", "--package-path", root.appending(path: "Tests/OwnCost").path]
-        try run("env", ["ERRAND=\(errand.path)", "swift"] + arguments + ["--scratch-path", scratch.path])
+    private static func build(_ errand: Checkout) throws -> URL {
+        let scratch = errand.folder.appending(path: ".build/own-cost")
+        let package = Checkout.current.folder.appending(path: "Tests/OwnCost").path
+        let arguments = ["build", "-c", "release", "--package-path", package, "--scratch-path", scratch.path]
+        try ChildProcess.run("env", ["ERRAND=\(errand.folder.path)", "swift"] + arguments)
         return scratch.appending(path: "release/OwnCost")
-    }
-
-    /// The sources of a commit, in a folder of their own.
-    private static func checkOut(_ commit: String, of root: URL) throws -> URL {
-        let folder = root.appending(path: ".build/\(commit)")
-        guard !FileManager.default.fileExists(atPath: folder.path) else { return folder }
-        let archive = root.appending(path: ".build/\(commit).tar")
-        try run("git", ["-C", root.path, "archive", "--output", archive.path, commit])
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try run("tar", ["-xf", archive.path, "-C", folder.path])
-        return folder
-    }
-
-    private static func run(_ name: String, _ arguments: [String]) throws {
-        guard let program = ChildProcess.program(name) else {
-            throw ChildProcess.Failed(description: "\(name) is not installed")
-        }
-        _ = try ChildProcess.output(of: program, arguments)
     }
 }
