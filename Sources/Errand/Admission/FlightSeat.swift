@@ -1,7 +1,7 @@
 /// One send's subscription to an in-flight fetch: receives its events in order, to be read by the send's task.
 final class FlightSeat: Sendable {
     /// An event of an in-flight fetch for one send.
-    enum News: Sendable {
+    indirect enum News: Sendable {
         case event(AccessoryEvent, attempt: Int)
         case ended(Result<Answer, any Error>)
         /// A newer send replaced this one.
@@ -63,6 +63,7 @@ final class FlightSeat: Sendable {
         return await reader.value()
     }
 
+    @inline(never)
     private func change(_ body: (inout State) -> Void) {
         let delivery = state.withLock { state in
             body(&state)

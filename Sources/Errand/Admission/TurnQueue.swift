@@ -86,6 +86,7 @@ struct TurnQueue: Sendable {
     }
 
     /// Counts a request that starts whatever the limits are.
+    @inline(never)
     mutating func begin(_ host: String, _ throttle: Throttle, at now: Duration) {
         latest = max(latest, now)
         forgetHosts()
@@ -125,6 +126,7 @@ struct TurnQueue: Sendable {
     }
 
     /// Starts the next waiter that may start, or returns `nil` if there is none now.
+    @inline(never)
     mutating func next(at now: Duration) -> Int? {
         latest = max(latest, now)
         guard let (urgent, oldest) = heads.next(with: running, at: latest) else { return nil }
@@ -141,6 +143,7 @@ struct TurnQueue: Sendable {
     }
 
     /// Removes a waiter from its line; the next one of the line has no place yet.
+    @inline(never)
     private mutating func remove(_ id: Int) -> Waiter? {
         guard let waiter = waiters.removeValue(forKey: id) else { return nil }
         heads.remove(id)
@@ -151,12 +154,14 @@ struct TurnQueue: Sendable {
         return waiter
     }
 
+    @inline(never)
     private mutating func change(_ host: String, _ body: (inout Host) -> Void) {
         hosts.change(host, default: Host(), body)
         place(host)
     }
 
     /// Sets the places of the first waiters of a host's lines.
+    @inline(never)
     private mutating func place(_ host: String) {
         guard let (low, normal, high) = hosts[host]?.heads else { return }
         if let low { place(low, of: host) }

@@ -182,7 +182,7 @@ final class PartStop: Sendable {
     private struct State {
         var isStopped = false
         var lastID = 0
-        var stops: [Int: @Sendable () -> Void] = [:]
+        var stops = Table<Int, @Sendable () -> Void>()
     }
 
     private let state = Lock(State())
@@ -193,8 +193,8 @@ final class PartStop: Sendable {
     /// Ends everything; returns at once.
     func stop() {
         let stops = state.withLock { state in
-            defer { (state.isStopped, state.stops) = (true, [:]) }
-            return state.stops.sorted { $0.key < $1.key }
+            defer { (state.isStopped, state.stops) = (true, Table()) }
+            return state.stops.entries.sortedUnspecialized { $0.key < $1.key }
         }
         for (_, stop) in stops { stop() }
     }

@@ -186,6 +186,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
     }
 
     /// Returns the lines that fit, without asking for each by its position.
+    @inline(never)
     func filter(_ isIncluded: (Field) throws -> Bool) rethrows -> [Field] { try fields.filter(isIncluded) }
 
     /// Iterates over the lines.

@@ -4,6 +4,7 @@ struct JSONName: Hashable, Sendable {
     private let utf8: [UInt8]
     private let hasBackslash: Bool
 
+    @inline(never)
     init(_ text: String) {
         self.text = text
         utf8 = Array(text.utf8)

@@ -7,6 +7,7 @@ extension JSONValue {
     ///   - data: The text, as UTF-8 without a byte order mark.
     ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
     /// - Throws: What is wrong with the text, and where.
+    @inline(never)
     public init(parsing data: Data, maximumDepth: Int = 128) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in try JSONValue(parsing: bytes, maximumDepth: maximumDepth) }

@@ -7,14 +7,5 @@ struct Answer: Sendable {
     /// What the cache does once the model is made; `nil` if the send does not use the cache.
     var caching: CacheStoring?
 
-    func response<Model>(with model: Model) -> Response<Model> {
-        Response(
-            model: model,
-            raw: response,
-            payload: payload,
-            source: source,
-            metrics: metrics,
-            isFollowed: caching?.isFollowed ?? false
-        )
-    }
+    func response<Model>(with model: Model) -> Response<Model> { Response(model: model, of: self) }
 }

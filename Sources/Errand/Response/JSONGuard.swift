@@ -45,6 +45,7 @@ enum JSONGuard {
 
     /// Refuses what nests deeper than Foundation's decoder survives, in whatever encoding that decoder reads; anything
     /// else passes, also what is no JSON.
+    @inline(never)
     static func checkNesting(_ data: Data) throws(JSONError) {
         guard data.count > JSONNesting.limit else { return }
         let isTooDeep = data.withUnsafeBytes { JSONNesting.exceedsLimit($0) }

@@ -4,16 +4,29 @@ public import Foundation
 public struct Response<Model> {
     /// What the formatter made.
     public let model: Model
+    private let parts: ResponseParts
+
+    /// Creates a response from the answer that the model was made of.
+    init(model: Model, of answer: Answer) {
+        self.model = model
+        parts = ResponseParts(answer)
+    }
+
+    private init(model: Model, parts: ResponseParts) {
+        self.model = model
+        self.parts = parts
+    }
+
     /// The answer as received.
-    public let raw: RawResponse
+    public var raw: RawResponse { parts.answer.response }
     /// The part of the body that became the model.
-    public let payload: Payload
+    public var payload: Payload { parts.answer.payload }
     /// Whether the answer came from the network or from the cache.
-    public let source: Source
+    public var source: Source { parts.answer.source }
     /// How long each stage took.
-    public let metrics: Metrics
+    public var metrics: Metrics { parts.answer.metrics }
     /// Whether a fresh answer follows in the same sequence.
-    let isFollowed: Bool
+    var isFollowed: Bool { parts.isFollowed }
 
     /// The status of the answer.
     public var statusCode: Int { raw.statusCode }
@@ -48,18 +61,24 @@ extension Response {
     public func map<Other, Failure: Error>(
         _ transform: (Model) throws(Failure) -> Other
     ) throws(Failure) -> Response<Other> {
-        Response<Other>(
-            model: try transform(model),
-            raw: raw,
-            payload: payload,
-            source: source,
-            metrics: metrics,
-            isFollowed: isFollowed
-        )
+        Response<Other>(model: try transform(model), parts: parts)
     }
 }
 
 extension Response: Sendable where Model: Sendable {}
+
+/// What a response has whatever its model, in one place: a copy of a response copies a reference.
+private final class ResponseParts: Sendable {
+    let answer: Answer
+    let isFollowed: Bool
+
+    init(_ answer: consuming Answer) {
+        isFollowed = answer.caching?.isFollowed ?? false
+        // What is to be stored isn't kept for as long as the response.
+        answer.caching = nil
+        self.answer = answer
+    }
+}
 
 /// A model, with the response that it came from where it is of one.
 struct Made<Model> {

@@ -10,6 +10,7 @@ package struct SHA256 {
     private var pendingCount = 0
     private var byteCount: UInt64 = 0
 
+    @inline(never)
     package init() {}
 
     /// Returns the digest of some bytes as 64 lowercase hexadecimal digits.
