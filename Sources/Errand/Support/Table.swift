@@ -6,23 +6,19 @@
 struct Table<Key: Hashable, Value> {
     private var storage: [Key: Value] = [:]
 
-    @inline(never)
-    @_semantics("optimize.sil.specialize.generic.never")
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     init() {}
 
     /// The value of a key; `nil` if there is none.
     subscript(key: Key) -> Value? {
-        @inline(never)
-        @_semantics("optimize.sil.specialize.generic.never")
+        @inline(never) @_semantics("optimize.sil.specialize.generic.never")
         get { storage[key] }
-        @inline(never)
-        @_semantics("optimize.sil.specialize.generic.never")
+        @inline(never) @_semantics("optimize.sil.specialize.generic.never")
         set { storage[key] = newValue }
     }
 
     var count: Int {
-        @inline(never)
-        @_semantics("optimize.sil.specialize.generic.never")
+        @inline(never) @_semantics("optimize.sil.specialize.generic.never")
         get { storage.count }
     }
 
@@ -30,8 +26,7 @@ struct Table<Key: Hashable, Value> {
 
     /// The keys and values, in no order.
     var entries: [(key: Key, value: Value)] {
-        @inline(never)
-        @_semantics("optimize.sil.specialize.generic.never")
+        @inline(never) @_semantics("optimize.sil.specialize.generic.never")
         get { Array(storage) }
     }
 
@@ -45,8 +40,7 @@ struct Table<Key: Hashable, Value> {
     ///   - standard: The value if there is none.
     ///   - body: Changes the value.
     /// - Returns: What the closure returns.
-    @inline(never)
-    @_semantics("optimize.sil.specialize.generic.never")
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     mutating func change<Result>(
         _ key: Key,
         default standard: @autoclosure () -> Value,
@@ -54,13 +48,11 @@ struct Table<Key: Hashable, Value> {
     ) -> Result { body(&storage[key, default: standard()]) }
 
     /// Removes a key, and returns its value.
-    @inline(never)
-    @_semantics("optimize.sil.specialize.generic.never")
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     mutating func removeValue(forKey key: Key) -> Value? { storage.removeValue(forKey: key) }
 
     /// Removes the values that fit.
-    @inline(never)
-    @_semantics("optimize.sil.specialize.generic.never")
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     mutating func removeAll(where isMeant: (Value) -> Bool) { storage = storage.filter { !isMeant($0.value) } }
 }
 
@@ -68,7 +60,6 @@ extension Table: Sendable where Key: Sendable, Value: Sendable {}
 
 extension Table where Value == Void {
     /// Creates a set.
-    @inline(never)
-    @_semantics("optimize.sil.specialize.generic.never")
+    @inline(never) @_semantics("optimize.sil.specialize.generic.never")
     init(keys: [Key]) { for key in keys { storage[key] = () } }
 }
