@@ -20,13 +20,13 @@
 /// A path written as a literal keeps a mistake and throws it whenever it is used.
 public struct JSONPath: Sendable, Hashable {
     /// Where a path starts.
-    enum Anchor: Sendable, Hashable {
+    enum Anchor: Sendable, Equatable {
         case payload
         case root
     }
 
     /// One step from a value to the next.
-    enum Step: Sendable, Hashable {
+    enum Step: Sendable, Equatable {
         case member(JSONName)
         case element(Int)
         case range(start: Int, count: Int)
@@ -36,7 +36,7 @@ public struct JSONPath: Sendable, Hashable {
     }
 
     /// The parts of a path that is written correctly.
-    struct Parts: Sendable, Hashable {
+    struct Parts: Sendable, Equatable {
         var anchor = Anchor.payload
         var steps: [Step] = []
     }
@@ -47,13 +47,21 @@ public struct JSONPath: Sendable, Hashable {
     /// The whole body.
     public static let root = JSONPath(text: "~", parts: .success(Parts(anchor: .root)))
 
-    private let text: String
-    private let parts: Result<Parts, JSONError>
+    private final class Storage: Sendable {
+        let text: String
+        let parts: Result<Parts, JSONError>
 
-    private init(text: String, parts: Result<Parts, JSONError>) {
-        self.text = text
-        self.parts = parts
+        init(_ text: String, _ parts: Result<Parts, JSONError>) {
+            self.text = text
+            self.parts = parts
+        }
     }
+
+    private let storage: Storage
+
+    private var text: String { storage.text }
+
+    private init(text: String, parts: Result<Parts, JSONError>) { storage = Storage(text, parts) }
 
     /// Creates a path.
     ///
@@ -78,7 +86,13 @@ public struct JSONPath: Sendable, Hashable {
     var isPayload: Bool { text == Self.payload.text }
 
     /// The anchor and the steps, or the mistake in them.
-    func get() throws(JSONError) -> Parts { try parts.get() }
+    func get() throws(JSONError) -> Parts { try storage.parts.get() }
+
+    /// Whether both are written the same.
+    public static func == (one: JSONPath, other: JSONPath) -> Bool { one.text == other.text }
+
+    /// Hashes the path as it is written.
+    public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension JSONPath: ExpressibleByStringLiteral {
