@@ -61,6 +61,14 @@ import Testing
         #expect(own["duplicateKey"]?.value == "list" && raw.context.tag == "tagged")
     }
 
+    /// What a protocol of the library alone fulfils is seen from outside too, not the defaults of `Request`.
+    @Test func membersReadFromOutsideAreThoseOfTheRequest() {
+        let raw = Special().raw
+        #expect(raw.path == "/list" && raw.priority == .high && raw.duplicateKey == "list" && raw.tag == "tagged")
+        #expect(BatchRequest(Special()).tag("batch").tag == "batch")
+        #expect(throws: NetworkError.self) { try ChainRequest(Special()).check() }
+    }
+
     @Test func wrappedRequestsAreSharedByTheirOwnKey() async throws {
         struct Search: Request, Sendable {
             typealias Model = [Int]
