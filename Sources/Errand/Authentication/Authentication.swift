@@ -87,15 +87,14 @@ final class RefreshScope: Sendable {
 extension PinnedLogin {
     /// Creates the login of a request, or `nil` if it has none; `own` are the header fields of the request itself.
     convenience init?(
-        _ choices: Choices,
         of settings: Settings,
         for client: any LoginClient,
         own: () -> HTTPHeaders
     ) {
-        let (config, service) = (settings.config.value.authentication, settings.service.authentication)
+        let (config, service) = (settings.config.value.authentication, settings.request.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
         let choice = Choice(request: nil, service: service, config: config, library: .anonymous)
-        guard let session = choice.value.session, choices.authorization.origin <= choice.origin,
+        guard let session = choice.value.session, settings.choices.authorization.origin <= choice.origin,
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }
         self.init(session: session, client: client)

@@ -6,27 +6,26 @@ final class Settings: Sendable {
     let request: RequestValues
     let choices: Choices
 
-    init(_ config: ConfigSnapshot, _ request: RequestValues) {
+    init(_ config: ConfigSnapshot, _ request: some Request) {
         self.config = config
-        self.request = request
-        choices = Choices(request, config)
+        let values = RequestValues(request)
+        choices = values.resolved(config)
+        self.request = consume values
     }
-
-    var service: Service { request.service }
 
     /// The base URL that the environment sets in place of the service's, or `nil` if there is none.
     var overridingBaseURL: BaseURL? {
-        guard let name = service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty else {
+        guard let name = request.service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty else {
             return nil
         }
         return BaseURL(text: text)
     }
 
     /// The URL that relative paths are resolved against, unless the environment overrides it.
-    var baseURL: BaseURL? { service.baseURL ?? config.value.baseURL }
+    var baseURL: BaseURL? { request.service.baseURL ?? config.value.baseURL }
 
     /// The URL that relative paths of the CDN are resolved against, unless the environment overrides it.
-    var cdnURL: BaseURL? { service.cdnURL ?? (service.baseURL == nil ? config.value.cdnURL : nil) }
+    var cdnURL: BaseURL? { request.service.cdnURL ?? (request.service.baseURL == nil ? config.value.cdnURL : nil) }
 
     /// Returns the origins that credentials of config and service are sent to.
     ///
@@ -38,7 +37,7 @@ final class Settings: Sendable {
         return try CredentialOrigins(
             base: overriding ?? baseURL,
             cdn: overriding == nil ? cdnURL : nil,
-            listed: config.value.credentialOrigins.and(service.credentialOrigins),
+            listed: config.value.credentialOrigins.and(request.service.credentialOrigins),
             requestOrigin: requestOrigin
         )
     }

@@ -12,22 +12,20 @@ struct RequestBuilder {
     let send: Send
 
     private var settings: Settings { send.settings }
-    private var request: RequestValues { settings.request }
     private var config: ConfigSnapshot { settings.config }
 
     func prepare(_ content: RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
-        let choices = settings.choices
         var context = send.context
         let built: BuiltRequest
         let login: PinnedLogin?
         if let outgoing = content.custom {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
-            let decision = try decide(for: origin, requestOrigin: origin, policy: request.credentialPolicy)
+            let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)
-            login = PinnedLogin(choices, of: settings, for: send.client) { outgoing.headers }
+            login = PinnedLogin(of: settings, for: send.client) { outgoing.headers }
         } else {
             built = try build(content, context: &context)
-            login = PinnedLogin(choices, of: settings, for: send.client) { request.headers }
+            login = PinnedLogin(of: settings, for: send.client) { settings.request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
@@ -61,9 +59,9 @@ struct RequestBuilder {
     }
 
     private func build(_ content: RequestContent, context: inout RequestContext) throws -> BuiltRequest {
-        let method = request.method
+        let method = settings.request.method
         let (found, isBelowBase) = try url()
-        let policy = request.credentialPolicy
+        let policy = settings.request.credentialPolicy
         func decide(for origin: String) throws -> CredentialDecision {
             try self.decide(
                 for: origin,
@@ -74,7 +72,7 @@ struct RequestBuilder {
         }
         var parts = found
         var credentials = try decide(for: parts.originKey)
-        let filters = config.value.urlFilters.and(settings.service.urlFilters)
+        let filters = config.value.urlFilters.and(settings.request.service.urlFilters)
         if !filters.isEmpty {
             let own = try parts.url()
             var url = own
@@ -94,12 +92,14 @@ struct RequestBuilder {
             }
         }
         var headers = headers(withCredentials: credentials.areSent)
-        let encoding = request.parameterEncoding
+        let encoding = settings.request.parameterEncoding
         parts.append(encodedQuery: encoding.encodedPairs(try content.query.values(dates: encoding.dates)))
         var parameters = content.parameters
         let body = content.body
         if !body.isAutomatic, parameters.areOwnProperties { parameters = Parameters() }
-        let base = request.usesBaseParameters ? settings.service.parameters.over(config.value.parameters) : Parameters()
+        let base =
+            settings.request.usesBaseParameters
+            ? settings.request.service.parameters.over(config.value.parameters) : Parameters()
         let placement = ParameterPlacement(body: body, method: method, encoding: encoding)
         let place: BaseParameterPlace =
             base.isEmpty ? .absent : credentials.areSent ? placement.placeOfBaseParameters : .withheld
@@ -132,21 +132,21 @@ struct RequestBuilder {
     /// The header fields, each level over the one before: config, service, request.
     private func headers(withCredentials areSent: Bool) -> HTTPHeaders {
         let authorization = settings.choices.authorization
-        var headers = request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
+        var headers = settings.request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
         func authorize(at level: Origin) {
             guard authorization.origin == level, areSent || level == .request else { return }
             headers["Authorization"] = authorization.value.fieldValue
         }
         authorize(at: .config)
-        if request.usesBaseHeaders { headers.merge(settings.service.headers) }
+        if settings.request.usesBaseHeaders { headers.merge(settings.request.service.headers) }
         if !areSent {
             let secrets = config.value.secrets
             headers = HTTPHeaders(headers.filter { !secrets.isCredential(header: $0.name) })
         }
         authorize(at: .service)
         authorize(at: .request)
-        headers.merge(request.headers)
-        switch request.idempotencyKey.source {
+        headers.merge(settings.request.headers)
+        switch settings.request.idempotencyKey.source {
         case .absent: break
         case .automatic: headers["Idempotency-Key"] = UUID().uuidString
         case .value(let key): headers["Idempotency-Key"] = key
@@ -156,14 +156,14 @@ struct RequestBuilder {
 
     /// The URL before filters and parameters: an absolute path as it is, else base and path joined.
     private func url() throws -> (URLParts, isBelowBase: Bool) {
-        let path = request.path
+        let path = settings.request.path
         if let absolute = try URLParts(absolute: path) {
             // A component that was interpolated; dots in a URL from elsewhere are resolved as every client does.
             let ownPath = path.prefix { $0 != "?" && $0 != "#" }
             if URLText.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
             return (absolute, false)
         }
-        guard let base = try base(usesCDN: request.usesCDN) else {
+        guard let base = try base(usesCDN: settings.request.usesCDN) else {
             throw NetworkError(
                 .invalidBaseURL("the path is relative, and neither its service nor the config has a base URL")
             )

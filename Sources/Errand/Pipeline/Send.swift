@@ -47,7 +47,7 @@ final class Send: Sendable {
         typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
-        let settings = Settings(config, RequestValues(request))
+        let settings = Settings(config, request)
         self.settings = settings
         let limit = settings.choices.deadline.value
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
@@ -57,12 +57,12 @@ final class Send: Sendable {
             id: id,
             typeName: type.name,
             method: settings.request.method,
-            serviceID: settings.service.id,
+            serviceID: settings.request.service.id,
             tag: settings.request.tag,
             attempt: 0,
             attributes: settings.request.attributes
         )
-        let accessories = config.value.accessories.and(settings.service.accessories)
+        let accessories = config.value.accessories.and(settings.request.service.accessories)
             .and(settings.request.accessories)
         self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
     }

@@ -82,75 +82,79 @@ struct Choices: Sendable {
     let cachePolicy: Choice<CachePolicy>
     let throttle: Choice<Throttle>
     let filter: Choice<any ResponseFilter>
+}
 
-    init(_ request: RequestValues, _ config: ConfigSnapshot) {
-        let service = request.service
-        authorization = Choice(
-            request: request.authorization,
-            service: service.authorization,
-            config: config.value.authorization,
-            library: .anonymous
+extension RequestValues {
+    /// Resolves each setting: the request's over the service's over the config's over the library's.
+    ///
+    /// A function and not an initializer, which would copy all that the request declares.
+    func resolved(_ config: ConfigSnapshot) -> Choices {
+        let (own, base, general, library) = (limits, service.limits, config.value.limits, Limits.library)
+        return Choices(
+            authorization: Choice(
+                request: authorization,
+                service: service.authorization,
+                config: config.value.authorization,
+                library: .anonymous
+            ),
+            timeout: Choice(own.timeout, base.timeout, general.timeout, library.timeout),
+            deadline: Choice(own.deadline, base.deadline, general.deadline, library.deadline),
+            maximumBodySize: Choice(
+                own.maximumBodySize,
+                base.maximumBodySize,
+                general.maximumBodySize,
+                library.maximumBodySize
+            ),
+            maximumHeadSize: Choice(
+                own.maximumHeadSize,
+                base.maximumHeadSize,
+                general.maximumHeadSize,
+                library.maximumHeadSize
+            ),
+            maximumExpansion: Choice(
+                own.maximumExpansion,
+                base.maximumExpansion,
+                general.maximumExpansion,
+                library.maximumExpansion
+            ),
+            minimumInterval: Choice(
+                own.minimumInterval,
+                base.minimumInterval,
+                general.minimumInterval,
+                library.minimumInterval
+            ),
+            retryPolicy: Choice(
+                request: retryPolicy,
+                service: service.retryPolicy,
+                config: config.value.retryPolicy,
+                library: .standard
+            ),
+            redirectPolicy: Choice(
+                request: redirectPolicy,
+                service: service.redirectPolicy,
+                config: config.value.redirectPolicy,
+                library: .follow
+            ),
+            cachePolicy: Choice(
+                request: cachePolicy,
+                service: service.cachePolicy,
+                config: config.value.cachePolicy,
+                library: .networkOnly
+            ),
+            throttle: Choice(
+                request: nil,
+                service: service.throttle,
+                config: config.value.throttle,
+                library: .unlimited
+            ),
+            filter: resolvedFilter(config)
         )
-        let (own, base, general) = (request.limits, service.limits, config.value.limits)
-        let library = Limits.library
-        timeout = Choice(own.timeout, base.timeout, general.timeout, library.timeout)
-        deadline = Choice(own.deadline, base.deadline, general.deadline, library.deadline)
-        maximumBodySize = Choice(
-            own.maximumBodySize,
-            base.maximumBodySize,
-            general.maximumBodySize,
-            library.maximumBodySize
-        )
-        maximumHeadSize = Choice(
-            own.maximumHeadSize,
-            base.maximumHeadSize,
-            general.maximumHeadSize,
-            library.maximumHeadSize
-        )
-        maximumExpansion = Choice(
-            own.maximumExpansion,
-            base.maximumExpansion,
-            general.maximumExpansion,
-            library.maximumExpansion
-        )
-        minimumInterval = Choice(
-            own.minimumInterval,
-            base.minimumInterval,
-            general.minimumInterval,
-            library.minimumInterval
-        )
-        retryPolicy = Choice(
-            request: request.retryPolicy,
-            service: service.retryPolicy,
-            config: config.value.retryPolicy,
-            library: .standard
-        )
-        redirectPolicy = Choice(
-            request: request.redirectPolicy,
-            service: service.redirectPolicy,
-            config: config.value.redirectPolicy,
-            library: .follow
-        )
-        cachePolicy = Choice(
-            request: request.cachePolicy,
-            service: service.cachePolicy,
-            config: config.value.cachePolicy,
-            library: .networkOnly
-        )
-        throttle = Choice(
-            request: nil,
-            service: service.throttle,
-            config: config.value.throttle,
-            library: .unlimited
-        )
-        if case .filter(let filter) = request.filter {
-            self.filter = Choice(value: filter, origin: .request)
-        } else if let filter = service.filter {
-            self.filter = Choice(value: filter, origin: .service)
-        } else if let filter = config.value.filter {
-            self.filter = Choice(value: filter, origin: .config)
-        } else {
-            filter = Choice(value: PassthroughFilter(), origin: .library)
-        }
+    }
+
+    private func resolvedFilter(_ config: ConfigSnapshot) -> Choice<any ResponseFilter> {
+        if case .filter(let filter) = filter { return Choice(value: filter, origin: .request) }
+        if let filter = service.filter { return Choice(value: filter, origin: .service) }
+        if let filter = config.value.filter { return Choice(value: filter, origin: .config) }
+        return Choice(value: PassthroughFilter(), origin: .library)
     }
 }

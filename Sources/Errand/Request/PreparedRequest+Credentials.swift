@@ -22,7 +22,7 @@ extension PreparedRequest {
     /// The base parameters that are sent, as text that two sends can be compared by; empty if there are none.
     var baseParameterText: String {
         guard baseParameters.isSent else { return "" }
-        let base = settings.service.parameters.over(settings.config.value.parameters)
+        let base = settings.request.service.parameters.over(settings.config.value.parameters)
         // What cannot be encoded has failed when the request was built.
         let values = (try? base.values(dates: .iso8601)) ?? []
         return JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).description

@@ -71,9 +71,9 @@ final class PreparedRequest: Sendable {
         baseRemoval = built.baseRemoval
         requestOrigin = built.requestOrigin
         self.login = login
-        adapters = config.value.adapters.and(settings.service.adapters)
-        interceptors = config.value.interceptors.and(settings.service.interceptors)
-        sendInterceptors = config.value.sendInterceptors.and(settings.service.sendInterceptors)
+        adapters = config.value.adapters.and(settings.request.service.adapters)
+        interceptors = config.value.interceptors.and(settings.request.service.interceptors)
+        sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
         self.accessories = accessories
         cacheUse = CacheUse.of(settings.choices.cachePolicy.value, step: step, cache: config.value.cache)
         let isGivenToOthers = cacheUse != nil || settings.request.duplicatePolicy == .share
@@ -81,7 +81,7 @@ final class PreparedRequest: Sendable {
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
         pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
         self.typeID = typeID
-        sendGates = config.value.sendGates.and(settings.service.sendGates)
+        sendGates = config.value.sendGates.and(settings.request.service.sendGates)
         queued = settings.choices.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = content.guarding
         guardsPayload = content.guardsPayload
@@ -176,7 +176,7 @@ final class PreparedRequest: Sendable {
     var secrets: Secrets { settings.config.value.secrets }
 
     /// Makes values of JSON where the formatter names no decoder.
-    var decoder: any DataDecoder { settings.service.decoder ?? settings.config.value.decoder }
+    var decoder: any DataDecoder { settings.request.service.decoder ?? settings.config.value.decoder }
 
     /// How many retries one host gets.
     var retryBudget: RetryBudget { settings.config.value.retryBudget }

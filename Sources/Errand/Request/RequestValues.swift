@@ -10,36 +10,42 @@ internal import FoundationNetworking
 /// ``RequestWrapper``. It then holds for wrappers and ``GeneralRequest``, and is an entry of the ``RequestPlan``.
 struct RequestValues: Sendable {
     var path: String
-    var service = Service.default
-    var usesCDN = false
-    var method = HTTPMethod.get
+    var service: Service
+    var usesCDN: Bool
+    var method: HTTPMethod
     var query = Parameters()
     var parameters = Parameters()
-    var parameterEncoding = ParameterEncoding.automatic
+    var parameterEncoding: ParameterEncoding
     var body = RequestBody.automatic
-    var headers = HTTPHeaders()
-    var authorization = Authorization.inherited
-    var credentialPolicy = CredentialPolicy.ownOrigins
-    var idempotencyKey = IdempotencyKey.absent
-    var usesBaseHeaders = true
-    var usesBaseParameters = true
-    var limits = Limits()
-    var priority = Priority.normal
-    var allowsCellularAccess = true
-    var retryPolicy = RetryPolicy.inherited
-    var redirectPolicy = RedirectPolicy.inherited
-    var cachePolicy = CachePolicy.inherited
-    var cacheIdentity = CacheIdentity()
-    var duplicatePolicy = DuplicatePolicy.allow
-    var duplicateKey = ""
-    var acceptance = Acceptance()
-    var filter = GeneralFilter.inherited
-    var formattingContext = FormattingContext.background
-    var accessories: [any Accessory] = []
-    var tag = ""
-    var attributes: [String: any Sendable] = [:]
+    var headers: HTTPHeaders
+    var authorization: Authorization
+    var credentialPolicy: CredentialPolicy
+    var idempotencyKey: IdempotencyKey
+    var usesBaseHeaders: Bool
+    var usesBaseParameters: Bool
+    var limits: Limits
+    var priority: Priority
+    var allowsCellularAccess: Bool
+    var retryPolicy: RetryPolicy
+    var redirectPolicy: RedirectPolicy
+    var cachePolicy: CachePolicy
+    var cacheIdentity: CacheIdentity
+    var duplicatePolicy: DuplicatePolicy
+    var duplicateKey: String
+    var acceptance: Acceptance
+    var filter: GeneralFilter
+    var formattingContext: FormattingContext
+    var accessories: [any Accessory]
+    var tag: String
+    var attributes: [String: any Sendable]
 
-    init(path: String) { self.path = path }
+    /// Creates the defaults of ``Request``.
+    init(path: String) { self.init(Plain(path: path)) }
+
+    private struct Plain: Request {
+        typealias Model = JSONValue
+        let path: String
+    }
 
     /// Reads a request, its content left out.
     init<R: Request>(_ request: R) {
