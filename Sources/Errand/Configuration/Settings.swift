@@ -15,7 +15,8 @@ final class Settings: Sendable {
 
     /// The base URL that the environment sets in place of the service's, or `nil` if there is none.
     var overridingBaseURL: BaseURL? {
-        guard let name = request.service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty else {
+        guard let name = request.service.baseURLVariable, let text = config.value.environment[name], !text.isEmpty
+        else {
             return nil
         }
         return BaseURL(text: text)

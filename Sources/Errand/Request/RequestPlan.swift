@@ -66,7 +66,9 @@ extension RequestPlan {
         self.formatting = formatting
         accessories = prepared.accessories.names
         secrets = prepared.secrets
-        let (values, service, choices) = (prepared.settings.request, prepared.settings.request.service, prepared.choices)
+        let (values, service, choices) = (
+            prepared.settings.request, prepared.settings.request.service, prepared.choices
+        )
         var entries: [Entry] = []
         func add(_ name: String, _ value: String, _ origin: Origin) {
             entries.append(Entry(name: name, value: value, origin: origin))
