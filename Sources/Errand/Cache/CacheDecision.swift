@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// What a send does with a stored response, by whatever policy.
+/// What a send does with a stored response, for any policy.
 ///
-/// Pure: the policy, the stored response, the header fields of the request and the time decide.
+/// Pure: it depends on the policy, the stored response, the request's header fields and the time only.
 enum CacheDecision: Sendable, Equatable {
     /// The stored response is used.
     case use(age: Duration)
