@@ -1,5 +1,5 @@
 extension Agent {
-    // MARK: Another policy for once
+    // MARK: Another cache policy
 
     /// Sends a request with another cache policy than its own.
     ///

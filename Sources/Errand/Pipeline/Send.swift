@@ -114,7 +114,7 @@ final class Send: Sendable {
         if stop.mustEnd { throw CancellationError() }
     }
 
-    // MARK: Its end
+    // MARK: End of the send
 
     /// Starts to watch the deadline, until ``finish()``.
     func watchDeadline() {
