@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The calculations of RFC 9111 for a private cache, as pure functions; ``CacheDecision`` is made of them.
+/// The calculations of RFC 9111 for a private cache, as pure functions; ``CacheDecision`` uses them.
 enum CacheControl {
     // MARK: Age and freshness
 

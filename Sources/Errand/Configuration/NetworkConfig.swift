@@ -7,7 +7,7 @@ public struct NetworkConfig: Sendable {
     /// The URL that relative paths are resolved against, or `nil` if only services have one.
     public var baseURL: BaseURL?
 
-    /// The URL that relative paths of requests with `usesCDN` are resolved against, or `nil` for none.
+    /// The URL that relative paths of requests with `usesCDN` are resolved against, or `nil` if only services have one.
     public var cdnURL: BaseURL?
 
     /// Further origins that receive the credentials of config and service: `["https://files.example"]`.
