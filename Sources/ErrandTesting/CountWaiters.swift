@@ -1,9 +1,9 @@
 import Errand
 
-/// Tasks that wait until a count has reached what each of them wants.
+/// Tasks that wait until a count reaches a number.
 ///
-/// A plain value for the inside of a ``Lock``: it hands out what is to be resumed, and the caller resumes it after
-/// leaving the lock.
+/// A plain value for use inside a ``Lock``: it returns the continuations, and the caller resumes them after leaving the
+/// lock.
 struct CountWaiters: Sendable {
     private struct Waiter {
         var count: Int
@@ -13,7 +13,7 @@ struct CountWaiters: Sendable {
     private var waiters: [Int: Waiter] = [:]
     private var nextID = 0
 
-    /// Gives the number under which one wait is added and given up.
+    /// Returns a number to add and remove one wait by.
     mutating func makeID() -> Int {
         nextID += 1
         return nextID
@@ -23,12 +23,12 @@ struct CountWaiters: Sendable {
         waiters[id] = Waiter(count: count, continuation: continuation)
     }
 
-    /// Takes one waiter out, or gives `nil` when it has been resumed already.
+    /// Removes and returns a waiter, or returns `nil` if it has been resumed already.
     mutating func remove(_ id: Int) -> CheckedContinuation<Void, Never>? {
         waiters.removeValue(forKey: id)?.continuation
     }
 
-    /// Takes all waiters out that want at most `count`.
+    /// Removes and returns all waiters for at most `count`.
     mutating func removeReached(_ count: Int) -> [CheckedContinuation<Void, Never>] {
         guard !waiters.isEmpty else { return [] }
         let reached = waiters.filter { $0.value.count <= count }
@@ -38,7 +38,7 @@ struct CountWaiters: Sendable {
 }
 
 extension Lock where State: Sendable {
-    /// Waits until a count in the guarded value is at least `count`; ends early when the task is cancelled.
+    /// Waits until a count in the guarded value is at least `count`; ends early if the task is cancelled.
     func wait(
         until count: Int,
         reached: @Sendable (State) -> Bool,

@@ -1,8 +1,8 @@
 import Errand
 
-/// A clock that stands still until a test moves it.
+/// A clock that only advances if a test moves it.
 ///
-/// Everything that takes a `Clock` can be tested without waiting: start the work, wait until it sleeps by
+/// Everything that takes a `Clock` can be tested without waiting: start the work, wait until it sleeps with
 /// ``waitForSleepers(_:)``, then move the clock.
 ///
 /// ```swift
@@ -14,45 +14,45 @@ import Errand
 public final class ManualClock: Clock, Sendable {
     /// A point in time of a ``ManualClock``.
     public struct Instant: InstantProtocol, Hashable, Sendable {
-        /// The time since the clock was made.
+        /// The time since the clock was created.
         public let offset: Swift.Duration
 
-        /// Makes the instant that lies `offset` after the clock was made.
+        /// Creates the instant at `offset` after the clock was created.
         public init(offset: Swift.Duration = .zero) { self.offset = offset }
 
-        /// Returns the instant that lies `duration` later; a negative duration gives an earlier one.
+        /// Returns the instant that is `duration` later, or earlier if it is negative.
         public func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
 
-        /// Returns the time from this instant to another; negative when the other is earlier.
+        /// Returns the time from this instant to another, which is negative if the other is earlier.
         public func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
 
-        /// Whether one instant is earlier than another.
+        /// Returns whether one instant is earlier than another.
         public static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
     }
 
     private let state: Lock<State>
 
-    /// Makes a clock that stands at `now`.
+    /// Creates a clock that is set to `now`.
     public init(now: Instant = Instant()) { state = Lock(State(now: now)) }
 
-    /// The instant at which the clock stands.
+    /// The current instant of the clock.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// Zero: the clock can be moved by any duration.
+    /// Zero, because the clock can be moved by any duration.
     public var minimumResolution: Swift.Duration { .zero }
 
-    /// How many tasks sleep on the clock at the moment.
+    /// The number of tasks that sleep on the clock.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// The earliest instant at which a task wants to be woken; `nil` when none sleeps.
+    /// The earliest deadline of a sleeping task, or `nil` if none is sleeping.
     public var nextDeadline: Instant? { state.withLock { $0.sleepers.last?.deadline } }
 
-    /// Sleeps until the clock has been moved to `deadline` or past it; returns at once when it stands there already.
+    /// Sleeps until the clock is moved to or past a deadline; returns at once if it is there already.
     ///
     /// - Parameters:
     ///   - deadline: The instant to wait for.
     ///   - tolerance: Not used: a sleeper is woken by the first move that reaches its deadline.
-    /// - Throws: `CancellationError` when the task is cancelled before the deadline.
+    /// - Throws: `CancellationError` if the task is cancelled before the deadline.
     public func sleep(until deadline: Instant, tolerance: Swift.Duration? = nil) async throws {
         let id = state.withLock { $0.makeID() }
         try await withTaskCancellationHandler {
@@ -67,22 +67,22 @@ public final class ManualClock: Clock, Sendable {
 
     /// Moves the clock forward and wakes the sleepers that are due, in the order of their deadlines.
     ///
-    /// The clock stands at its new time before the first of them is woken; those with the same deadline are woken
-    /// in the order in which they fell asleep.
+    /// The clock is set to its new time before the first of them is woken; those with the same deadline are woken in
+    /// the order in which they began to sleep.
     ///
-    /// - Parameter duration: How far to move; zero or less moves nothing.
+    /// - Parameter duration: The duration by which the clock is moved. Zero or less does not move it.
     public func advance(by duration: Swift.Duration) { wake { $0.now.advanced(by: duration) } }
 
-    /// Moves the clock forward to an instant and wakes the sleepers that are due; an earlier instant moves nothing.
+    /// Moves the clock forward to an instant and wakes the sleepers that are due; an earlier instant does not move it.
     public func advance(to instant: Instant) { wake { _ in instant } }
 
-    /// Moves the clock to the deadline of the sleeper that is due first and wakes all that have this deadline.
+    /// Moves the clock to the earliest deadline of a sleeper and wakes all that have this deadline.
     ///
-    /// - Returns: How far the clock moved; `nil` when nobody sleeps.
+    /// - Returns: The duration by which the clock moved, or `nil` if no task is sleeping.
     @discardableResult
     public func advanceToNextSleeper() -> Swift.Duration? { wake { $0.sleepers.last?.deadline } }
 
-    /// Waits until at least `count` tasks sleep on the clock; ends early when the waiting task is cancelled.
+    /// Waits until at least `count` tasks sleep on the clock; ends early if the waiting task is cancelled.
     public func waitForSleepers(_ count: Int = 1) async {
         await state.wait(until: count, reached: { $0.sleepers.count >= count }, \.waiters)
     }
@@ -125,7 +125,7 @@ extension ManualClock {
 
     private struct State {
         var now: Instant
-        /// The sleepers, the one that is due first at the end: waking it then moves no other.
+        /// The sleepers, with the first that is due at the end, so that removing it moves no other.
         var sleepers: [Sleeper] = []
         var waiters = CountWaiters()
         private var nextID = 0
@@ -153,7 +153,7 @@ extension ManualClock {
             return due
         }
 
-        /// Where a sleeper stands or would stand: the first place whose sleeper is not due later.
+        /// Returns the index of a sleeper: the first one whose sleeper is not due later.
         private func place(deadline: Instant, id: Int) -> Int {
             var low = 0
             var high = sleepers.count

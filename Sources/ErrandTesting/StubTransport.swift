@@ -1,7 +1,8 @@
 public import Errand
 public import Foundation
 
-/// A ``Transport`` without a network: one closure, or a table of routes, answers every request, and a log keeps them.
+/// A ``Transport`` without a network, which responds to every request from one closure or a table of routes, and logs
+/// it.
 ///
 /// ```swift
 /// let transport = StubTransport { request in .json(#"{"id": 7, "name": "Ada"}"#) }
@@ -9,10 +10,10 @@ public import Foundation
 /// let agent = Agent(config: config, transport: transport)
 /// ```
 ///
-/// A send that is cancelled ends at once with `CancellationError`, also while the closure still runs; the closure's own
-/// task is cancelled then.
+/// A cancelled send fails at once with `CancellationError`, even while the closure is running; the closure's own task
+/// is cancelled then.
 public final class StubTransport: Transport {
-    /// Makes the answer to a request; what it throws is what the agent sees.
+    /// A function that returns the response to a request, or throws an error that the agent receives.
     public typealias Handler = @Sendable (OutgoingRequest) async throws -> TransportResponse
 
     private struct Log {
@@ -25,21 +26,25 @@ public final class StubTransport: Transport {
     private let maximumLogCount: Int
     private let log = Lock(Log())
 
+    /// Creates a transport with a closure.
+    ///
     /// - Parameters:
-    ///   - maximumLogCount: How many requests ``requests`` holds at most; beyond that the oldest are dropped.
-    ///   - handler: Makes the answer to each request; called concurrently, never under a lock.
+    ///   - maximumLogCount: The maximum number of ``requests``; beyond that the oldest are dropped.
+    ///   - handler: Returns the response to each request. It is called concurrently, never under a lock.
     public init(maximumLogCount: Int = 10_000, _ handler: @escaping Handler) {
         self.maximumLogCount = max(0, maximumLogCount)
         self.handler = handler
     }
 
+    /// Creates a transport with a table of routes.
+    ///
     /// - Parameters:
-    ///   - routes: The answers; a request that fits none fails with ``UnansweredRequest``.
-    ///   - maximumLogCount: How many requests ``requests`` holds at most; beyond that the oldest are dropped.
+    ///   - routes: The responses. A request that matches no route fails with ``UnansweredRequest``.
+    ///   - maximumLogCount: The maximum number of ``requests``; beyond that the oldest are dropped.
     public convenience init(routes: [Route: TransportResponse], maximumLogCount: Int = 10_000) {
         self.init(maximumLogCount: maximumLogCount) { request in
             let fitting = routes.keys.filter { $0.fits(request) }
-            // The most exact one, so that the order of a dictionary does not matter.
+            // The most specific one, so that the order of a dictionary does not matter.
             guard let route = fitting.max(by: { $0.exactness < $1.exactness }), let answer = routes[route] else {
                 throw UnansweredRequest(request, routes: routes.keys.map(\.description).sorted())
             }
@@ -47,18 +52,18 @@ public final class StubTransport: Transport {
         }
     }
 
-    /// The requests that arrived, in their order, at most the last of the log's maximum.
+    /// The requests that were received, in their order, at most the last `maximumLogCount`.
     public var requests: [OutgoingRequest] { log.withLock { Array($0.requests.suffix(maximumLogCount)) } }
 
-    /// How many requests arrived, logged or not.
+    /// The number of requests that were received, logged or not.
     public var requestCount: Int { log.withLock { $0.count } }
 
-    /// Waits until ``requestCount`` is at least `count`; ends early when the task is cancelled.
+    /// Waits until ``requestCount`` is at least `count`; ends early if the task is cancelled.
     public func waitForRequests(_ count: Int = 1) async {
         await log.wait(until: count, reached: { $0.count >= count }, \.waiters)
     }
 
-    /// Logs a request and answers it; `options` are not looked at.
+    /// Logs a request and returns its response; `options` are ignored.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
         try Task.checkCancellation()
         for waiter in record(request) { waiter.resume() }
@@ -76,7 +81,7 @@ public final class StubTransport: Transport {
         log.withLock { log in
             log.count += 1
             log.requests.append(request)
-            // Now and then, so that dropping one does not move all others each time.
+            // Not each time, because dropping one moves all others.
             if log.requests.count >= 2 * max(1, maximumLogCount) {
                 log.requests.removeFirst(log.requests.count - maximumLogCount)
             }
@@ -85,7 +90,7 @@ public final class StubTransport: Transport {
     }
 }
 
-/// One exchange: the race of the closure's answer against cancellation.
+/// One exchange, which ends with the closure's response or with cancellation.
 private final class StubExchange: Sendable {
     private struct State {
         var waiter: CheckedContinuation<TransportResponse, any Error>?
@@ -131,35 +136,35 @@ private final class StubExchange: Sendable {
 extension StubTransport {
     /// A method and a path, or a whole URL, that a request must have.
     ///
-    /// The path is compared as on the wire, percent-encoding kept, and with the query only where the route has one. A
-    /// `*` at its end stands for any rest. A text that begins with a scheme is compared with the whole URL.
+    /// The path is compared percent-encoded, and with the query only if the route has one. A `*` at its end matches any
+    /// rest. A text that contains a scheme is compared with the whole URL.
     public struct Route: Sendable, Hashable, CustomStringConvertible {
         let method: HTTPMethod
         let text: String
 
-        /// A route of any method.
+        /// Creates a route of a method and a path.
         public init(_ method: HTTPMethod, _ path: String) {
             self.method = method
             text = path
         }
 
-        /// A route of GET.
+        /// Returns a route of GET.
         public static func get(_ path: String) -> Route { Route(.get, path) }
-        /// A route of HEAD.
+        /// Returns a route of HEAD.
         public static func head(_ path: String) -> Route { Route(.head, path) }
-        /// A route of POST.
+        /// Returns a route of POST.
         public static func post(_ path: String) -> Route { Route(.post, path) }
-        /// A route of PUT.
+        /// Returns a route of PUT.
         public static func put(_ path: String) -> Route { Route(.put, path) }
-        /// A route of PATCH.
+        /// Returns a route of PATCH.
         public static func patch(_ path: String) -> Route { Route(.patch, path) }
-        /// A route of DELETE.
+        /// Returns a route of DELETE.
         public static func delete(_ path: String) -> Route { Route(.delete, path) }
 
-        /// Method and path.
+        /// The method and the path.
         public var description: String { "\(method) \(text)" }
 
-        /// A whole text before a beginning, a long one before a short one.
+        /// A number that orders routes: exact ones before prefixes, long ones before short ones.
         var exactness: Int { text.utf8.count * 2 + (text.hasSuffix("*") ? 0 : 1) }
 
         func fits(_ request: OutgoingRequest) -> Bool {
@@ -173,13 +178,13 @@ extension StubTransport {
         }
     }
 
-    /// A request for which the table of a ``StubTransport`` has no route.
+    /// The error for a request that matches no route of a ``StubTransport``.
     public struct UnansweredRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
         /// The method of the request.
         public let method: HTTPMethod
-        /// The path, percent-encoding kept.
+        /// The path, percent-encoded.
         public let path: String
-        /// The routes that there are, in words.
+        /// The descriptions of the existing routes.
         public let routes: [String]
 
         init(_ request: OutgoingRequest, routes: [String]) {
@@ -188,7 +193,7 @@ extension StubTransport {
             self.routes = routes
         }
 
-        /// Names method and path, and the routes that there are.
+        /// The method, the path, and the existing routes.
         public var description: String {
             "no route of the StubTransport answers \(method) \(path); it has "
                 + (routes.isEmpty ? "none" : routes.joined(separator: ", "))
@@ -200,29 +205,29 @@ extension StubTransport {
 }
 
 extension TransportResponse {
-    /// Answers with JSON text and `Content-Type: application/json`; the text is not checked.
+    /// Returns a response with JSON text and `Content-Type: application/json`; the text is not validated.
     public static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
         data(Data(text.utf8), contentType: "application/json", status: status, headers: headers)
     }
 
-    /// Answers with plain UTF-8 text.
+    /// Returns a response with plain UTF-8 text.
     public static func text(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
         data(Data(text.utf8), contentType: "text/plain; charset=utf-8", status: status, headers: headers)
     }
 
-    /// Answers with an HTML page in UTF-8.
+    /// Returns a response with an HTML page in UTF-8.
     public static func html(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
         data(Data(text.utf8), contentType: "text/html; charset=utf-8", status: status, headers: headers)
     }
 
-    /// Answers with bytes.
+    /// Returns a response with bytes.
     ///
     /// - Parameters:
     ///   - body: The body.
-    ///   - contentType: The value of `Content-Type`; `nil` sends none, and one among `headers` wins.
+    ///   - contentType: The value of `Content-Type`, or `nil` for none; `headers` can override it.
     ///   - status: The status code.
-    ///   - headers: Further fields; one given here replaces the content type.
-    /// - Returns: The answer, with a body that is there already.
+    ///   - headers: Further header fields, which override the content type.
+    /// - Returns: The response, whose body is available at once.
     public static func data(
         _ body: Data,
         contentType: String? = "application/octet-stream",
@@ -234,16 +239,16 @@ extension TransportResponse {
         return TransportResponse(statusCode: status, headers: fields.merging(headers), body: ResponseBody(body))
     }
 
-    /// Answers with a status and no body.
+    /// Returns a response with a status and no body.
     public static func status(_ code: Int, headers: HTTPHeaders = [:]) -> TransportResponse {
         TransportResponse(statusCode: code, headers: headers)
     }
 }
 
 extension OutgoingRequest {
-    /// The whole body, also one that is made while it is sent; empty when there is none.
+    /// Returns the whole body, even if it is created while it is sent; empty if there is none.
     ///
-    /// - Throws: What reading a ``BodySource`` throws.
+    /// - Throws: The error of a ``BodySource``.
     public func bodyData() throws -> Data {
         guard case .source(let source) = body else { return body.data ?? Data() }
         let reader = try source.makeReader()
@@ -256,8 +261,8 @@ extension OutgoingRequest {
         }
     }
 
-    /// The whole body as text; bytes that are no UTF-8 become replacement characters.
+    /// Returns the whole body as text; bytes that are not UTF-8 become replacement characters.
     ///
-    /// - Throws: What reading a ``BodySource`` throws.
+    /// - Throws: The error of a ``BodySource``.
     public func bodyText() throws -> String { String(decoding: try bodyData(), as: UTF8.self) }
 }

@@ -8,11 +8,11 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A bar on the terminal that shows how far a transfer, a batch or a chain is.
+/// A progress bar on the terminal for a transfer, a batch or a chain.
 ///
-/// It writes to the standard error, so that the program's own output stays as it is, and nothing at all when that is
-/// not a terminal. Put it among the accessories of a request for its bytes, of a batch or chain for its requests. Of
-/// several at once the last that moved is shown.
+/// It writes to the standard error, so that the program's own output is not affected, and only if that is a terminal.
+/// Use it as an accessory of a request for its bytes, or of a batch or chain for its requests. If several are running,
+/// the bar shows the last one that progressed.
 public final class TerminalProgress: Accessory, CompositionAccessory {
     private struct Shown {
         var line = ""
@@ -20,15 +20,15 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
 
     private let title: String
     private let width: Int
-    /// `nil` when nobody sees it.
+    /// The function that writes, or `nil` if the standard error is not a terminal.
     private let write: (@Sendable (String) -> Void)?
     private let shown = Lock(Shown())
 
-    /// A bar on the standard error.
+    /// Creates a progress bar on the standard error.
     ///
     /// - Parameters:
-    ///   - title: What stands before the bar; control characters are left out.
-    ///   - width: How many characters the bar has, from 1 to 200.
+    ///   - title: The text before the bar. Control characters are omitted.
+    ///   - width: The number of characters of the bar, from 1 to 200.
     public convenience init(_ title: String = "", width: Int = 30) {
         StandardError.open()
         self.init(title, width: width, write: isatty(STDERR_FILENO) == 1 ? StandardError.write : nil)
@@ -40,7 +40,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
         self.write = write
     }
 
-    /// Shows the bytes of one request.
+    /// Shows the bytes of a request.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         switch event {
         case .didProgress(let progress):
@@ -74,7 +74,7 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
         put((title.isEmpty ? "" : "\(title) ") + (bar ?? "") + text)
     }
 
-    /// Puts the line in place of the one before, unless it is the same.
+    /// Replaces the line, unless it is the same.
     private func put(_ line: String, ending: String = "") {
         guard let write else { return }
         let isNew = shown.withLock { shown in

@@ -1,13 +1,14 @@
 extension Agent {
-    // MARK: Another policy for once
+    // MARK: Another cache policy
 
-    /// Sends a request under another cache policy than its own.
+    /// Sends a request with another cache policy than its own.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - policy: Such as ``CachePolicy/cacheOnly`` to read only, or ``CachePolicy/reload`` to read nothing.
-    /// - Returns: The model with the answer that it came from.
-    /// - Throws: What `response(for:)` throws.
+    ///   - request: The request to send.
+    ///   - policy: The policy, such as ``CachePolicy/cacheOnly`` to only read the cache, or ``CachePolicy/reload`` not
+    ///     to read it.
+    /// - Returns: The model and the response that it was created from.
+    /// - Throws: The errors of `response(for:)`.
     public func response<R: Request & Sendable>(
         for request: R,
         cachePolicy policy: CachePolicy
@@ -15,13 +16,14 @@ extension Agent {
         try await response(for: request, step: .policy(policy))
     }
 
-    /// Sends a request under another cache policy than its own; the model is made on the caller's actor.
+    /// Sends a request with another cache policy than its own; the model is created on the caller's actor.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - policy: Such as ``CachePolicy/cacheOnly`` to read only, or ``CachePolicy/reload`` to read nothing.
-    /// - Returns: The model with the answer that it came from.
-    /// - Throws: What `response(for:)` throws.
+    ///   - request: The request to send.
+    ///   - policy: The policy, such as ``CachePolicy/cacheOnly`` to only read the cache, or ``CachePolicy/reload`` not
+    ///     to read it.
+    /// - Returns: The model and the response that it was created from.
+    /// - Throws: The errors of `response(for:)`.
     public func response<R: Request>(
         for request: R,
         cachePolicy policy: CachePolicy
@@ -32,24 +34,24 @@ extension Agent {
 
     // MARK: Entries of a request
 
-    /// The name under which the answer to a request is stored.
+    /// Returns the key that the response to a request is stored under.
     ///
-    /// - Throws: ``CacheMiss`` when it has none, and what a send would throw before its first attempt.
+    /// - Throws: ``CacheMiss`` if it has none, and the errors that a send would throw before its first attempt.
     public func cacheKey<R: Request>(for request: R) throws -> CacheKey {
         let (prepared, _) = try prepareEntry(of: request)
         return try CacheIdentification(prepared, appVersion: config.cache?.appVersion ?? "").key
     }
 
-    /// Stores an answer as if it had just come for a request, such as a part of another answer.
+    /// Stores a response as if it had just been received for a request, such as a part of another response.
     ///
-    /// It is not filtered, and the request is not asked: it must be what the server would have sent. Does nothing where
-    /// the config has no cache.
+    /// It is not filtered, and the request's members are not called: it must be what the server would have sent. Does
+    /// nothing if the config has no cache.
     ///
     /// - Parameters:
-    ///   - response: The answer; its date is now.
-    ///   - request: Whose entry it becomes.
-    /// - Throws: ``CacheMiss`` when the request's answers are not stored, and what a send would throw before its first
-    ///   attempt.
+    ///   - response: The response; it is stored with the current date.
+    ///   - request: The request whose entry it becomes.
+    /// - Throws: ``CacheMiss`` if the request's responses are not stored, and the errors that a send would throw before
+    ///   its first attempt.
     public func store<R: Request>(_ response: RawResponse, for request: R) throws {
         let (prepared, cache) = try prepareEntry(of: request)
         guard let cache else { return }
@@ -59,10 +61,10 @@ extension Agent {
         cache.store(entry, for: identification.key)
     }
 
-    /// Removes the stored answer to a request; not an error when there is none.
+    /// Removes the stored response to a request, if there is one.
     ///
-    /// - Throws: ``CacheMiss`` when the request's answers are not stored, and what a send would throw before its first
-    ///   attempt.
+    /// - Throws: ``CacheMiss`` if the request's responses are not stored, and the errors that a send would throw before
+    ///   its first attempt.
     public func removeStored<R: Request>(for request: R) throws {
         let (prepared, cache) = try prepareEntry(of: request)
         guard let cache else { return }
@@ -80,11 +82,11 @@ extension Agent {
 }
 
 extension LoginSession {
-    /// Forgets the credential, and removes the stored answers of its user.
+    /// Removes the credential and the stored responses of its user.
     ///
-    /// Answers that are still under way are not stored any more.
+    /// Responses that are still being received are not stored.
     ///
-    /// - Parameter cache: Where they are.
+    /// - Parameter cache: The cache that contains the responses.
     public func logout(clearing cache: ResponseCache) async {
         let scope = login?.scope
         logout()

@@ -1,17 +1,18 @@
 public import Dispatch
 
-// Sends with a callback. The completion is called exactly once, on the queue asked for or the main actor, but never
-// after the scope or the owner is gone.
+// Sends with a callback. The completion is called exactly once, on the given queue or the main actor, but never after
+// the scope or the owner has been deallocated.
 
 extension Agent {
-    /// Sends a request and calls back on a queue.
+    /// Starts a send and calls a completion on a queue.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
-    ///   - queue: Where the completion is called.
-    ///   - completion: Called once with the model, or with what the send threw.
-    /// - Returns: A handle to cancel it by; it need not be kept.
+    ///   - request: The request to send.
+    ///   - scope: The scope that owns the send, or `nil` for none. If it is deallocated, the send is cancelled and its
+    ///     completion isn't called.
+    ///   - queue: The queue on which the completion is called.
+    ///   - completion: Called once with the model or the error of the send.
+    /// - Returns: A handle to cancel the send. It need not be kept.
     @discardableResult
     public func start<R: Request & Sendable>(
         _ request: R,
@@ -39,13 +40,14 @@ extension Agent {
         )
     }
 
-    /// Sends a request and calls back on the main actor.
+    /// Starts a send and calls a completion on the main actor.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
-    ///   - completion: Called once with the model, or with what the send threw.
-    /// - Returns: A handle to cancel it by; it need not be kept.
+    ///   - request: The request to send.
+    ///   - scope: The scope that owns the send, or `nil` for none. If it is deallocated, the send is cancelled and its
+    ///     completion isn't called.
+    ///   - completion: Called once with the model or the error of the send.
+    /// - Returns: A handle to cancel the send. It need not be kept.
     @discardableResult
     public func start<R: Request & Sendable>(
         _ request: R,
@@ -69,13 +71,14 @@ extension Agent {
         )
     }
 
-    /// Sends a request, formats its payload and calls back on the main actor.
+    /// Starts a send, creates its model on the main actor, and calls a completion there.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - scope: Owns the send: when it goes away the send ends in silence; `nil` is nobody.
-    ///   - completion: Called once with the model, or with what the send threw.
-    /// - Returns: A handle to cancel it by; it need not be kept.
+    ///   - request: The request to send.
+    ///   - scope: The scope that owns the send, or `nil` for none. If it is deallocated, the send is cancelled and its
+    ///     completion isn't called.
+    ///   - completion: Called once with the model or the error of the send.
+    /// - Returns: A handle to cancel the send. It need not be kept.
     @MainActor
     @discardableResult
     public func start<R: Request>(
@@ -88,13 +91,16 @@ extension Agent {
         }
     }
 
-    /// Sends a request for an owner that is held weakly: once it is gone, the send is cancelled in silence.
+    /// Starts a send for an owner that is held weakly.
+    ///
+    /// If the owner is deallocated, the send is cancelled and its completion isn't called.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - owner: Whose send it is; asked for ten times a second, and once more before the completion.
-    ///   - completion: Called once with the owner and the model, or what the send threw.
-    /// - Returns: A handle to cancel it by; it need not be kept.
+    ///   - request: The request to send.
+    ///   - owner: The owner of the send. Whether it still exists is checked ten times a second, and before the
+    ///     completion is called.
+    ///   - completion: Called once with the owner, and the model or the error of the send.
+    /// - Returns: A handle to cancel the send. It need not be kept.
     @MainActor
     @discardableResult
     public func start<R: Request, Owner: AnyObject>(
@@ -108,7 +114,7 @@ extension Agent {
         }
     }
 
-    /// Runs what was started.
+    /// A function that runs a started send.
     typealias Running<R: Request> =
         @Sendable (
             Agent, R, RequestHandle, @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
@@ -144,12 +150,12 @@ extension Agent {
                 await deliver(result.map(Made.init))
                 return !handle.isCancelled
             }
-            // An accessory that blocks was left behind before the callback.
+            // A blocking accessory was left behind before the callback.
             if !handle.isDelivered { await deliver(.success(Made(answer.response(with: model)))) }
         } catch  where !handle.isDelivered {
             await deliver(.failure(error))
         } catch {
-            // It was delivered.
+            // The error was delivered.
         }
     }
 
@@ -171,7 +177,7 @@ extension Agent {
         return handle
     }
 
-    /// Runs on its caller what was started, a single request or several; the result goes through `deliver`.
+    /// Runs a started send on its caller, a composition or a single request; the result is passed to `deliver`.
     fileprivate func run<R: Request>(
         _ request: R,
         formatting: Metrics.Formatting,
@@ -180,7 +186,7 @@ extension Agent {
         deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
-        // What is thrown was delivered.
+        // An error was delivered.
         let (asking, observer) = ({ veto }, HandleObserver(handle: handle))
         _ = try? await run(request, formatting: formatting, veto: asking, observedBy: observer) { result in
             await deliver(result.map(Made.init))
@@ -193,26 +199,28 @@ extension Agent {
         for handle: RequestHandle,
         deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
     ) async {
-        // What is thrown was delivered.
+        // An error was delivered.
         _ = try? await runComposed(request, reporting: handle.note, delivering: deliver)
     }
 
-    /// Looks after an owner: nothing tells when an object goes away, so it is asked for, ten times a second.
+    /// Returns a task that abandons the send once the owner is deallocated.
+    ///
+    /// Nothing notifies of that, so the task checks ten times a second.
     @MainActor
     private func watch(_ handle: RequestHandle, while isWanted: @escaping @MainActor () -> Bool) -> Task<Void, Never> {
         Task { @MainActor [weak handle] in
             while !Task.isCancelled, let current = handle, !current.isFinished {
                 guard isWanted() else { return current.abandon() }
-                // A cancelled sleep ends the loop above.
+                // If the sleep is cancelled, the loop ends.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }
     }
 }
 
-/// Lets a dispatch queue be the caller of a send, so that the request is prepared and formatted there.
+/// A caller on a dispatch queue, so that the request is prepared and formatted there.
 ///
-/// One for each send, which does one thing after the other; so the queue may be a concurrent one.
+/// There is one for each send, which runs one job at a time, so the queue may be a concurrent one.
 private actor QueueCaller {
     private final class Executor: SerialExecutor {
         private let queue: DispatchQueue

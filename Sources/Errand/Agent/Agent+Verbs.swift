@@ -1,10 +1,10 @@
 internal import Foundation
 
-// The centralized style: calls without a request type. Each verb exists for models that are Sendable, for models that
-// stay on their caller, and for none. The last parameters of each: `as` names the model where the context does not,
-// `at` is the way from the payload to it.
+// Calls without a request type. Each verb exists for models that are Sendable, for models that stay on their caller,
+// and without a model. The last parameters of each: `as` names the model if the context does not, `at` is the path from
+// the payload to it.
 
-/// Formats what a verb expects: at a path JSON, without one by the type's own rule.
+/// The formatter of a verb: with a path it reads JSON, without one it uses the type's own rule.
 private struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
     let path: JSONPath
 
@@ -40,15 +40,15 @@ extension Agent {
 
     /// Sends a request without a model.
     ///
-    /// The compiler would copy the pipeline for the type of these requests, 160 KB of it; generic code of the library
-    /// serves them as it does the requests of other modules.
+    /// Not specialized: the compiler would copy the pipeline for the type of these requests, which takes 160 KB. They
+    /// run the library's generic code, as requests of other modules do.
     @inline(never)
     @_semantics("optimize.sil.specialize.generic.never")
     private func sendUnspecialized<F: ResponseFormatter & Sendable>(
         _ request: GeneralRequest<F>
     ) async throws -> Response<F.Output> where F.Output: Sendable { try await response(for: request) }
 
-    /// Sends a HEAD request; the headers of the response are what it is for.
+    /// Sends a HEAD request, and returns the response with its header fields.
     public func head(
         _ path: String,
         parameters: Parameters = [:],
@@ -59,7 +59,7 @@ extension Agent {
 }
 
 extension Agent {
-    /// Sends a GET request with its parameters in the query, and formats the answer in the background.
+    /// Sends a GET request with its parameters in the query, and formats the response in the background.
     public func get<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -71,7 +71,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a GET request with its parameters in the query, and formats the answer on its caller.
+    /// Sends a GET request with its parameters in the query, and formats the response on its caller.
     public func get<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -83,14 +83,14 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a GET request with its parameters in the query; the answer only has to be accepted.
+    /// Sends a GET request with its parameters in the query, and throws if the response is not accepted.
     public func get(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.get, path, parameters, headers))
     }
 }
 
 extension Agent {
-    /// Sends a POST request with its parameters as a JSON body, and formats the answer in the background.
+    /// Sends a POST request with its parameters as JSON content, and formats the response in the background.
     public func post<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -102,7 +102,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a POST request with its parameters as a JSON body, and formats the answer on its caller.
+    /// Sends a POST request with its parameters as JSON content, and formats the response on its caller.
     public func post<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -114,14 +114,14 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a POST request with its parameters as a JSON body; the answer only has to be accepted.
+    /// Sends a POST request with its parameters as JSON content, and throws if the response is not accepted.
     public func post(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.post, path, parameters, headers))
     }
 }
 
 extension Agent {
-    /// Sends a PUT request with its parameters as a JSON body, and formats the answer in the background.
+    /// Sends a PUT request with its parameters as JSON content, and formats the response in the background.
     public func put<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -133,7 +133,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PUT request with its parameters as a JSON body, and formats the answer on its caller.
+    /// Sends a PUT request with its parameters as JSON content, and formats the response on its caller.
     public func put<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -145,14 +145,14 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PUT request with its parameters as a JSON body; the answer only has to be accepted.
+    /// Sends a PUT request with its parameters as JSON content, and throws if the response is not accepted.
     public func put(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.put, path, parameters, headers))
     }
 }
 
 extension Agent {
-    /// Sends a PATCH request with its parameters as a JSON body, and formats the answer in the background.
+    /// Sends a PATCH request with its parameters as JSON content, and formats the response in the background.
     public func patch<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -164,7 +164,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PATCH request with its parameters as a JSON body, and formats the answer on its caller.
+    /// Sends a PATCH request with its parameters as JSON content, and formats the response on its caller.
     public func patch<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -176,14 +176,14 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PATCH request with its parameters as a JSON body; the answer only has to be accepted.
+    /// Sends a PATCH request with its parameters as JSON content, and throws if the response is not accepted.
     public func patch(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.patch, path, parameters, headers))
     }
 }
 
 extension Agent {
-    /// Sends a DELETE request with its parameters in the query, and formats the answer in the background.
+    /// Sends a DELETE request with its parameters in the query, and formats the response in the background.
     public func delete<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -195,7 +195,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a DELETE request with its parameters in the query, and formats the answer on its caller.
+    /// Sends a DELETE request with its parameters in the query, and formats the response on its caller.
     public func delete<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -207,7 +207,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a DELETE request with its parameters in the query; the answer only has to be accepted.
+    /// Sends a DELETE request with its parameters in the query, and throws if the response is not accepted.
     public func delete(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.delete, path, parameters, headers))
     }

@@ -4,27 +4,28 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// Runs requests: every API is a value, and one agent sends it through the same twelve stages.
+/// An object that sends requests, each through the same twelve stages.
 ///
-/// Every function that takes a request exists twice under one name. Requests that are `Sendable` together with their
-/// `Model` and `Formatter` are prepared and formatted in the background, unless they say ``FormattingContext/caller``;
-/// every other on the actor that calls. The compiler chooses. A send that is cancelled throws `CancellationError`;
-/// what your own code throws arrives unchanged; everything else is a ``NetworkError``.
+/// Every function that takes a request exists twice under one name, and the compiler chooses. Requests that are
+/// `Sendable` together with their `Model` and `Formatter` are prepared and formatted in the background, unless their
+/// formatting context is ``FormattingContext/caller``; all others are on the calling actor. A cancelled send throws
+/// `CancellationError`; errors that your own code throws are passed on unchanged; every other error is a
+/// ``NetworkError``.
 public final class Agent: Sendable, LoginClient {
     private let configs: Lock<ConfigSnapshot>
     let pipeline: Pipeline
 
-    /// An agent for programs that want only one.
+    /// The shared agent, for programs that need only one.
     ///
     /// Nothing in the library depends on it.
     public static let shared = Agent(config: NetworkConfig())
 
-    /// Makes an agent; it opens no connection before its first send.
+    /// Creates an agent, which opens no connection before its first send.
     ///
     /// - Parameters:
-    ///   - config: What holds for all requests.
-    ///   - transport: Where bytes leave the process; one session of URLSession unless you say otherwise.
-    ///   - clock: Measures deadlines, pauses and intervals; a clock of your own is for tests.
+    ///   - config: The settings for all requests.
+    ///   - transport: The transport that sends the requests. By default, one session of URLSession.
+    ///   - clock: The clock that measures deadlines, delays and intervals. Pass another one for tests.
     public init<C: Clock>(
         config: NetworkConfig,
         transport: any Transport = URLSessionTransport(),
@@ -34,10 +35,10 @@ public final class Agent: Sendable, LoginClient {
         pipeline = Pipeline(transport: transport, timeline: Timeline(clock))
     }
 
-    /// What holds for sends that start from now on; those under way keep what they started with.
+    /// The config of sends that start from now on; running sends keep the one that they started with.
     ///
-    /// Changing a property in place reads the config and writes it back, so of two tasks that do so at once one can lose
-    /// its change: ``updateConfig(_:)`` loses none.
+    /// Changing a property in place reads the config and writes it back, so if two tasks do so at once, one change can
+    /// be lost. ``updateConfig(_:)`` loses none.
     public var config: NetworkConfig {
         get { currentConfig.value }
         set {
@@ -48,7 +49,7 @@ public final class Agent: Sendable, LoginClient {
 
     var currentConfig: ConfigSnapshot { configs.withLock { $0 } }
 
-    /// Puts a config in place of another; returns `false` if that one has been replaced in the meantime.
+    /// Replaces a config by another; returns `false` if it has been replaced in the meantime.
     func replaceConfig(_ old: ConfigSnapshot, with new: ConfigSnapshot) -> Bool {
         configs.withLock { current in
             guard current === old else { return false }
@@ -57,9 +58,10 @@ public final class Agent: Sendable, LoginClient {
         }
     }
 
-    /// Cancels every send under way whose context fits; each ends once with `CancellationError`.
+    /// Cancels every running send whose context matches; each fails once with `CancellationError`.
     ///
-    /// The requests of a login refresh are left alone, because the server may have spent the refresh token already.
+    /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
+    /// already.
     public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) {
         pipeline.sends.cancelAll(where: isMeant)
     }
@@ -74,19 +76,20 @@ extension Agent {
         return try await runInBackground(request).model
     }
 
-    /// Sends a request and returns its model, which is made on the caller's actor.
+    /// Sends a request and returns its model, which is created on the caller's actor.
     public func send<R: Request>(_ request: R) async throws -> R.Model {
         if RequestType.of(R.self).isComposed { return try await runComposed(request) }
         return try await run(request, formatting: .callerByNeed).model
     }
 
-    /// Sends a request and returns its model with the answer that it came from.
+    /// Sends a request and returns its model with the response that it was created from.
     public func response<R: Request & Sendable>(for request: R) async throws -> Response<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
         try await response(for: request, step: .whole)
     }
 
-    /// Sends a request and returns its model, which is made on the caller's actor, with the answer that it came from.
+    /// Sends a request and returns its model, created on the caller's actor, with the response that it was created
+    /// from.
     public func response<R: Request>(for request: R) async throws -> Response<R.Model> {
         let (model, answer) = try await run(request, formatting: .callerByNeed)
         return answer.response(with: model)
@@ -133,7 +136,7 @@ extension Agent {
         )
     }
 
-    /// Runs on its caller a request that wants to be formatted there.
+    /// Runs a request on its caller whose formatting context is the caller.
     private func runByChoice<R: Request & Sendable>(
         _ request: R,
         step: CacheStep = .whole
@@ -169,7 +172,7 @@ extension Agent {
         )
     }
 
-    /// Runs a send with code outside of the library, which may block, and must not hold up its end.
+    /// Runs a send that includes code outside the library, which may block; the send ends without waiting for it.
     private func runWhole<R: Request & Sendable>(
         _ request: R,
         as send: Send,
@@ -198,24 +201,24 @@ extension Agent {
 }
 
 extension Agent {
-    /// The request as it would be sent, adapters included; nothing is sent.
+    /// Returns the request as it would be sent, after adapters, without sending it.
     ///
-    /// - Throws: What the send would throw before its first attempt.
+    /// - Throws: The errors that the send would throw before its first attempt.
     public func urlRequest<R: Request>(for request: R) async throws -> URLRequest {
         try await preview(request).final.urlRequest()
     }
 
-    /// What the send would do, and who said so; nothing is sent.
+    /// Returns what the send would do, and the source of each setting, without sending anything.
     ///
-    /// - Throws: What the send would throw before its first attempt.
+    /// - Throws: The errors that the send would throw before its first attempt.
     public func plan<R: Request & Sendable>(for request: R) async throws -> RequestPlan
     where R.Model: Sendable, R.Formatter: Sendable {
         try await plan(request, formatting: request.formattingContext == .caller ? .callerByChoice : .background)
     }
 
-    /// What the send would do, and who said so; nothing is sent.
+    /// Returns what the send would do, and the source of each setting, without sending anything.
     ///
-    /// - Throws: What the send would throw before its first attempt.
+    /// - Throws: The errors that the send would throw before its first attempt.
     public func plan<R: Request>(for request: R) async throws -> RequestPlan {
         try await plan(request, formatting: .callerByNeed)
     }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Knows how a credential is shown, when it was refused, and how it is renewed.
+/// A type that applies a credential to requests, detects unauthorized responses, and refreshes the credential.
 ///
-/// A ``LoginSession`` holds the credential and sees to it that there is one refresh at a time:
+/// A ``LoginSession`` holds the credential and runs one refresh at a time:
 ///
 /// ```swift
 /// struct Tokens: Authenticator {
@@ -17,63 +17,66 @@ public import Foundation
 /// }
 /// ```
 public protocol Authenticator<Credential>: Sendable {
-    /// What is shown: a token, a pair of tokens, a session secret.
+    /// The type of the credential, such as a token, a pair of tokens or a session secret.
     associatedtype Credential: Sendable
 
-    /// Whether requests to a URL get the credential.
+    /// Returns whether requests to a URL are sent with the credential.
     ///
-    /// There is no default, because a credential that goes to the wrong host is lost: compare scheme and host. Asked for
-    /// the final URL, after filters and adapters; what was applied is also left behind when a redirect leaves the
-    /// origin.
+    /// There is no default, because a credential that is sent to the wrong host is disclosed: compare scheme and host.
+    /// It is called with the final URL, after filters and adapters. A redirect that leaves the origin removes what was
+    /// applied.
     func appliesTo(_ url: URL) -> Bool
 
-    /// Puts the credential on a request that is about to be sent; runs after all adapters, for each attempt anew.
+    /// Adds the credential to a request that is about to be sent, for each attempt, after all adapters.
     ///
-    /// - Throws: What reaches the caller unchanged; nothing is sent.
+    /// - Throws: An error that reaches the caller unchanged; nothing is sent.
     func apply(
         _ credential: Credential,
         to request: inout OutgoingRequest,
         for context: RequestContext
     ) async throws
 
-    /// Makes a new credential from one that was refused or is about to end, and stores it where it must outlive the
-    /// process.
+    /// Returns a new credential in place of one that was rejected or is about to expire, and stores it if it must
+    /// outlive the process.
     ///
-    /// Runs in a task of the session, which no caller's cancellation ends. What it sends through the agent goes out
-    /// without this credential and waits for no turn, so that it never waits for itself; a detached task in here loses
-    /// that, and its requests must be ``Authorization/anonymous``. Give its requests a deadline.
+    /// Runs in a task of the session, which is not cancelled if a caller is. Requests that it sends through the agent
+    /// are sent without this credential and do not wait for the limiter, so that the refresh never waits for itself. In
+    /// a detached task this does not apply, and requests must be ``Authorization/anonymous``. Give its requests a
+    /// deadline.
     ///
     /// - Parameters:
-    ///   - credential: The current one.
+    ///   - credential: The current credential.
     ///   - agent: The agent whose send needs it.
-    /// - Returns: The credential that everything shows from now on.
-    /// - Throws: What all who wait receive: a ``NetworkError``, a ``ServiceError`` or a `CancellationError` as the
-    ///   `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed``, an error of
-    ///   your own unchanged.
+    /// - Returns: The credential of all requests from now on.
+    /// - Throws: The error for all sends that wait. A ``NetworkError``, a ``ServiceError`` or a `CancellationError`
+    ///   becomes the `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed``;
+    ///   any other error is thrown unchanged.
     func refresh(_ credential: Credential, with agent: Agent) async throws -> Credential
 
-    /// Which answers mean that the credential is not taken any more: status 401 unless you say otherwise.
+    /// The responses that mean that the credential is no longer accepted. The default is status 401.
     var refusal: LoginRefusal { get }
 
-    /// Whether an answer that failed means that the credential is not taken any more.
+    /// Returns whether a failed response means that the credential is no longer accepted.
     ///
-    /// Asks ``refusal`` unless you say otherwise. An answer that the request accepts is never a refusal.
+    /// The default uses ``refusal``. It is not called for a response that the request accepts.
     ///
     /// - Parameters:
-    ///   - error: What acceptance or the response filter threw, your own filter's errors included.
-    ///   - response: The answer.
-    /// - Returns: Whether to renew the credential and repeat the attempt.
+    ///   - error: The error of acceptance or of the response filter, which may be one of your own.
+    ///   - response: The response.
+    /// - Returns: Whether to refresh the credential and repeat the attempt.
     func isRefusal(_ error: any Error, of response: RawResponse) -> Bool
 
-    /// Whether a credential should be renewed before it is sent, because it ends soon; `false` unless you say otherwise.
+    /// Returns whether a credential should be refreshed before it is sent, because it expires soon. The default is
+    /// `false`.
     ///
-    /// When that refresh fails, the old credential is sent and the server decides.
+    /// If that refresh fails, the old credential is sent and the server decides.
     func needsRefresh(_ credential: Credential) -> Bool
 
-    /// Whose credential it is, such as a user id; the same before and after a refresh.
+    /// Returns the identity of the credential's user, such as a user ID, which must be the same before and after a
+    /// refresh.
     ///
-    /// Only its digest is kept, as part of the identity of requests, so that nothing is shared or stored across users.
-    /// `nil`, the default, stands for a scope that no other login has, nor another run of the process.
+    /// Only its digest is kept. It becomes part of the identity of a request, so that no response is stored or shared
+    /// across users. With `nil`, the default, the scope is unique to this login in this process.
     func scope(of credential: Credential) -> String?
 }
 
@@ -81,26 +84,26 @@ extension Authenticator {
     /// Status 401.
     public var refusal: LoginRefusal { LoginRefusal() }
 
-    /// Whether ``refusal`` names the status or the service code.
+    /// Returns whether ``refusal`` contains the status or the service code.
     public func isRefusal(_ error: any Error, of response: RawResponse) -> Bool {
         refusal.matches(error, of: response)
     }
 
-    /// Never.
+    /// Returns `false`.
     public func needsRefresh(_ credential: Credential) -> Bool { false }
-    /// A scope that no other login has.
+    /// Returns `nil`, for a scope that is unique to the login.
     public func scope(of credential: Credential) -> String? { nil }
 }
 
-/// The statuses and service codes that mean that a credential is not taken any more.
+/// The statuses and service codes that mean that a credential is no longer accepted.
 public struct LoginRefusal: Sendable, Hashable {
-    /// Statuses, whatever the body says.
+    /// The status codes that mean so, whatever the body contains.
     public var statusCodes: Set<Int>
 
-    /// Codes of a ``ServiceError``, whatever the status says.
+    /// The codes of a ``ServiceError`` that mean so, whatever the status.
     public var serviceCodes: Set<ServiceCode>
 
-    /// Status 401, and no service code.
+    /// Creates the set; by default, status 401 and no service code.
     public init(statusCodes: Set<Int> = [401], serviceCodes: Set<ServiceCode> = []) {
         self.statusCodes = statusCodes
         self.serviceCodes = serviceCodes

@@ -1,4 +1,4 @@
-/// A request whose model another formatter makes; its ``Request/didProduce(_:from:)`` is not asked.
+/// A request whose model is created by another formatter; its ``Request/didProduce(_:from:)`` isn't called.
 struct FormattedRequest<Base: Request, Formatter: ResponseFormatter>: RequestWrapper {
     typealias Model = Formatter.Output
 
@@ -11,7 +11,7 @@ struct FormattedRequest<Base: Request, Formatter: ResponseFormatter>: RequestWra
 extension FormattedRequest: Sendable where Base: Sendable, Formatter: Sendable {}
 
 extension Agent {
-    /// Sends a request and returns what a formatter makes of its payload, in place of the request's own.
+    /// Sends a request and returns the output of a formatter that is used in place of the request's own.
     public func send<R: Request & Sendable, F: ResponseFormatter & Sendable>(
         _ request: R,
         formattedBy formatter: F
@@ -19,7 +19,7 @@ extension Agent {
         try await send(FormattedRequest(base: request, formatter: formatter))
     }
 
-    /// Sends a request and returns what a formatter makes of its payload, on the caller's actor, in place of the
+    /// Sends a request and returns the output of a formatter that is used on the caller's actor, in place of the
     /// request's own.
     public func send<R: Request, F: ResponseFormatter>(
         _ request: R,

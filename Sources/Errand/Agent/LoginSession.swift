@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Holds the credential of one login for all requests of the configs and services that name it.
+/// An object that holds the credential of a user for all requests of the configs and services that use it.
 ///
 /// ```swift
 /// let session = LoginSession(Tokens(), credential: stored)
@@ -9,22 +9,25 @@ internal import Foundation
 /// session.logout()
 /// ```
 ///
-/// When a request is refused, one refresh runs, in a task of the session: no caller's cancellation ends it, so a spent
-/// refresh token is never lost. All others that are refused meanwhile wait, and each is repeated once. A refresh that
-/// fails reaches all of them; until the window of ``RefreshWindow`` has passed, or a new credential is set, requests
-/// that are refused fail with the same error at once. Without a credential requests go out without one.
+/// After an unauthorized response, one refresh runs in a task of the session. Cancelling a caller does not cancel it, so the
+/// result of a consumed refresh token is never lost. Other requests with an unauthorized response wait for it, and each is
+/// repeated once. If the refresh fails, all of them fail with its error; until the window of ``RefreshWindow`` has passed,
+/// or a new credential is set, requests with an unauthorized response fail at once with the same error. Without a
+/// credential, requests are sent without one.
 public final class LoginSession<A: Authenticator>: LoginHolder {
     private let authenticator: A
     private let timeline: Timeline
     private let state: Lock<LoginState<A.Credential>>
-    /// Told from all other sessions of all processes.
+    /// A name that is unique among all sessions of all processes.
     private let name = UUID().uuidString
 
+    /// Creates a session.
+    ///
     /// - Parameters:
-    ///   - authenticator: Shows, judges and renews credentials.
-    ///   - credential: The one to begin with, such as a stored one; `nil` is logged out.
-    ///   - window: How many refreshes may start in how much time.
-    ///   - clock: Measures the window; a clock of your own is for tests.
+    ///   - authenticator: Applies and refreshes credentials, and detects unauthorized responses.
+    ///   - credential: The initial credential, such as a stored one, or `nil` if no user is logged in.
+    ///   - window: The number of refreshes that may start within a duration.
+    ///   - clock: The clock that measures the window. Pass another one for tests.
     public init<C: Clock>(
         _ authenticator: A,
         credential: A.Credential? = nil,
@@ -37,16 +40,16 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         if let credential { login(credential) }
     }
 
-    /// What requests show from now on; `nil` when logged out.
+    /// The credential of requests from now on, or `nil` if no user is logged in.
     public var credential: A.Credential? { state.withLock { $0.held?.credential } }
 
-    /// Takes the credential of a login; a refresh that is under way ends and counts no more.
+    /// Replaces the credential; a running refresh is cancelled and its result ignored.
     ///
-    /// Sends that began under another login, by ``Authenticator/scope(of:)``, fail with
-    /// ``NetworkError/Reason/loginChanged`` instead of going out in the wrong name.
+    /// Sends that started with the credential of another user, by ``Authenticator/scope(of:)``, fail with
+    /// ``NetworkError/Reason/loginChanged`` and are not sent with the new one.
     public func login(_ credential: A.Credential) { replace(credential) }
 
-    /// Forgets the credential; a refresh that is under way ends and counts no more.
+    /// Removes the credential; a running refresh is cancelled and its result ignored.
     public func logout() { replace(nil) }
 
     private func replace(_ credential: A.Credential?) {
@@ -61,7 +64,7 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         own.map { "\(String(reflecting: A.self)) user \($0)" } ?? "login \(login) of \(name)"
     }
 
-    /// How many sends wait for the refresh that is under way.
+    /// The number of sends that wait for the running refresh.
     var waiterCount: Int { state.withLock { $0.flight?.waiters.count ?? 0 } }
 
     // MARK: For sends
@@ -110,8 +113,8 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         let waiter = Delivery<LoginOutcome>()
         let now = timeline.now()
         let (outcome, flight) = state.withLock { state -> (LoginOutcome?, LoginState<A.Credential>.Flight?) in
-            // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is
-            // seen here, or the handler finds the waiter.
+            // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is seen
+            // here, or the handler finds the waiter.
             if Task.isCancelled { return (.cancelled, nil) }
             switch state.step(for: need, at: now) {
             case .goOn: return (.settled, nil)
@@ -131,10 +134,10 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
 
     // MARK: The refresh
 
-    /// Starts a refresh in a task that the session owns: it ends with ``replace(_:)`` or by itself.
+    /// Starts a refresh in a task that the session owns; it ends by itself or with ``replace(_:)``.
     private func start(_ flight: LoginState<A.Credential>.Flight, by agent: Agent) {
-        // Detached, because nothing of the waiter that happens to come first may pass over to it; only which
-        // refreshes it is part of, so that none of them waits for itself.
+        // Detached, so that it inherits nothing from the waiter that happens to come first except the refreshes that it
+        // is part of, so that none of them waits for itself.
         let scope = RefreshScope(of: self)
         let task = Task.detached { await RefreshScope.run(scope) { await self.refresh(flight, with: agent) } }
         let isWanted = state.withLock { state in
@@ -142,7 +145,7 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
             state.flight?.task = task
             return true
         }
-        // A login came first, or the refresh is over already and this does nothing.
+        // The credential was replaced first, or the refresh is over already and this does nothing.
         if !isWanted { task.cancel() }
     }
 
@@ -169,10 +172,10 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         ended?.flight.settle(ended?.outcome ?? .settled)
     }
 
-    /// The error of a refresh as those who waited for it get it.
+    /// The error of a refresh for the sends that waited for it.
     ///
-    /// What the library throws says nothing about a refresh, and gets a place of its own; what is not the library's
-    /// reaches everybody as it is. A bare `CancellationError` would tell a caller that it was cancelled itself.
+    /// Errors of the library don't mention a refresh, so they become the underlying error of one that does; other
+    /// errors are unchanged. With a bare `CancellationError`, a caller would seem to have been cancelled itself.
     private static func telling(_ error: any Error) -> any Error {
         switch error {
         case is NetworkError, is ServiceError, is CancellationError: NetworkError(.refreshFailed, underlying: error)
@@ -182,14 +185,14 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
 }
 
 extension LoginState.Flight {
-    /// Tells all who wait how it ended.
+    /// Completes the refresh for all waiters.
     fileprivate func settle(_ outcome: LoginOutcome) {
         for waiter in waiters.values { waiter.deliver(outcome) }
     }
 }
 
 extension Authentication {
-    /// The login of a session, which any number of configs, services and agents may share.
+    /// Authenticates with the credential of a session, which any number of configs, services and agents may share.
     public static func session<A: Authenticator>(_ session: LoginSession<A>) -> Authentication {
         Authentication(session)
     }

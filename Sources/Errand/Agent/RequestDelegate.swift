@@ -1,39 +1,41 @@
-/// Told of sends by methods instead of closures, for code bases that are built that way.
+/// An object that is notified of the progress and result of sends by methods in place of closures.
 ///
-/// The agent holds it weakly: once it is gone, its sends are cancelled and nobody is told. All calls come on the main
-/// actor, in this order: accessories are told `willStop`; ``request(_:didReceive:)`` comes when an answer arrived, accepted
-/// or not; then exactly one of ``request(_:didFinishWith:)`` and ``request(_:didFailWith:)``; then accessories are told
-/// `didStop`. One object may serve requests of many types: look at the request's type or ``Request/tag``.
+/// The agent holds it weakly: once it is deallocated, its sends are cancelled and no method is called. All calls are on
+/// the main actor, in this order: accessories receive `willStop`; ``request(_:didReceive:)`` is called if there was a
+/// response, accepted or not; then exactly one of ``request(_:didFinishWith:)`` and ``request(_:didFailWith:)``; then
+/// accessories receive `didStop`. One object may be the delegate of requests of many types: check the request's type or
+/// ``Request/tag``.
 @MainActor
 public protocol RequestDelegate: AnyObject {
-    /// Told the answer as it arrived, before any model; never for a batch or chain, which has none of its own.
+    /// Called with the response as it was received; never for a batch or chain, which has none of its own.
     ///
     /// - Parameters:
     ///   - request: The request that was started.
-    ///   - answer: The answer; of a failure the one that its error carries, its body cut off where that does.
+    ///   - answer: The response. If the send failed, it is the response of the error, with the body truncated as there.
     func request<R: Request>(_ request: R, didReceive answer: RawResponse)
 
-    /// Told the model.
+    /// Called with the model.
     func request<R: Request>(_ request: R, didFinishWith model: R.Model)
 
-    /// Told what the send threw; `CancellationError` when it was cancelled.
+    /// Called with the error of the send, which is `CancellationError` if it was cancelled.
     func request<R: Request>(_ request: R, didFailWith error: any Error)
 }
 
 extension RequestDelegate {
-    /// The default: does nothing.
+    /// Does nothing, which is the default.
     public func request<R: Request>(_ request: R, didReceive answer: RawResponse) {}
 }
 
 extension Agent {
-    /// Sends a request for a delegate that is held weakly: once it is gone, the send is cancelled in silence.
+    /// Starts a send for a delegate that is held weakly.
     ///
-    /// The request is prepared and its model made on the main actor.
+    /// If the delegate is deallocated, the send is cancelled and no method is called. The request is prepared and its
+    /// model created on the main actor.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - delegate: Told what becomes of it.
-    /// - Returns: A handle to cancel it by; it need not be kept.
+    ///   - request: The request to send.
+    ///   - delegate: The delegate that is notified of the response and the result.
+    /// - Returns: A handle to cancel the send. It need not be kept.
     @MainActor
     @discardableResult
     public func start<R: Request>(_ request: R, delegate: any RequestDelegate) -> RequestHandle {
@@ -50,7 +52,7 @@ extension Agent {
 }
 
 extension Result where Failure == any Error {
-    /// The one answer that a result comes from; `nil` when there is none.
+    /// Returns the one response that a result comes from, or `nil` if there is none.
     fileprivate func answer<Model>() -> RawResponse? where Success == Made<Model> {
         switch self {
         case .success(let made): made.response?.raw

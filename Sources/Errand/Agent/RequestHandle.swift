@@ -1,16 +1,17 @@
-/// A send that was started with a callback.
+/// A handle to a send that was started with a callback.
 ///
 /// A batch or chain has one for the whole.
 public final class RequestHandle: Sendable {
-    /// How a send stands.
+    /// The state of a send.
     public enum State: Sendable {
-        /// It is under way.
+        /// The send is running.
         case running
-        /// Its callback has the model.
+        /// The callback was called with the model.
         case succeeded
-        /// Its callback has this error.
+        /// The callback was called with this error.
         case failed(any Error)
-        /// Its callback has `CancellationError`, or never hears of it because its scope or owner is gone.
+        /// The callback was called with `CancellationError`, or isn't called because the scope or owner was
+        /// deallocated.
         case cancelled
     }
 
@@ -28,9 +29,9 @@ public final class RequestHandle: Sendable {
         var lastWaiter = 0
     }
 
-    /// The mark of the request.
+    /// The tag of the request.
     public let tag: String
-    /// The place of the request among those that wait for a slot.
+    /// The priority of the request among those that wait for a permit.
     public let priority: Priority
     private let record = Lock(Record())
 
@@ -39,19 +40,21 @@ public final class RequestHandle: Sendable {
         priority = request.priority
     }
 
-    /// How the send stands; it has its last state when the callback is called.
+    /// The state of the send; it is final when the callback is called.
     public var state: State { record.withLock { $0.state } }
 
-    /// How far the transfer is, as ``AccessoryEvent/didProgress(_:)`` told last; `nil` before, and for small bodies.
+    /// The progress of the transfer, as last reported by ``AccessoryEvent/didProgress(_:)``.
+    ///
+    /// It is `nil` before the first report, and for small bodies.
     public var progress: TransferProgress? { record.withLock { $0.progress } }
 
-    /// How far a batch or chain is, and which request of it failed; `nil` for a single request.
+    /// The progress of a batch or chain, and which of its requests failed; `nil` for a single request.
     public var compositionProgress: CompositionProgress? { record.withLock { $0.composition } }
 
-    /// Whether the callback was called, or never will be.
+    /// Whether the callback was called, or will never be called.
     public var isFinished: Bool { record.withLock { $0.isFinished } }
 
-    /// Ends the send: its callback is called once with `CancellationError`, unless it was called already.
+    /// Cancels the send; its callback is called once with `CancellationError`, unless it was called already.
     public func cancel() {
         let stop = record.withLock { record in
             record.isCancelled = true
@@ -62,8 +65,8 @@ public final class RequestHandle: Sendable {
 
     /// Waits until the send is finished.
     ///
-    /// Returns at once if it is finished, or if the waiting task is cancelled, before or meanwhile. That ends the
-    /// waiting only, not the send; ``isFinished`` tells which it was.
+    /// Returns at once if it is finished, or if the waiting task is or gets cancelled. That ends the waiting only, not
+    /// the send; check ``isFinished``.
     public func waitUntilFinished() async {
         let waiter = Delivery<Void>()
         await withTaskCancellationHandler {
@@ -88,16 +91,16 @@ public final class RequestHandle: Sendable {
         record.withLock { $0.waiters[id] = nil }
     }
 
-    /// Ends the send in silence: its callback is never called from now on.
+    /// Cancels the send; its callback is not called from now on.
     func abandon() {
         record.withLock { $0.isAbandoned = true }
         cancel()
     }
 
-    /// Settles what the callback is called with; where it is called, right before that.
+    /// Records the result that the callback is called with, right before the call.
     ///
-    /// - Returns: The result; `CancellationError` for a send that was cancelled meanwhile; `nil` if the callback must not be
-    ///   called, because the send was abandoned or has been settled before.
+    /// - Returns: The result; `CancellationError` if the send was cancelled in the meantime; `nil` if the callback must
+    ///   not be called, because the send was abandoned or a result has been recorded before.
     func settle<Success>(_ result: Result<Success, any Error>) -> Result<Success, any Error>? {
         record.withLock { record in
             guard !record.isDelivered else { return nil }
@@ -113,22 +116,22 @@ public final class RequestHandle: Sendable {
         }
     }
 
-    /// Whether a result was settled.
+    /// Whether a result was recorded.
     var isDelivered: Bool { record.withLock { $0.isDelivered } }
 
-    /// Whether the send was cancelled before its result was settled.
+    /// Whether the send was cancelled before its result was recorded.
     var isCancelled: Bool {
         record.withLock { record in
             if case .cancelled = record.state { true } else { false }
         }
     }
 
-    /// Keeps how far a batch or chain is.
+    /// Records the progress of a batch or chain.
     func note(_ progress: CompositionProgress) { record.withLock { $0.composition = progress } }
 
     fileprivate func note(_ progress: TransferProgress) { record.withLock { $0.progress = progress } }
 
-    /// Takes over what ends the send, and a task that watches over it.
+    /// Records what cancels the send, and a task that watches its owner.
     func own(watch: Task<Void, Never>? = nil, _ stop: @escaping @Sendable () -> Void) {
         let (isCancelled, isFinished) = record.withLock { record in
             if !record.isFinished { (record.stop, record.watch) = (stop, watch) }
@@ -148,7 +151,7 @@ public final class RequestHandle: Sendable {
     }
 }
 
-/// Tells a handle how far the transfer is.
+/// An accessory that records the progress of a transfer in a handle.
 struct HandleObserver: Accessory {
     let handle: RequestHandle
 

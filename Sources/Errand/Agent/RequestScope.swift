@@ -1,32 +1,33 @@
-/// Owns sends that belong together, such as those of one screen: when it goes away they end in silence.
+/// An object that owns sends, such as those of one screen.
+///
+/// When it is deallocated, its sends are cancelled and their completions aren't called.
 public final class RequestScope: Sendable {
     private let handles = Lock(Table<ObjectIdentifier, RequestHandle>())
 
-    /// A scope that owns nothing yet.
+    /// Creates an empty scope.
     public init() {}
 
     deinit { for handle in all { handle.abandon() } }
 
     private var all: [RequestHandle] { handles.withLock { $0.values } }
 
-    /// Ends every send of the scope; each callback is called once with `CancellationError`.
+    /// Cancels every send of the scope; each callback is called once with `CancellationError`.
     public func cancelAll() { for handle in all { handle.cancel() } }
 
-    /// Ends the sends of the scope with a ``Request/tag``, so that the next one takes their place: a search while its
-    /// text is typed.
+    /// Cancels the sends of the scope with a ``Request/tag``, such as a search before the next one for a changed text.
     ///
-    /// Each callback is called once with `CancellationError`. A send that starts after this call is not meant.
+    /// Each callback is called once with `CancellationError`. Sends that start after this call are not affected.
     public func cancelPrevious(tag: String) {
         let meant = all.filter { $0.tag == tag }
         for handle in meant { handle.cancel() }
     }
 
-    /// How many sends of the scope are under way.
+    /// The number of running sends of the scope.
     public var count: Int { handles.withLock { $0.count } }
 
     func add(_ handle: RequestHandle) {
         handles.withLock { $0[ObjectIdentifier(handle)] = handle }
-        // A send that ended before it was added would stay for good.
+        // Otherwise a send that ended before it was added would never be removed.
         if handle.isFinished { remove(handle) }
     }
 

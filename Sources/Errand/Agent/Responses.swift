@@ -1,15 +1,18 @@
 extension Agent {
-    /// The answers to a request as its cache policy delivers them: a stored one first where it has one, then a fresh one.
+    /// Returns the responses that a request's cache policy delivers: a stored one first, if there is one, then a fresh
+    /// one.
     ///
-    /// ``CachePolicy/cacheThenNetwork(maxAge:)`` delivers two values where one is stored;
-    /// ``CachePolicy/staleWhileRevalidate(maxAge:maxStale:)`` and ``CachePolicy/http`` deliver two where the stored one is
-    /// stale and may be used meanwhile; every other policy one. Each is a send of its own for accessories, and each value
-    /// says where it came from in its `source`. A failure of the second is thrown after the first was delivered.
+    /// ``CachePolicy/cacheThenNetwork(maxAge:)`` delivers two values if a response is stored;
+    /// ``CachePolicy/staleWhileRevalidate(maxAge:maxStale:)`` and ``CachePolicy/http`` deliver two if the stored
+    /// response is stale and may be used while it is revalidated; every other policy delivers one. For accessories,
+    /// each is a send of its own. The `source` of a value is where it came from. If the second send fails, its error is
+    /// thrown after the first value.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - omitsRepeats: Whether a second value is left out when its payload is the same, byte by byte.
-    /// - Returns: One or two values; nothing is sent before the first is asked for.
+    ///   - request: The request to send.
+    ///   - omitsRepeats: Whether the second value is omitted if it has the same status and, byte by byte, the same
+    ///     payload.
+    /// - Returns: A sequence of one or two values. Nothing is sent before the first one is requested.
     public func responses<R: Request & Sendable>(
         for request: R,
         omittingRepeats omitsRepeats: Bool = false
@@ -19,12 +22,13 @@ extension Agent {
         }
     }
 
-    /// The answers to a request as its cache policy delivers them, each formatted on the actor that iterates.
+    /// Returns the responses that a request's cache policy delivers, each formatted on the actor that iterates.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - omitsRepeats: Whether a second value is left out when its payload is the same, byte by byte.
-    /// - Returns: One or two values; nothing is sent before the first is asked for.
+    ///   - request: The request to send.
+    ///   - omitsRepeats: Whether the second value is omitted if it has the same status and, byte by byte, the same
+    ///     payload.
+    /// - Returns: A sequence of one or two values. Nothing is sent before the first one is requested.
     public func responses<R: Request>(for request: R, omittingRepeats omitsRepeats: Bool = false) -> Responses<R> {
         Responses(omitsRepeats: omitsRepeats) { step in
             let (model, answer) = try await self.run(request, formatting: .callerByNeed, step: step)
@@ -33,9 +37,9 @@ extension Agent {
     }
 }
 
-/// The answers to a request, one after the other; see `responses(for:)` of ``Agent``.
+/// A sequence of the responses to a request; see `responses(for:)` of ``Agent``.
 public struct Responses<R: Request>: AsyncSequence {
-    /// What an iteration delivers.
+    /// A response with its model.
     public typealias Element = Response<R.Model>
 
     fileprivate let omitsRepeats: Bool
@@ -46,10 +50,10 @@ public struct Responses<R: Request>: AsyncSequence {
         self.run = run
     }
 
-    /// Begins anew: each iteration sends the request.
+    /// Returns a new iterator; each iteration sends the request.
     public func makeAsyncIterator() -> Iterator { Iterator(responses: self) }
 
-    /// One iteration.
+    /// The iterator of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
         private enum State {
             case new
@@ -62,9 +66,11 @@ public struct Responses<R: Request>: AsyncSequence {
 
         fileprivate init(responses: Responses) { self.responses = responses }
 
-        /// The next answer, or `nil` after the last; it is formatted where the request says, at most on `actor`.
+        /// Returns the next response, or `nil` after the last one.
         ///
-        /// - Throws: What a send throws; the sequence ends then.
+        /// It is formatted in the context that the request chooses: in the background, or on `actor`.
+        ///
+        /// - Throws: The error of a send, which ends the sequence.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Response<R.Model>? {
             switch state {
             case .new:
@@ -81,9 +87,9 @@ public struct Responses<R: Request>: AsyncSequence {
             }
         }
 
-        /// The next answer, or `nil` after the last.
+        /// Returns the next response, or `nil` after the last one.
         ///
-        /// - Throws: What a send throws; the sequence ends then.
+        /// - Throws: The error of a send, which ends the sequence.
         public mutating func next() async throws -> Response<R.Model>? { try await next(isolation: #isolation) }
     }
 }

@@ -1,14 +1,14 @@
-/// A send that was started without a callback, and whose model can be waited for.
+/// A handle to a send that was started without a callback, whose model can be awaited.
 public struct ValueHandle<Model: Sendable>: Sendable {
-    /// Cancels the send, and tells how it stands.
+    /// The handle that cancels the send and has its state.
     public let handle: RequestHandle
     fileprivate let result: Lock<Result<Model, any Error>>
 
-    /// The model, once it is there; any number of tasks may ask.
+    /// The model, which any number of tasks may await.
     ///
-    /// A task that is cancelled while it waits goes on waiting, and the send goes on: it is not that task's own.
+    /// Cancelling a waiting task neither ends its waiting nor cancels the send.
     ///
-    /// - Throws: What the send threw; `CancellationError` when its scope is gone, too.
+    /// - Throws: The error of the send, or `CancellationError` if its scope was deallocated.
     public var value: Model {
         get async throws {
             await handle.waitForResult()
@@ -16,23 +16,23 @@ public struct ValueHandle<Model: Sendable>: Sendable {
         }
     }
 
-    /// As ``RequestHandle/state``.
+    /// The state of the send; see ``RequestHandle/state``.
     public var state: RequestHandle.State { handle.state }
-    /// As ``RequestHandle/progress``.
+    /// The progress of the transfer; see ``RequestHandle/progress``.
     public var progress: TransferProgress? { handle.progress }
-    /// As ``RequestHandle/priority``.
+    /// The priority of the request; see ``RequestHandle/priority``.
     public var priority: Priority { handle.priority }
-    /// Ends the send: ``value`` throws `CancellationError`, unless it was there already.
+    /// Cancels the send; ``value`` throws `CancellationError`, unless it is available already.
     public func cancel() { handle.cancel() }
 }
 
 extension Agent {
-    /// Starts a send whose model is asked for later, by ``ValueHandle/value``.
+    /// Starts a send whose model can be awaited with ``ValueHandle/value``.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - scope: Owns the send: when it goes away the send ends; `nil` is nobody.
-    /// - Returns: A handle to the send, which need not be kept.
+    ///   - request: The request to send.
+    ///   - scope: The scope that owns the send, or `nil` for none. If it is deallocated, the send is cancelled.
+    /// - Returns: A handle to the send. It need not be kept.
     public func start<R: Request & Sendable>(
         _ request: R,
         in scope: RequestScope? = nil
@@ -44,12 +44,12 @@ extension Agent {
         return ValueHandle(handle: handle, result: kept)
     }
 
-    /// Starts a send whose model is made on the main actor and asked for later, by ``ValueHandle/value``.
+    /// Starts a send whose model is created on the main actor and can be awaited with ``ValueHandle/value``.
     ///
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - scope: Owns the send: when it goes away the send ends; `nil` is nobody.
-    /// - Returns: A handle to the send, which need not be kept.
+    ///   - request: The request to send.
+    ///   - scope: The scope that owns the send, or `nil` for none. If it is deallocated, the send is cancelled.
+    /// - Returns: A handle to the send. It need not be kept.
     @MainActor
     public func start<R: Request>(
         _ request: R,

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The calculations of RFC 9111 for a private cache, as pure functions; ``CacheDecision`` is made of them.
+/// The calculations of RFC 9111 for a private cache, as pure functions; ``CacheDecision`` uses them.
 enum CacheControl {
     // MARK: Age and freshness
 
@@ -18,13 +18,13 @@ enum CacheControl {
         return max(apparent, (stated ?? .zero) + delay) + resident
     }
 
-    /// How long a stored response is fresh (RFC 9111, sections 4.2.1 and 4.2.2).
+    /// Returns how long a stored response is fresh (RFC 9111, sections 4.2.1 and 4.2.2).
     static func freshnessLifetime(of entry: CacheEntry, _ rules: CacheDirectives) -> Duration {
         if let maxAge = rules.maxAge { return maxAge }
         let now = entry.received
         let date = single("Date", entry.headers).flatMap { HTTPDate.date(from: $0, now: now) } ?? now
         if entry.headers.contains("Expires") {
-            // What is not a date, such as 0, is in the past.
+            // An invalid date, such as 0, is in the past.
             guard let expires = single("Expires", entry.headers).flatMap({ HTTPDate.date(from: $0, now: now) }) else {
                 return .zero
             }

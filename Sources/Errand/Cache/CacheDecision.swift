@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// What a send does with a stored response, by whatever policy.
+/// What a send does with a stored response, for any policy.
 ///
-/// Pure: the policy, the stored response, the header fields of the request and the time decide.
+/// Pure: it depends on the policy, the stored response, the request's header fields and the time only.
 enum CacheDecision: Sendable, Equatable {
     /// The stored response is used.
     case use(age: Duration)
     /// The stored response is used, and revalidated in the background, with these conditions if there are any.
     case useAndRevalidate(age: Duration, conditions: HTTPHeaders = [:])
-    /// The stored response is not used: the server validates it, or is asked for a new one if there are no conditions.
+    /// The stored response is not used: the server validates it, or sends a new one if there are no conditions.
     case miss(CacheMiss, conditions: HTTPHeaders = [:])
 }
 
 extension CacheUse {
-    /// Decides about a stored response before the server is asked.
+    /// Decides about a stored response before a request is sent.
     func decision(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
         // The second response is the server's, however fresh the stored one is.
         if case .second = step, case .http = policy {
@@ -24,7 +24,7 @@ extension CacheUse {
 }
 
 extension CachePolicy {
-    /// Decides about a stored response, whose `Vary` fields match the request, before the server is asked.
+    /// Decides about a stored response, whose `Vary` fields match the request, before a request is sent.
     func decision(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
         let age = entry.age(at: now)
         switch self {

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// The directives of the `Cache-Control` fields of a request or an answer (RFC 9111, section 5.2).
+/// The directives of the `Cache-Control` fields of a request or a response (RFC 9111, section 5.2).
 ///
-/// Read in one pass over the bytes, whatever they are. Of several equal directives the strictest counts, and a number that
-/// is none makes an answer stale (RFC 9111, section 4.2.1).
+/// Read in one pass over arbitrary bytes. If a directive is repeated, the strictest applies; an invalid number makes a
+/// response stale (RFC 9111, section 4.2.1).
 struct CacheDirectives: Sendable, Equatable {
     var noStore = false
-    /// Without fields; with fields it is ``noCacheFields``.
+    /// Whether there is `no-cache` without field names; with them it is ``noCacheFields``.
     var noCache = false
-    /// Fields that must not be used again without asking: they are not stored.
+    /// The fields that must not be reused without validation; they are not stored.
     var noCacheFields: [String] = []
     var mustRevalidate = false
     var mustUnderstand = false
@@ -18,17 +18,17 @@ struct CacheDirectives: Sendable, Equatable {
     var onlyIfCached = false
     var maxAge: Duration?
     var minFresh: Duration?
-    /// Without a number ``longest``.
+    /// The limit of `max-stale`; without a number it is ``longest``.
     var maxStale: Duration?
     var staleWhileRevalidate: Duration?
     var staleIfError: Duration?
 
-    /// What a number beyond all reason counts as: 68 years (RFC 9111, section 1.2.2).
+    /// The value of a number that is too large: 68 years (RFC 9111, section 1.2.2).
     static let longest = Duration.seconds(Int64(1) << 31)
 
     init() {}
 
-    /// Reads the fields of a request or an answer.
+    /// Creates the directives of the header fields of a request or a response.
     init(_ headers: HTTPHeaders) {
         var isThere = false
         for field in headers where field.name.isSameFieldName(as: "Cache-Control") {
@@ -62,7 +62,7 @@ struct CacheDirectives: Sendable, Equatable {
         }
     }
 
-    /// A number of seconds, at most ``longest``; `nil` for anything else than digits.
+    /// Returns a number of seconds, at most ``longest``, or `nil` if the text is anything but digits.
     static func seconds(_ text: (some StringProtocol)?) -> Duration? {
         guard let text, !text.isEmpty else { return nil }
         var seconds: Int64 = 0
@@ -73,13 +73,13 @@ struct CacheDirectives: Sendable, Equatable {
         return .seconds(seconds)
     }
 
-    /// The names of a list of fields.
+    /// Returns the names in a list of fields.
     static func names(_ list: String) -> [String] {
         list.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty }
     }
 }
 
-/// Takes directives from a list, quoted strings undone.
+/// Reads directives from a list, with quoted strings unquoted.
 private struct DirectiveReader {
     let bytes: [UInt8]
     private var place = 0

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A stored response: what was received, when, and for whom it may be used.
+/// A stored response, with the time at which it was received and the user that it belongs to.
 public struct CacheEntry: Sendable {
     /// The method of the request.
     public var method: HTTPMethod
@@ -12,9 +12,9 @@ public struct CacheEntry: Sendable {
     public var headers: HTTPHeaders
     /// The bytes after content decoding.
     public var body: Data
-    /// When the request was sent.
+    /// The time at which the request was sent.
     public var requested: Date
-    /// When the response was received.
+    /// The time at which the response was received.
     public var received: Date
     /// The ``CacheIdentity/version`` of the request.
     public var version: Int
@@ -31,18 +31,18 @@ public struct CacheEntry: Sendable {
 
     var vary: [VaryField] = []
 
-    /// Whether the request was asked if the response may be stored; until then it stays in memory.
+    /// Whether the request's veto was called; until then the entry is kept in memory only.
     var isVetted = true
 }
 
 extension CacheEntry {
-    /// Creates an entry of a response.
+    /// Creates an entry from a response.
     ///
     /// - Parameters:
     ///   - response: The response.
     ///   - method: The method of the request.
-    ///   - requested: When the request was sent.
-    ///   - received: When the response was received; `nil` is the same time.
+    ///   - requested: The time at which the request was sent.
+    ///   - received: The time at which the response was received, or `nil` for the same time.
     ///   - version: The ``CacheIdentity/version`` of the request.
     ///   - variant: The ``CacheIdentity/variant`` of the request.
     ///   - scope: A digest of the scopes of the request's credentials; empty if none has a scope.
@@ -67,20 +67,21 @@ extension CacheEntry {
         self.scope = scope
     }
 
-    /// The time since the response was received; `nil` if that is in the future, because a clock was set back.
+    /// Returns the time since the response was received, or `nil` if that is in the future, because a clock was set
+    /// back.
     func age(at now: Date) -> Duration? {
         let age = now.timeSince1970 - received.timeSince1970
         return age < .zero ? nil : age
     }
 
-    /// The response, as if it had just arrived; `nil` if its URL is none.
+    /// Returns the response as if it had just been received, or `nil` if its URL is invalid.
     func response(for url: URL) -> RawResponse? {
-        // Made anew only after a redirect: making a URL costs more than reading the entry.
+        // Parsed only after a redirect: creating a URL costs more than reading the entry.
         guard let url = url.absoluteString == location ? url : URL(string: location) else { return nil }
         return RawResponse(statusCode: statusCode, headers: headers, body: body, url: url)
     }
 
-    /// About how many bytes it takes in memory.
+    /// The approximate number of bytes that it takes in memory.
     var cost: Int {
         headers.reduce(body.count &+ location.utf8.count &+ 256) {
             $0 &+ $1.name.utf8.count &+ $1.value.utf8.count &+ 32
@@ -88,18 +89,18 @@ extension CacheEntry {
     }
 }
 
-/// What ``ResponseCache/entries`` and `removeAll(where:)` tell of an entry: everything but its body.
+/// An entry without its body, as in ``ResponseCache/entries`` and `removeAll(where:)`.
 public struct StoredEntry: Sendable {
-    /// Its name.
+    /// The key of the entry.
     public let key: CacheKey
     /// The entry with an empty body.
     public let head: CacheEntry
-    /// How many bytes it takes where it is stored.
+    /// The number of bytes that the entry takes in its store.
     public let byteCount: Int
-    /// When it was last used, give or take a minute; `nil` where nobody knows.
+    /// The time at which it was last used, to about a minute, or `nil` if it is unknown.
     public let lastUsed: Date?
 
-    /// Tells an entry of a store of your own.
+    /// Creates the description of an entry, for a store of your own.
     public init(key: CacheKey, entry: CacheEntry, byteCount: Int, lastUsed: Date? = nil) {
         self.key = key
         var head = entry
@@ -109,6 +110,6 @@ public struct StoredEntry: Sendable {
         self.lastUsed = lastUsed
     }
 
-    /// The URL of the response; `nil` if the text is not a URL.
+    /// The URL of the response, or `nil` if the text is not a URL.
     public var url: URL? { URL(string: head.location) }
 }

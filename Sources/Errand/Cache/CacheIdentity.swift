@@ -1,30 +1,33 @@
 internal import Foundation
 
-/// What else belongs in the cache key of a request.
+/// Additional components of the cache key of a request.
 ///
-/// The method, the URL, `Accept` and `Accept-Language`, the version of the app, the credentials and their scope always do.
+/// The method, the URL, `Accept` and `Accept-Language`, the version of the app, the credentials and their scope are
+/// always part of the key.
 ///
-/// Spelling in a request: `var cacheIdentity: CacheIdentity { CacheIdentity(version: 2, variant: userID) }`.
+/// In a request, write `var cacheIdentity: CacheIdentity { CacheIdentity(version: 2, variant: userID) }`.
 public struct CacheIdentity: Sendable, Hashable {
-    /// The version of the model; responses stored under another one are not found.
+    /// The version of the model; responses stored with another version are not found.
     public var version: Int
-    /// What makes two equal URLs different, such as a user id or a locale.
+    /// A text that distinguishes requests with equal URLs, such as a user ID or a locale.
     public var variant: String
-    /// The names of parameters that do not count, such as a time stamp: in the query, a form, or a JSON object.
+    /// The names of parameters that are not part of the key, such as a time stamp: in the query, a form, or a JSON
+    /// object.
     public var ignoredParameters: Set<String>
-    /// The names of further header fields of the request that count, whatever their case.
+    /// The names of further header fields of the request that are part of the key; their case is ignored.
     public var headers: Set<String> = []
-    /// Whether responses to methods other than GET and HEAD are stored too, such as to a search by POST; the body counts
-    /// then.
+    /// Whether responses to methods other than GET and HEAD are stored too, such as to a search by POST.
+    ///
+    /// The body is part of the key then.
     public var allowsAnyMethod = false
 
     /// Creates an identity.
     ///
     /// - Parameters:
     ///   - version: The version of the model.
-    ///   - variant: What makes two equal URLs different; empty if nothing does.
-    ///   - ignoredParameters: The names of parameters that do not count.
-    ///   - headers: The names of further header fields of the request that count.
+    ///   - variant: A text that distinguishes requests with equal URLs; empty if there is none.
+    ///   - ignoredParameters: The names of parameters that are not part of the key.
+    ///   - headers: The names of further header fields of the request that are part of the key.
     ///   - allowsAnyMethod: Whether responses to methods other than GET and HEAD are stored too.
     public init(
         version: Int = 0,
@@ -41,13 +44,15 @@ public struct CacheIdentity: Sendable, Hashable {
     }
 }
 
-/// The cache key of a request, and whose credentials the request shows.
+/// The cache key of a request, and the scope of its credentials.
 struct CacheIdentification: Sendable {
     let key: CacheKey
     /// A digest of the scopes of the credentials; empty if none has a scope.
     let scope: String
 
-    /// - Throws: Why the request is not cached.
+    /// Creates the identification of a request.
+    ///
+    /// - Throws: The reason why the request is not cached.
     init(_ prepared: PreparedRequest, appVersion: String, method: HTTPMethod? = nil) throws(CacheMiss) {
         let (outgoing, identity) = (prepared.outgoing, prepared.cacheIdentity)
         let method = method ?? outgoing.method
@@ -86,7 +91,7 @@ struct CacheIdentification: Sendable {
         key = CacheKey(url: url, identity: digest.words())
     }
 
-    /// The fields that responses depend on so often that they always count.
+    /// The fields that responses depend on so often that they are always part of the key.
     private static let usualNames = ["accept", "accept-language"]
 
     /// The fields of a range request or a conditional request of the caller's own.
@@ -94,14 +99,14 @@ struct CacheIdentification: Sendable {
         "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     ]
 
-    /// A digest of scopes, as entries on disk have it.
+    /// Returns a digest of scopes, as in entries on disk.
     static func digest(_ scopes: [String]) -> String {
         var digest = FieldDigest(lengths: .decimal)
         for scope in scopes { digest.add(scope) }
         return digest.hexadecimal()
     }
 
-    /// A URL without the ignored parameters of its query.
+    /// Returns a URL without the ignored parameters of its query.
     static func text(of url: URL, without ignored: Set<String>) -> String {
         let text = url.absoluteString
         guard !ignored.isEmpty, let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return text }
@@ -116,13 +121,14 @@ struct CacheIdentification: Sendable {
         }.joined(separator: "&")
     }
 
-    /// The part of a body that counts: all of it, or without ignored parameters if it is a form or a JSON object.
+    /// Returns the part of a body that belongs to the key: all of it, or without ignored parameters in a form or a JSON
+    /// object.
     static func counted(_ body: Data, _ contentType: String?, without ignored: Set<String>) -> Data {
         guard !ignored.isEmpty, let type = contentType.flatMap(MediaType.init) else { return body }
         if type.essence == "application/x-www-form-urlencoded" {
             return Data(pairs(Substring(decoding: body, as: UTF8.self), without: ignored).utf8)
         }
-        // A body that is not a JSON object counts as it is.
+        // A body that is not a JSON object is used unchanged.
         guard type.isJSON, case .object(let members)? = try? JSONValue(parsing: body) else { return body }
         let kept = members.filter { !ignored.contains($0.name) }.map { ($0.name, $0.value) }
         return JSONValue.object(JSONObject(kept)).data

@@ -1,9 +1,10 @@
-/// The name of a stored response: digests of what makes two requests the same, and of nothing else.
+/// The key of a stored response: digests of what identifies a request, and of nothing else.
 ///
-/// The same in every process. Nothing of a request can be read back from it, so it may stand in file names and logs.
+/// It is the same in every process. Nothing of the request can be recovered from it, so it may be part of file names
+/// and logs.
 public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
     /// The first eight bytes are a digest of the URL alone, the others one of the whole identity: all entries of a URL
-    /// begin alike, so that they can be found when an unsafe request makes them void.
+    /// have the same prefix, so that they can be found when an unsafe request invalidates them.
     let words: (UInt64, UInt64, UInt64, UInt64)
 
     init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
@@ -12,12 +13,12 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         words = (Self.group(of: url), identity.0, identity.1, identity.2)
     }
 
-    /// Makes a key of a text of your own, for stores that are used without an ``Agent``.
+    /// Creates a key from a text, for stores that are used without an ``Agent``.
     ///
-    /// - Parameter text: What tells one entry from all others.
+    /// - Parameter text: A text that identifies the entry.
     public init(_ text: String) { self.init(url: text, identity: Self.words(of: text)) }
 
-    /// Reads ``description``; `nil` when the text is none.
+    /// Creates a key from its ``description``, or returns `nil` if the text is not one.
     public init?(description: some StringProtocol) { self.init(hexadecimal: description.utf8) }
 
     init?(hexadecimal text: some Collection<UInt8>) {
@@ -48,13 +49,13 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         return hash.words()
     }
 
-    /// What all entries of a URL have in common.
+    /// The prefix that all entries of a URL have in common.
     var group: UInt64 { words.0 }
 
-    /// The number of the folder that an entry lies in.
+    /// The number of the folder that contains the entry.
     var shard: UInt8 { UInt8(words.0 >> 56) }
 
-    /// 64 lower-case hexadecimal digits.
+    /// The key as 64 lowercase hexadecimal digits.
     public var description: String {
         String(unsafeUninitializedCapacity: 64) { buffer in
             write(into: UnsafeMutableRawBufferPointer(buffer))
@@ -77,7 +78,7 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether the digests are the same.
+    /// Returns whether two keys are equal.
     public static func == (one: CacheKey, other: CacheKey) -> Bool { one.words == other.words }
 
     /// Hashes half of the digest, which is as random as the whole.

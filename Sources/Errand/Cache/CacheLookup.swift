@@ -4,7 +4,7 @@ internal import Foundation
 struct CacheSurroundings: Sendable {
     /// Sends the request, or has the server validate a stored response.
     let fetch: @Sendable (PreparedRequest, CacheValidation?) async throws -> Answer
-    /// Takes a stored response through the stages 7 and 8, as if it had just arrived.
+    /// Runs stages 7 and 8 on a stored response, as if it had just been received.
     let judge: @Sendable (RawResponse, PreparedRequest) throws -> Answer
     /// Runs work in the background, as a send of its own that can be ended like any other.
     let behind:
@@ -12,7 +12,7 @@ struct CacheSurroundings: Sendable {
     let timeline: Timeline
 }
 
-/// The way of one send through the cache: looks up, decides, and uses the stored response or asks the server.
+/// The use of the cache by one send: it looks up, decides, and uses the stored response or sends the request.
 struct CacheLookup: Sendable {
     private let prepared: PreparedRequest
     private let use: CacheUse
@@ -23,7 +23,9 @@ struct CacheLookup: Sendable {
     /// Starts the revalidation of a stored response in the background, with these conditions.
     typealias Revalidate = (CacheEntry, HTTPHeaders) -> Void
 
-    /// - Throws: Why the request is not cached.
+    /// Creates a lookup.
+    ///
+    /// - Throws: The reason why the request is not cached.
     init(_ prepared: PreparedRequest, _ use: CacheUse, in surroundings: CacheSurroundings) throws(CacheMiss) {
         guard let cache = use.cache else { throw .noCache }
         identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
@@ -34,7 +36,7 @@ struct CacheLookup: Sendable {
     private var policy: CachePolicy { use.policy }
     private var fields: HTTPHeaders { prepared.outgoing.headers }
 
-    /// The stored response or the server's; nothing is looked up if a stored one has just turned out to be of no use.
+    /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func answer(insteadOf skipped: CacheMiss?, revalidate: Revalidate) async throws -> Answer {
         let began = surroundings.timeline.now()
         var (stored, decision) = (CacheEntry?.none, CacheDecision.miss(skipped ?? .bypassed))
@@ -61,7 +63,7 @@ struct CacheLookup: Sendable {
         var answer: Answer
         do {
             answer = try await fetch(prepared, stored, conditions)
-            // Why nothing is stored says more than why nothing was.
+            // The reason why nothing is stored is more useful than the reason why nothing was.
             answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
         } catch {
             guard let stale = try await staleAnswer(insteadOf: error, stored) else { throw error }
@@ -90,6 +92,8 @@ struct CacheLookup: Sendable {
         }
     }
 
+    /// Returns the stored response.
+    ///
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     private func find() async throws -> CacheEntry {
         let entry = try await cache.entry(for: key, endedBy: prepared.stop)
@@ -97,11 +101,11 @@ struct CacheLookup: Sendable {
         return entry
     }
 
-    /// A stored response as that of the send; `nil`, and removed, if it is not accepted any more.
+    /// Returns a stored response as that of the send; or removes it and returns `nil`, if it is no longer accepted.
     private func hit(_ entry: CacheEntry, age: Duration, _ source: Source) -> Answer? {
         var response = entry.response(for: prepared.outgoing.url)
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
-        // Whatever the reason, what is not accepted any more is fetched anew.
+        // Whatever the reason, a response that is no longer accepted is fetched again.
         guard let response, var answer = try? surroundings.judge(response, prepared) else {
             cache.remove(for: key)
             return nil
@@ -117,13 +121,13 @@ struct CacheLookup: Sendable {
         return answer
     }
 
-    /// The stored response that is used in place of a failure.
+    /// Returns the stored response that is used in place of a failure.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    /// - Throws: `CancellationError` if the task is cancelled in the meantime.
     private func staleAnswer(insteadOf error: any Error, _ stored: CacheEntry?) async throws -> Answer? {
         guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
         let error = (error as? GateRefusal)?.error ?? error
-        // What is stored may be another user's than the one that the failed request showed.
+        // The stored response may belong to another user than the failed request.
         if prepared.identityCheck?.isChanged == true { return nil }
         var stored = stored
         if policy.lookupTime == .afterFailure {
@@ -144,7 +148,7 @@ struct CacheLookup: Sendable {
 
     // MARK: The network
 
-    /// Has the server validate a stored response if there are conditions, else asks for a new one.
+    /// Sends a conditional request to validate a stored response, or an unconditional one if there are no conditions.
     private func fetch(
         _ prepared: PreparedRequest,
         _ stored: CacheEntry?,
@@ -169,7 +173,7 @@ struct CacheLookup: Sendable {
         if note?.validated != nil { answer.source = .revalidated }
         var entry = note?.validated
         if note?.isUnidentified == true {
-            // What is stored may be another user's, and so may this.
+            // The stored response may belong to another user, and so may this one.
             cache.remove(for: key)
             answer.metrics.cacheMiss = .unknownScope
             entry = nil
@@ -197,7 +201,7 @@ struct CacheLookup: Sendable {
 
     /// Revalidates a stored response in the background and stores the result; no accessory is notified.
     ///
-    /// Without a veto, the result stays in memory until the next send asks the request.
+    /// Without a veto, the result stays in memory until the next send calls the request's.
     func revalidate(_ stored: CacheEntry, _ conditions: HTTPHeaders, veto: CacheVeto?) async {
         // A failure leaves the stored response as it is.
         let answer = try? await surroundings.behind(prepared) { try await fetch($0, stored, conditions) }

@@ -1,46 +1,46 @@
-/// Why no stored response was used.
+/// The reason why no stored response was used.
 public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     /// The config has no cache.
     case noCache
-    /// The policy does not read, or the request rules it out: by a range, a condition or `no-store` of its own.
+    /// The policy does not read the cache, or the request has a range, a condition or `no-store` of its own.
     case bypassed
     /// The method is neither GET nor HEAD, and ``CacheIdentity/allowsAnyMethod`` is not set.
     case methodNotCached
-    /// The request has credentials whose user is unknown: no login, no adapter's scope and no variant.
+    /// The request has credentials of an unknown user: no scope of a session or an adapter, and no variant.
     ///
-    /// Also where an adapter without a scope, or an interceptor, has changed the method, the URL, the content or a
-    /// secret field, so that the response may be another user's. Such a response is not stored.
+    /// Also if an adapter without a scope, or an interceptor, has changed the method, the URL, the content or a secret
+    /// field, so that the response may belong to another user. Such a response is not stored.
     case unknownScope
     /// Nothing is stored for this method, URL, user, variant and version.
     case absent
-    /// It is older than the policy allows.
+    /// The response is older than the policy allows.
     case expired
-    /// It was received in the future: a clock was set back, so its age is unknown.
+    /// The response was received in the future: a clock was set back, so its age is unknown.
     case clockWentBack
     /// The request differs in the header fields that the response depends on (`Vary`).
     case varies
-    /// The response or the request demands validation (`no-cache`, `must-revalidate`).
+    /// The response or the request requires validation (`no-cache`, `must-revalidate`).
     case mustRevalidate
-    /// It is damaged, or was written for another key; it was removed.
+    /// The entry is damaged, or was written for another key; it was removed.
     case damaged
-    /// Acceptance or the filter reject it now; it was removed.
+    /// Acceptance or the filter now rejects the response; it was removed.
     case refused
-    /// It can no longer be decoded as the model; it was removed.
+    /// The response can no longer be decoded as the model; it was removed.
     case unformattable
-    /// The request vetoed storing it; it was removed.
+    /// The request vetoed storing the response; it was removed.
     case vetoed
 }
 
 /// What the cache would do for a request.
 public enum CacheForecast: Sendable, Hashable, CustomStringConvertible {
-    /// Nothing: the policy is ``CachePolicy/networkOnly``.
+    /// The cache is not used: the policy is ``CachePolicy/networkOnly``.
     case unused
-    /// A stored response of this age would be used before the network is asked.
+    /// A stored response of this age would be used, without waiting for the network.
     case hit(age: Duration)
-    /// The network would be asked, or with ``CachePolicy/cacheOnly`` the send would fail.
+    /// The request would be sent, or with ``CachePolicy/cacheOnly`` the send would fail.
     case miss(CacheMiss)
 
-    /// The forecast in words.
+    /// A description of the forecast.
     public var description: String {
         switch self {
         case .unused: "not used"

@@ -1,45 +1,47 @@
-/// Where a ``ResponseCache`` keeps entries; ``DiskStore`` and ``MemoryStore`` are two, yours may be another.
+/// A type that keeps the entries of a ``ResponseCache``, such as ``DiskStore``, ``MemoryStore`` or one of your own.
 ///
-/// Called on queues of the cache, never on a caller's thread, one writer at a time and up to four readers beside it; it
-/// may block. ``CacheEntry/data(for:)`` makes bytes of an entry. What it throws costs the cache and never the request.
+/// It is called on queues of the cache, never on a caller's thread, by one writer at a time and by up to four readers
+/// at the same time, and may block. Use ``CacheEntry/data(for:)`` to encode an entry. An error never fails a request.
 public protocol CacheStore: Sendable {
-    /// The entry of a key, or `nil` when there is none.
+    /// Returns the entry of a key, or `nil` if there is none.
     ///
-    /// - Throws: ``CacheMiss`` or another error when there is one that cannot be used; best it is removed then.
+    /// - Throws: ``CacheMiss`` or another error if there is an entry that cannot be used; the store should remove it.
     func entry(for key: CacheKey) throws -> CacheEntry?
 
-    /// Keeps an entry in place of any that the key has.
+    /// Stores an entry, replacing any that the key has.
     func store(_ entry: CacheEntry, for key: CacheKey) throws
 
-    /// Removes the entry of a key; not an error when there is none.
+    /// Removes the entry of a key, if there is one.
     func remove(for key: CacheKey) throws
 
-    /// Visits all entries, and removes those for which the closure says so.
+    /// Visits all entries, and removes those for which a closure returns `true`.
     ///
     /// - Parameters:
-    ///   - keys: Which keys are of interest; asked first, because it costs less.
-    ///   - isMeant: Whether an entry goes.
-    /// - Throws: What keeps it from visiting all.
+    ///   - keys: Returns whether an entry is visited at all. It is called first, because it costs less.
+    ///   - isMeant: Returns whether an entry is removed.
+    /// - Throws: An error if not all entries could be visited.
     func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) throws
 
     /// Removes all entries of a URL.
     func removeAll(ofGroup group: CacheGroup) throws
 
-    /// Removes the least recently used entries until at most so many bytes are left.
+    /// Removes the least recently used entries until their size is at most `limit` bytes.
     func trim(toBytes limit: Int) throws
 
-    /// How many entries there are, and how many bytes they take.
+    /// Returns the number of entries, and their size in bytes.
     func totals() throws -> CacheTotals
 
-    /// Called once when the cache is idle after its first entry was stored, for what takes time; default nothing.
+    /// Does work that takes time; called once, when the cache is idle after its first entry was stored.
+    ///
+    /// The default does nothing.
     func prepare()
 }
 
 extension CacheStore {
-    /// The default: nothing to prepare.
+    /// Does nothing, which is the default.
     public func prepare() {}
 
-    /// The default: visits all entries.
+    /// Visits all entries, which is the default.
     public func removeAll(ofGroup group: CacheGroup) throws {
         try removeAll(among: group.contains) { _ in true }
     }
@@ -51,18 +53,18 @@ public struct CacheGroup: Sendable, Hashable {
 
     init(url: String) { digest = CacheKey.group(of: url) }
 
-    /// Whether an entry is one of them.
+    /// Returns whether an entry belongs to the group.
     public func contains(_ key: CacheKey) -> Bool { key.group == digest }
 }
 
-/// How much a store holds.
+/// The number of entries in a store, and their size.
 public struct CacheTotals: Sendable, Hashable {
-    /// How many entries.
+    /// The number of entries.
     public var count: Int
-    /// How many bytes they take.
+    /// The size of the entries in bytes.
     public var size: Int
 
-    /// Takes both figures.
+    /// Creates the totals.
     public init(count: Int = 0, size: Int = 0) {
         self.count = count
         self.size = size
@@ -86,6 +88,6 @@ public struct CacheTotals: Sendable, Hashable {
         return CacheTotals(count: difference(one.count, other.count), size: difference(one.size, other.size))
     }
 
-    /// Whether either figure is beyond a limit.
+    /// Returns whether either number exceeds a limit.
     func exceeds(_ limit: CacheTotals) -> Bool { count > limit.count || size > limit.size }
 }

@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// What the cache does with a response once its model is made: it stores the response, or removes one of no use.
+/// What the cache does with a response once its model is created: it stores the response, or removes an unusable one.
 struct CacheStoring: Sendable {
     let cache: ResponseCache
     let key: CacheKey
-    /// What is stored unless the request vetoes it; `nil` if nothing is.
+    /// The entry to store unless the request vetoes it, or `nil` if nothing is stored.
     var entry: CacheEntry?
-    /// From before the request was sent.
+    /// A ticket from before the request was sent.
     var ticket: ResponseCache.Ticket?
     /// Whether the response comes from the cache.
     var isHit = false
@@ -30,14 +30,14 @@ struct CacheStoring: Sendable {
 }
 
 extension PreparedRequest {
-    /// The error of a send that only takes stored responses.
+    /// Returns the error of a send that uses stored responses only.
     func notCached(_ reason: any Error) -> NetworkError {
         NetworkError(.notCached, underlying: reason).placed(at: outgoing.url, method: outgoing.method)
     }
 }
 
 extension CacheEntry {
-    /// Creates an entry of a response to a request.
+    /// Creates an entry from a response to a request.
     init(_ response: RawResponse, to prepared: PreparedRequest, scope: String, requested: Date, received: Date) {
         self.init(
             response,
@@ -58,18 +58,19 @@ extension CachePolicy {
     func allowsStoring(_ response: RawResponse, to request: HTTPHeaders) -> Bool {
         guard response.failure == nil, CacheControl.isStorable(response) else { return false }
         if case .http = self, !CacheControl.mayStore(response, request: request) { return false }
-        // Without a note an interceptor made the response, and what was sent is unknown.
+        // Without a note, an interceptor created the response, and what was sent is unknown.
         guard let note = response.cacheNote else { return CacheControl.varyNames(response.headers).isEmpty }
-        // The cache key has the fields from before they were changed.
+        // The cache key contains the fields from before they were changed.
         return !note.changesVary
     }
 }
 
-/// What an attempt notes of its exchange for the cache and for duplicates.
+/// What an attempt records of its exchange for the cache and for coalescing.
 final class CacheNote: ExchangeNote {
-    /// Whether the request that was sent may show another user than the one that was identified; see ``IdentityCheck``.
+    /// Whether the request that was sent may belong to another user than the one that was identified; see
+    /// ``IdentityCheck``.
     let isUnidentified: Bool
-    /// Whether a field that the response depends on (`Vary`), other than a credential, was changed on the way.
+    /// Whether a field that the response depends on (`Vary`), other than a credential, was changed before sending.
     let changesVary: Bool
     /// The stored response that the server validated, updated; `nil` if it sent a new one.
     let validated: CacheEntry?
@@ -87,20 +88,20 @@ final class CacheNote: ExchangeNote {
         (self.isUnidentified, self.changesVary, self.validated) = (isUnidentified, changesVary, validated)
     }
 
-    /// An exchange of which nothing else is known.
+    /// The note of an exchange of which nothing else is known.
     static let unidentified = CacheNote(isUnidentified: true, changesVary: true, validated: nil)
 
-    /// The same of an exchange whose response may show another user.
+    /// The same note for an exchange whose response may belong to another user.
     var unidentified: CacheNote { CacheNote(isUnidentified: true, changesVary: changesVary, validated: validated) }
 
-    /// The same of an exchange whose response validated a stored one.
+    /// Returns the same note for an exchange whose response validated a stored one.
     func validating(_ entry: CacheEntry) -> CacheNote {
         CacheNote(isUnidentified: isUnidentified, changesVary: changesVary, validated: entry)
     }
 }
 
 extension RawResponse {
-    /// What the cache wants to know of the exchange; `nil` if it wants nothing.
+    /// The note on the exchange, or `nil` if the cache doesn't need one.
     var cacheNote: CacheNote? {
         get { note as? CacheNote }
         set { note = newValue }

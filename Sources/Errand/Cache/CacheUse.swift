@@ -2,7 +2,7 @@ internal import Foundation
 
 /// How one send uses the cache; a ``PreparedRequest`` whose policy is ``CachePolicy/networkOnly`` has none.
 final class CacheUse: Sendable {
-    /// The cache of the config; `nil` if it has none.
+    /// The cache of the config, or `nil` if it has none.
     let cache: ResponseCache?
     /// The policy of this step.
     let policy: CachePolicy
@@ -10,7 +10,7 @@ final class CacheUse: Sendable {
     /// Whether a stored response is followed by one from the network, however fresh it is.
     let isFollowed: Bool
 
-    /// Most sends have none, and make none.
+    /// Returns the use of the cache, or `nil`, as for most sends, if there is none.
     static func of(_ policy: CachePolicy, step: CacheStep, cache: ResponseCache?) -> CacheUse? {
         if case .whole = step, case .networkOnly = policy { nil } else { CacheUse(policy, step: step, cache: cache) }
     }
@@ -37,7 +37,7 @@ final class CacheUse: Sendable {
     }
 }
 
-/// Which part of a request's policy a send carries out.
+/// The part of a request's policy that a send applies.
 enum CacheStep: Sendable {
     /// All of it, for one response.
     case whole
@@ -45,7 +45,7 @@ enum CacheStep: Sendable {
     case first
     /// The second response of `responses(for:)`: from the network.
     case second
-    /// Another policy than the request's.
+    /// A policy that is used in place of the request's.
     case policy(CachePolicy)
 
     func policy(_ own: CachePolicy) -> CachePolicy {
@@ -66,10 +66,10 @@ struct CacheValidation: Sendable {
     let requested: Date
     let now: @Sendable () -> Date
 
-    /// The server validated something else than the stored response, so it is asked for a new one.
+    /// The error if the server validated another response than the stored one, so that a new one is requested.
     struct Mismatch: Error {}
 
-    /// The response of an attempt; the stored response, updated, if the server validated it.
+    /// Returns the response of an attempt, or the updated stored response if the server validated it.
     func merged(_ response: RawResponse, for url: URL) throws -> RawResponse {
         guard response.statusCode == 304 else { return response }
         let merged = CacheControl.merging(entry, with: response, requested: requested, received: now())

@@ -1,12 +1,12 @@
 internal import Dispatch
 
-/// One wait for work on a queue of the cache: it ends once, with the work or when the waiting task is cancelled.
+/// A wait for work on a queue of the cache: it ends once, with the work or when the waiting task is cancelled.
 final class CacheWait<Value: Sendable>: Sendable {
     private let outcome = Delivery<Result<Value, any Error>>()
 
     init() {}
 
-    /// Whether the result may still reach somebody.
+    /// Whether a caller still waits for the result.
     var isWanted: Bool { !outcome.isDelivered }
 
     /// Ends the wait, unless it has ended.
@@ -14,9 +14,9 @@ final class CacheWait<Value: Sendable>: Sendable {
 
     /// Waits for the result; called once.
     ///
-    /// - Parameter abandon: Called when the task is cancelled; the result reaches nobody then.
-    /// - Returns: What the work returned.
-    /// - Throws: What the work threw, or `CancellationError`.
+    /// - Parameter abandon: Called if the task is cancelled; the result is not delivered then.
+    /// - Returns: The result of the work.
+    /// - Throws: The error of the work, or `CancellationError`.
     func value(abandon: @escaping @Sendable () -> Void = {}) async throws -> Value {
         try await withTaskCancellationHandler {
             try await valueIgnoringCancellation()
@@ -26,7 +26,7 @@ final class CacheWait<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the result for a send, whose end ends the wait, but not before a grace period if its deadline has passed.
+    /// Waits for the result until the send ends; if its deadline has passed already, until the end of a grace period.
     func value(
         endedBy stop: StopSignal,
         timers: DispatchQueue,
@@ -42,7 +42,7 @@ final class CacheWait<Value: Sendable>: Sendable {
     func valueIgnoringCancellation() async throws -> Value { try await outcome.value().get() }
 }
 
-/// A wait that the end of a send ends.
+/// A wait that ends with the send.
 private final class StoppableWait<Value: Sendable>: Stoppable {
     private let wait: CacheWait<Value>
     private let timers: DispatchQueue
@@ -60,15 +60,15 @@ private final class StoppableWait<Value: Sendable>: Stoppable {
     func stopAfterGrace() { timers.asyncAfter(deadline: .now() + .milliseconds(100)) { self.stop() } }
 }
 
-/// Work that may block, in its order, one after the other; what is dropped before it begins is never run.
+/// A serial queue for work that may block; work that is dropped before it begins is never run.
 ///
-/// A list of its own and not that of the dispatch queue, which keeps what is dropped for as long as a disk hangs.
+/// It has a list of its own, because a dispatch queue keeps dropped work for as long as a disk hangs.
 final class CacheReadQueue: Sendable {
     typealias Work = @Sendable () -> Void
 
     private struct State {
         var waiting: [Int: Work] = [:]
-        /// The numbers of what waits, and of some that were dropped, from ``first`` on.
+        /// The numbers of the waiting work, and of some that was dropped, from ``first`` on.
         var order: [Int] = []
         var first = 0
         var lastID = 0
@@ -101,7 +101,7 @@ final class CacheReadQueue: Sendable {
 
     /// Adds work.
     ///
-    /// - Returns: The number by which it is dropped.
+    /// - Returns: The number to drop it by.
     func add(_ work: @escaping Work) -> Int {
         let (id, isFirst) = state.withLock { state in
             state.lastID += 1

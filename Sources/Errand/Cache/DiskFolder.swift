@@ -8,7 +8,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The folders of a ``DiskStore``: `00` to `ff`, and `tmp` of the same file system for files that are being written.
+/// The folders of a ``DiskStore``: `00` to `ff`, and `tmp` in the same file system for files that are being written.
 struct DiskFolder: Sendable {
     let path: String
     private let prefix: [UInt8]
@@ -26,7 +26,7 @@ struct DiskFolder: Sendable {
         return path + (digits.utf8.count == 1 ? "/0" : "/") + digits
     }
 
-    /// The path of an entry, on the stack: it costs as much as the look-up to make a `String` of it.
+    /// Calls a closure with the path of an entry, on the stack: creating a `String` costs as much as the lookup.
     func withPath<Value>(of key: CacheKey, _ body: (FilePath) throws -> Value) rethrows -> Value {
         try withUnsafeTemporaryAllocation(byteCount: prefix.count + 69, alignment: 1) { buffer in
             prefix.withUnsafeBytes { buffer.copyMemory(from: $0) }
@@ -44,10 +44,10 @@ struct DiskFolder: Sendable {
         }
     }
 
-    /// Makes the folders that writing an entry needs.
+    /// Creates the folders that writing an entry needs.
     func makeFolders(for key: CacheKey) {
         if mkdir(path, 0o700) != 0, errno == ENOENT {
-            // What still fails here fails again when the file is opened, and is told there.
+            // If this fails, opening the file fails as well, and reports it.
             try? FileManager.default.createDirectory(
                 atPath: path,
                 withIntermediateDirectories: true,
@@ -58,10 +58,10 @@ struct DiskFolder: Sendable {
         mkdir(shard(Int(key.shard)), 0o700)
     }
 
-    /// Removes the temporary files that no living writer holds.
+    /// Removes the temporary files of writers that no longer exist.
     ///
-    /// A writer keeps its file locked from before it writes until after it is renamed, and the system unlocks it when the
-    /// writer dies, in whatever way.
+    /// A writer keeps its file locked from before it writes until after it is renamed, and the system unlocks it if the
+    /// writer's process ends in any way.
     func sweep() {
         guard let folder = opendir(temporary) else { return }
         defer { closedir(folder) }
@@ -78,7 +78,7 @@ struct DiskFolder: Sendable {
         }
     }
 
-    /// Visits the files of a folder whose names are keys, with their sizes and times; an absent folder has none.
+    /// Visits the files of a folder whose names are keys, with their sizes and times; a missing folder has none.
     func visit(_ number: Int, _ body: (_ key: CacheKey, _ size: Int, _ changed: Int64) throws -> Void) rethrows {
         guard let folder = opendir(shard(number)) else { return }
         defer { closedir(folder) }
@@ -101,13 +101,13 @@ struct DiskFolder: Sendable {
     }
 }
 
-/// A path as the system takes it, valid only where it was given.
+/// A path as a C string, valid only within the closure that receives it.
 struct FilePath {
     let start: UnsafePointer<CChar>
 
     var text: String { String(cString: start) }
 
-    /// Opens the file; a number below 0 if that fails.
+    /// Opens the file, and returns its descriptor, or a number below 0 if that fails.
     func descriptor(_ flags: Int32, mode: mode_t = 0) -> Int32 { open(start, flags, mode) }
 
     func size() -> Int? {
@@ -119,7 +119,7 @@ struct FilePath {
 }
 
 extension stat {
-    /// When the content last changed, in nanoseconds since 1970.
+    /// The time at which the content last changed, in nanoseconds since 1970.
     var changed: Int64 {
         #if canImport(Darwin)
         let time = st_mtimespec
@@ -131,7 +131,7 @@ extension stat {
 }
 
 extension timespec {
-    /// The present, exact: what the system writes by itself is some milliseconds coarse.
+    /// The exact current time; a time that the system sets by itself is some milliseconds coarse.
     static var now: timespec {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -140,7 +140,7 @@ extension timespec {
 
     var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
 
-    /// Makes this the time at which a file was last used; on a read-only file system it stays as it is.
+    /// Sets the time at which a file was last used; has no effect on a read-only file system.
     func set(on descriptor: Int32) {
         withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
             times.initialize(repeating: self)

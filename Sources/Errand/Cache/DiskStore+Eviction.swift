@@ -1,25 +1,25 @@
 internal import Foundation
 
-// Eviction looks at a sample: whole folders, enough of them for some thousand entries, and all of a small store. Names are
-// digests, so that every folder is like every other. The oldest of the sample go until it has its share of nine tenths of
-// the limit; so the next pass is due only after many more entries, and none costs more than its sample.
+// Eviction takes a sample: whole folders, enough of them for some thousand entries, and all of a small store. Names are
+// digests, so that the folders are alike. The oldest entries of the sample are removed until it has its share of nine
+// tenths of the limit; so the next pass is due only after many more entries, and no pass costs more than its sample.
 
 extension DiskStore {
-    /// The entries that one pass looks at, at least, where there are so many.
+    /// The minimum number of entries in a sample, if there are so many.
     private static let sampleSize = 4096
 
-    /// Removes the least recently used entries, about, until at most so many bytes are left.
+    /// Removes approximately the least recently used entries until their size is at most `limit` bytes.
     public func trim(toBytes limit: Int) {
         let target = CacheTotals(count: .max, size: max(0, limit))
         var visited = 0
-        // Once around: every folder has its share then, but for what cannot be removed.
+        // Once around: then every folder has its share, except for files that cannot be removed.
         while visited < 256, totals().exceeds(target) { visited += pass(target, share: 1) }
     }
 
-    /// How many entries there are, and how many bytes they take.
+    /// Returns the number of entries, and their size in bytes.
     ///
-    /// Counted once, which takes about 2 µs for each entry, and kept up to date from then on; what other processes do is
-    /// seen with the next count.
+    /// They are counted once, which takes about 2 µs for each entry, and then updated; changes by other processes are
+    /// included in the next count.
     public func totals() -> CacheTotals { state.withLock(\.totals) ?? scan() }
 
     func scan() -> CacheTotals {
@@ -34,7 +34,7 @@ extension DiskStore {
         return totals
     }
 
-    /// One pass, where there is too much; a count before, where many were stored since the last.
+    /// Runs one pass if the limit is exceeded; counts before if many entries were stored since the last count.
     func evict(to limit: CacheTotals) {
         let isDue = state.withLock { $0.storesSinceScan >= max(1024, ($0.totals?.count ?? 0) / 4) || $0.totals == nil }
         let totals = isDue ? scan() : self.totals()
@@ -48,7 +48,7 @@ extension DiskStore {
         let changed: Int64
     }
 
-    /// Returns how many folders it looked at.
+    /// Runs a pass, and returns the number of folders visited.
     @discardableResult
     private func pass(_ limit: CacheTotals, share: Double) -> Int {
         let (first, count) = state.withLock { ($0.nextShard, $0.totals?.count ?? 0) }
@@ -78,7 +78,7 @@ extension DiskStore {
         return shards
     }
 
-    /// Visits all entries, and removes those for which the closure says so.
+    /// Visits all entries, and removes those for which the closure returns `true`.
     public func removeAll(
         among keys: @Sendable (CacheKey) -> Bool = { _ in true },
         where isMeant: @Sendable (StoredEntry) -> Bool
@@ -86,7 +86,7 @@ extension DiskStore {
         for shard in 0..<256 { removeAll(in: shard, among: keys, where: isMeant) }
     }
 
-    /// Removes all entries of a URL, which lie in one folder.
+    /// Removes all entries of a URL, which are in one folder.
     public func removeAll(ofGroup group: CacheGroup) {
         files.visit(Int(group.digest >> 56)) { key, _, _ in if group.contains(key) { discard(key) } }
     }
@@ -95,7 +95,7 @@ extension DiskStore {
         var found: [(key: CacheKey, size: Int, changed: Int64)] = []
         files.visit(shard) { key, size, changed in if keys(key) { found.append((key, size, changed)) } }
         for (key, size, changed) in found {
-            // Where it is damaged it has been removed.
+            // A damaged entry has been removed.
             guard let entry = try? read(key, touching: false) else { continue }
             let date = Date(timeIntervalSince1970: Double(changed) / 1e9)
             if isMeant(StoredEntry(key: key, entry: entry, byteCount: size, lastUsed: date)) { discard(key) }

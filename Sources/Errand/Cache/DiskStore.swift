@@ -8,25 +8,26 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Entries on disk, one self-contained file each, which any number of processes may share.
+/// A store on disk with one self-contained file for each entry, which any number of processes may share.
 ///
-/// A file lies in one of 256 folders under the name of its key. It is written aside and renamed, so that a reader sees all
-/// of it or nothing, and its checksum covers every byte: what is damaged, cut or from elsewhere is a miss, and removed.
-/// Nothing is indexed: opening costs nothing per entry, and a look-up is one `open` and one or two `read`. Files have
-/// mode 0600 in folders of mode 0700. Nothing is synced to the medium: after a power failure some entries are misses.
+/// A file is in one of 256 folders, named by its key. It is written to a temporary file and renamed, so that a reader
+/// sees all of it or nothing, and its checksum covers every byte: a damaged, truncated or foreign file is a miss, and
+/// removed. There is no index: opening costs nothing per entry, and a lookup is one `open` and one or two `read`. Files
+/// have mode 0600 in folders of mode 0700. Nothing is synced to the medium: after a power failure some entries are
+/// misses.
 public final class DiskStore: CacheStore {
-    /// Where the files are.
+    /// The directory that contains the files.
     public let directory: URL
 
     let files: DiskFolder
     let limit: CacheTotals
     let cipher: (any CacheCipher)?
-    /// Recency is the time of a file's last change, which a read renews when it is older than this, in nanoseconds.
+    /// The interval, in nanoseconds, after which a read renews a file's modification time, which is its recency.
     let touchInterval: Int64
     let state = Lock(State())
 
     struct State {
-        /// `nil` until a scan.
+        /// The totals, or `nil` before a count.
         var totals: CacheTotals?
         var storesSinceScan = 0
         /// The folder at which the next eviction begins.
@@ -34,13 +35,13 @@ public final class DiskStore: CacheStore {
         var isSwept = false
     }
 
-    /// A store in a directory, which is made with the first entry.
+    /// Creates a store in a directory, which is created with the first entry.
     ///
     /// - Parameters:
     ///   - directory: A directory for nothing else.
-    ///   - maximumSize: The most bytes of all files; beyond that the least recently used go.
-    ///   - maximumCount: The most files.
-    ///   - cipher: Seals what is written; `nil` writes it as it is.
+    ///   - maximumSize: The maximum size of all files in bytes; beyond that the least recently used are removed.
+    ///   - maximumCount: The maximum number of files.
+    ///   - cipher: Encrypts what is written, or `nil` to store it unencrypted.
     public convenience init(
         directory: URL,
         maximumSize: Int = 256 << 20,
@@ -59,10 +60,10 @@ public final class DiskStore: CacheStore {
         files = DiskFolder(path: directory.path(percentEncoded: false))
     }
 
-    /// Reads an entry, here and now.
+    /// Reads an entry synchronously.
     ///
-    /// - Returns: The entry, or `nil` when there is none.
-    /// - Throws: ``CacheMiss/damaged`` when there was one that could not be used.
+    /// - Returns: The entry, or `nil` if there is none.
+    /// - Throws: ``CacheMiss/damaged`` if there was one that could not be used.
     public func entry(for key: CacheKey) throws -> CacheEntry? { try read(key, touching: true) }
 
     func read(_ key: CacheKey, touching: Bool) throws -> CacheEntry? {
@@ -86,9 +87,9 @@ public final class DiskStore: CacheStore {
         }
     }
 
-    /// Writes an entry, here and now, and removes others where the store is full.
+    /// Writes an entry synchronously, and removes others if the store is full.
     ///
-    /// - Throws: `POSIXError`, or what the cipher throws; what was stored before is still there then.
+    /// - Throws: `POSIXError`, or an error of the cipher; the entry that was stored before is kept then.
     public func store(_ entry: CacheEntry, for key: CacheKey) throws {
         sweepOnce()
         let written = try EntryWriter(files: files, cipher: cipher).write(entry, for: key, limit: limit.size)
@@ -101,16 +102,16 @@ public final class DiskStore: CacheStore {
         if isFull { evict(to: limit) }
     }
 
-    /// Removes the entry of a key; not an error when there is none.
+    /// Removes the entry of a key, if there is one.
     public func remove(for key: CacheKey) { discard(key) }
 
-    /// Counts the entries, so that the first eviction need not.
+    /// Counts the entries, so that the first eviction doesn't have to.
     public func prepare() {
         sweepOnce()
         _ = totals()
     }
 
-    /// Removes a file, whatever it is.
+    /// Removes a file of any kind.
     @discardableResult
     func discard(_ key: CacheKey) -> Bool {
         files.withPath(of: key) { path in
@@ -120,7 +121,7 @@ public final class DiskStore: CacheStore {
                 return true
             }
             guard errno == EISDIR || errno == EPERM || errno == ENOTEMPTY else { return false }
-            // A directory in place of a file. Where it cannot be removed, it stays a miss.
+            // A directory in place of a file. If it cannot be removed, it remains a miss.
             return (try? FileManager.default.removeItem(atPath: path.text)) != nil
         }
     }
@@ -132,7 +133,7 @@ public final class DiskStore: CacheStore {
         }
     }
 
-    /// Removes what writers left that died in the middle: at most one file each.
+    /// Removes the temporary files of writers whose process ended while writing: at most one file each.
     func sweepOnce() {
         let isFirst = state.withLock { state in
             defer { state.isSwept = true }

@@ -6,9 +6,9 @@ public import Foundation
 /// |---|---|---|
 /// | 0 | 8 | magic |
 /// | 8 | 2 | format version |
-/// | 10 | 2 | 1 when what follows the header is sealed by a ``CacheCipher``, else 0 |
-/// | 12 | 4 | length of the metadata; 0 when sealed |
-/// | 16 | 8 | length of the body, or of all that is sealed |
+/// | 10 | 2 | 1 if the bytes after the header are sealed by a ``CacheCipher``, else 0 |
+/// | 12 | 4 | length of the metadata; 0 if sealed |
+/// | 16 | 8 | length of the body, or of all sealed bytes |
 /// | 24 | 32 | key |
 /// | 56 | 8 | checksum of everything else |
 /// | 64 | | metadata as JSON, then the body |
@@ -17,12 +17,12 @@ public import Foundation
 enum EntryFile {
     static let headerSize = 64
     static let version: UInt16 = 1
-    /// Not text, and changed by every transfer that takes it for text.
+    /// Not text, and changed by every transfer that treats it as text.
     private static let magic: UInt64 = 0x0A0D_4352_45E7_1A89
-    /// More than any head of an answer that a transport lets pass.
+    /// More than any header section that a transport accepts.
     static let maximumMetadataSize = 4 << 20
 
-    /// What a header says, before the checksum is known to fit.
+    /// The contents of a header, before the checksum is verified.
     struct Header {
         let isSealed: Bool
         let metadataSize: Int
@@ -30,7 +30,7 @@ enum EntryFile {
         let checksum: UInt64
     }
 
-    /// Makes the header of a file.
+    /// Returns the header of a file.
     @inline(never)
     static func header(
         for key: CacheKey,
@@ -55,7 +55,7 @@ enum EntryFile {
         return header
     }
 
-    /// Reads a header; `nil` when it is not one of this version, for this key and a file of this size.
+    /// Reads a header; returns `nil` if it is not of this version, for this key and a file of this size.
     static func header(_ bytes: UnsafeRawBufferPointer, for key: CacheKey, fileSize: Int) -> Header? {
         guard bytes.count >= headerSize, word(bytes, 0) == magic else { return nil }
         let kind = word(bytes, 8)
@@ -76,7 +76,7 @@ enum EntryFile {
         )
     }
 
-    /// The checksum of a file, over all but itself.
+    /// Returns the checksum of a file, over all bytes but itself.
     static func checksum(
         _ header: UnsafeRawBufferPointer,
         _ metadata: UnsafeRawBufferPointer,
@@ -91,24 +91,24 @@ enum EntryFile {
     }
 }
 
-/// Keeps stored answers unreadable without a key of yours.
+/// A type that encrypts stored responses.
 ///
-/// Names of files, sizes and times stay visible. Bind what you seal to the entry's key, as additional data of an AEAD, so
-/// that one entry cannot be passed off as another.
+/// Names of files, sizes and times are not encrypted. Bind the sealed bytes to the entry's key, as additional data of
+/// an AEAD, so that one entry cannot be used in place of another.
 public protocol CacheCipher: Sendable {
     /// Encrypts bytes before they are stored.
     ///
-    /// - Throws: The entry is not stored.
+    /// - Throws: An error, if the entry must not be stored.
     func seal(_ bytes: Data, for key: CacheKey) throws -> Data
 
-    /// Decrypts what ``seal(_:for:)`` made.
+    /// Decrypts bytes that ``seal(_:for:)`` returned.
     ///
-    /// - Throws: The entry is a miss, and removed.
+    /// - Throws: An error, if the entry is not usable; it is a miss, and removed.
     func open(_ bytes: Data, for key: CacheKey) throws -> Data
 }
 
 extension CacheEntry {
-    /// The entry as the bytes that ``DiskStore`` writes, checksum included, for a store of your own.
+    /// Returns the entry as the bytes that ``DiskStore`` writes, checksum included, for a store of your own.
     public func data(for key: CacheKey) -> Data {
         let metadata = metadata
         return metadata.withUnsafeBytes { metadata in
@@ -121,7 +121,8 @@ extension CacheEntry {
         }
     }
 
-    /// Reads ``data(for:)``; `nil` when the bytes are damaged, or those of another key or format.
+    /// Creates an entry from ``data(for:)``, or returns `nil` if the bytes are damaged, or those of another key or
+    /// format.
     public init?(data: Data, for key: CacheKey) {
         let entry = data.withUnsafeBytes { bytes -> CacheEntry? in
             guard let header = EntryFile.header(bytes, for: key, fileSize: bytes.count), !header.isSealed else {

@@ -1,7 +1,8 @@
 internal import Foundation
 
-// The head of an entry as one line of JSON. Written and read here alone, member by member in one fixed order, because a
-// general decoder would cost ten times what reading the file does. What does not fit exactly was not written here.
+// The metadata of an entry as one line of JSON. It is written and read here only, member by member in a fixed order,
+// because a general decoder would cost ten times as much as reading the file. What does not match exactly was not
+// written here.
 
 extension CacheEntry {
     /// Everything but the body, as JSON in UTF-8.
@@ -21,7 +22,7 @@ extension CacheEntry {
         return json.bytes
     }
 
-    /// Reads ``metadata``; `nil` when the bytes are something else.
+    /// Reads ``metadata``, or returns `nil` if the bytes are something else.
     init?(metadata: UnsafeRawBufferPointer, body: Data) {
         var json = MetadataReader(bytes: metadata)
         guard json.take("{\"url\":"), let location = json.string(),
@@ -53,7 +54,7 @@ extension CacheEntry {
 }
 
 extension Date {
-    // As wide on watches, where an `Int` has 32 bits.
+    // 64 bits on watches too, where an `Int` has 32.
     fileprivate var microseconds: Int64 {
         let (seconds, attoseconds) = timeSince1970.components
         return seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000

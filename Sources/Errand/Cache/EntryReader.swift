@@ -8,20 +8,20 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Reads one file: its start and all of a small one with a single call, the rest of the body straight into its place.
+/// Reads one file: the start, with all of a small file, in one call, then the rest of the body into its final memory.
 struct EntryReader {
     let descriptor: Int32
     let key: CacheKey
     let cipher: (any CacheCipher)?
 
-    /// Holds the head of nearly every answer, and a small body too.
+    /// The size of the first read, enough for the metadata of nearly every response, and for a small body.
     private static let firstSize = 4096
 
     /// Reads all of the file.
     ///
-    /// - Parameter touchInterval: How old its time may be, in nanoseconds, before it is renewed.
-    /// - Returns: The entry, or `nil` when the file is not a sound one of the key.
-    /// - Throws: What the cipher throws.
+    /// - Parameter touchInterval: The age, in nanoseconds, from which its modification time is renewed.
+    /// - Returns: The entry, or `nil` if the file is not a valid one of the key.
+    /// - Throws: An error of the cipher.
     func entry(touching touchInterval: Int64) throws -> CacheEntry? {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -43,7 +43,7 @@ struct EntryReader {
         return try finish(header, start, metadata, rest: UnsafeRawBufferPointer(rebasing: start[bodyStart...]))
     }
 
-    /// A head that is larger than what was read first.
+    /// Reads an entry whose metadata is larger than the first read.
     private func longEntry(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
         let known = UnsafeRawBufferPointer(rebasing: start[EntryFile.headerSize...])
         let metadata = UnsafeMutableRawBufferPointer.allocate(byteCount: header.metadataSize, alignment: 8)
@@ -67,7 +67,7 @@ struct EntryReader {
         guard header.bodySize > 0 else {
             return try entry(header, start, metadata, UnsafeRawBufferPointer(start: nil, count: 0)) { Data() }
         }
-        // Free of the page cache's fate: a mapped file that another process cuts would end this one.
+        // Not mapped: if another process truncated a mapped file, this one would crash.
         guard let memory = malloc(header.bodySize) else { return nil }
         let body = UnsafeMutableRawBufferPointer(start: memory, count: header.bodySize)
         var isOwned = false
@@ -95,7 +95,7 @@ struct EntryReader {
         return CacheEntry(unsealed: opened)
     }
 
-    /// Reads until a buffer is full; `false` when the file ends before, or cannot be read.
+    /// Reads until a buffer is full; returns `false` if the file ends before, or cannot be read.
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Bool {
         var done = 0
         while done < buffer.count, let start = buffer.baseAddress {
@@ -109,7 +109,7 @@ struct EntryReader {
 
     /// Marks the file as used.
     ///
-    /// On a file system that is read-only nothing is evicted either.
+    /// It has no effect on a read-only file system, where nothing is evicted either.
     private func touch(_ facts: stat, _ interval: Int64) {
         guard interval < .max else { return }
         let now = timespec.now
@@ -119,7 +119,7 @@ struct EntryReader {
 }
 
 extension CacheEntry {
-    /// What a cipher seals: the length of the metadata, the metadata, the body.
+    /// The bytes that a cipher seals: the length of the metadata, the metadata, the body.
     var unsealed: Data {
         let metadata = metadata
         var data = Data(capacity: metadata.count + body.count + 4)

@@ -8,23 +8,25 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Writes one file: aside, locked, and renamed when it is whole.
+/// Writes one file: to a temporary file, which is locked, and renamed when it is complete.
 struct EntryWriter {
     let files: DiskFolder
     let cipher: (any CacheCipher)?
 
-    /// What was written.
+    /// The result of a write.
     struct Written {
         let size: Int
-        /// The size of the file that it took the place of; `nil` when there was none.
+        /// The size of the file that was replaced, or `nil` if there was none.
         let replaced: Int?
     }
 
-    /// Told from all writers of all processes.
+    /// A name that is unique among all writers of all processes.
     private static let name = String(UInt64.random(in: .min ... .max), radix: 16)
     private static let count = Lock(0)
 
-    /// - Throws: `POSIXError`; what was there before is there still.
+    /// Writes an entry.
+    ///
+    /// - Throws: `POSIXError`; the file that was there before is kept.
     func write(_ entry: CacheEntry, for key: CacheKey, limit: Int) throws -> Written {
         if let cipher {
             let sealed = try cipher.seal(entry.unsealed, for: key)
@@ -70,7 +72,7 @@ struct EntryWriter {
             let descriptor = try create(temporary, for: key)
             defer { close(descriptor) }
             do {
-                // Held until the file has its name: what is not locked has no writer any more.
+                // Held until the file is renamed: a file that is not locked has no writer.
                 guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw failure() }
                 try head.withUnsafeBytes { try write($0, body, to: descriptor) }
                 timespec.now.set(on: descriptor)
@@ -99,7 +101,7 @@ struct EntryWriter {
         if rename(old.start, new.start) == 0 { return }
         switch errno {
         case ENOENT: files.makeFolders(for: key)
-        // A directory stands in the way, which is damage.
+        // A directory is in its place, which is damage.
         case EISDIR, ENOTEMPTY, EEXIST: try? FileManager.default.removeItem(atPath: new.text)
         default: throw failure()
         }

@@ -1,25 +1,25 @@
-/// Entries in memory, the least recently used leave first.
+/// A store in memory that removes the least recently used entries first.
 public final class MemoryStore: CacheStore {
     private let state: Lock<State>
     private let limit: CacheTotals
 
-    /// An empty store.
+    /// Creates an empty store.
     ///
     /// - Parameters:
-    ///   - maximumSize: The most bytes that all entries take, about; a larger one is not kept.
-    ///   - maximumCount: The most entries.
+    ///   - maximumSize: The approximate maximum size of all entries in bytes. A larger entry is not stored.
+    ///   - maximumCount: The maximum number of entries.
     public init(maximumSize: Int = 16 << 20, maximumCount: Int = 1_000) {
         limit = CacheTotals(count: max(0, maximumCount), size: max(0, maximumSize))
         state = Lock(State())
     }
 
-    /// The entry of a key, which becomes the most recently used; `nil` when there is none.
+    /// Returns the entry of a key, which becomes the most recently used, or `nil` if there is none.
     public func entry(for key: CacheKey) -> CacheEntry? { state.withLock { $0.use(key) } }
 
-    /// Keeps an entry, and lets the least recently used go for it.
+    /// Stores an entry, and removes the least recently used ones if the store is full.
     public func store(_ entry: CacheEntry, for key: CacheKey) {
         let cost = entry.cost
-        // What goes is freed outside the lock.
+        // Removed entries are freed outside the lock.
         let gone = state.withLock { state -> [CacheEntry] in
             var gone = [state.remove(key)].compactMap(\.self)
             guard cost <= limit.size, limit.count > 0 else { return gone }
@@ -30,10 +30,10 @@ public final class MemoryStore: CacheStore {
         withExtendedLifetime(gone) {}
     }
 
-    /// Removes the entry of a key; not an error when there is none.
+    /// Removes the entry of a key, if there is one.
     public func remove(for key: CacheKey) { _ = state.withLock { $0.remove(key) } }
 
-    /// Removes all entries for which the closure says so; it is not called under a lock.
+    /// Removes all entries for which the closure returns `true`; it is not called under a lock.
     public func removeAll(
         among keys: @Sendable (CacheKey) -> Bool = { _ in true },
         where isMeant: @Sendable (StoredEntry) -> Bool
@@ -52,19 +52,19 @@ public final class MemoryStore: CacheStore {
         withExtendedLifetime(gone) {}
     }
 
-    /// Removes the least recently used entries until at most so many bytes are left.
+    /// Removes the least recently used entries until their size is at most `limit` bytes.
     public func trim(toBytes limit: Int) {
         state.withLock { state in
             while state.totals.size > limit, state.removeOldest() != nil {}
         }
     }
 
-    /// How many entries there are, and how many bytes they take, about.
+    /// Returns the number of entries, and their approximate size in bytes.
     public func totals() -> CacheTotals { state.withLock { $0.totals } }
 }
 
 extension MemoryStore {
-    /// A table, and a list through its slots from the least to the most recently used.
+    /// A table, and a linked list of its slots from the least to the most recently used.
     private struct State {
         private struct Slot {
             var key: CacheKey

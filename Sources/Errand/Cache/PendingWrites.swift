@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// The changes of a ``ResponseCache`` that are not on disk yet, so that lookups see them all the same.
+/// The changes of a ``ResponseCache`` that are not on disk yet, so that lookups include them.
 struct PendingWrites {
-    /// The most bytes that wait for the disk; what comes beyond them is not written.
+    /// The maximum size of pending entries in bytes; what exceeds it is not written.
     private static let maximumSize = 32 << 20
 
-    /// `nil` is a removal.
+    /// The changes by key; an entry of `nil` is a removal.
     private var changes: [CacheKey: (entry: CacheEntry?, number: Int)] = [:]
     private var size = 0
     private var lastNumber = 0
     /// The URLs whose entries are about to be removed; what is stored later is a change of its own.
     private var groups: Set<UInt64> = []
-    /// How many removals of all entries are pending.
+    /// The number of pending removals of all entries.
     private var clearings = 0
 
-    /// What is known of a key before the disk is read; `nil` if only the disk knows.
+    /// Returns what is known of a key before the disk is read, or `nil` if only the disk has it.
     func change(of key: CacheKey) -> CacheEntry?? {
         if let change = changes[key] { return .some(change.entry) }
         return clearings > 0 || groups.contains(key.group) ? .some(nil) : nil
@@ -33,20 +33,20 @@ struct PendingWrites {
         return lastNumber
     }
 
-    /// The entry of a change; `nil` if a later change of the key replaced it.
+    /// Returns the entry of a change, or `nil` if a later change of the key replaced it.
     func entry(of number: Int, for key: CacheKey) -> CacheEntry?? {
         guard let change = changes[key], change.number == number else { return nil }
         return .some(change.entry)
     }
 
-    /// A change is on disk, or failed.
+    /// Ends a change that is on disk or has failed.
     mutating func finish(_ number: Int, for key: CacheKey) {
         if changes[key]?.number == number { drop(key) }
     }
 
     /// Begins a removal of all entries of a URL.
     ///
-    /// - Returns: Whether it is to be done: one that is pending already comes before all that is stored from now on.
+    /// - Returns: Whether it has to be done: one that is pending already precedes all that is stored from now on.
     mutating func beginRemoving(_ group: CacheGroup) -> Bool {
         for key in changes.keys where group.contains(key) { drop(key) }
         return groups.insert(group.digest).inserted

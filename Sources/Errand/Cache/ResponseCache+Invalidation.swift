@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension ResponseCache {
-    /// Removes what an unsafe request may have changed: at once for every lookup, without waiting for the disk (RFC 9111,
-    /// section 4.4).
+    /// Removes what an unsafe request may have changed: immediately for every lookup, without waiting for the disk (RFC
+    /// 9111, section 4.4).
     ///
     /// - Parameters:
     ///   - targets: The URLs of the request, as identified and as sent.
@@ -27,13 +27,13 @@ extension PreparedRequest {
     ///
     /// - Parameters:
     ///   - response: The response, which may be a redirect.
-    ///   - sent: What was sent.
+    ///   - sent: The request that was sent.
     ///   - isFirst: Whether it was sent for the request itself and not for a redirect.
     func invalidate(by response: RawResponse, to sent: OutgoingRequest, isFirst: Bool) {
-        // Such a request changes nothing, by its own account.
+        // A request that caches any method declares that it changes nothing.
         guard let cache, !cacheIdentity.allowsAnyMethod else { return }
         var targets = [sent.url]
-        // Cache keys have the URL before adapters; what an interceptor sends elsewhere is not about it.
+        // Cache keys have the URL before adapters; an interceptor's request to another path is unrelated.
         let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
         if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
         cache.invalidate(targets, by: response)

@@ -1,7 +1,8 @@
 extension ResponseCache {
     /// The number of bytes of the entries on disk, or in memory if the cache has no disk store.
     ///
-    /// Counted once, in the background, and kept up to date; 0 if the task is cancelled while it is counted.
+    /// They are counted once, in the background, then updated; the value is 0 if the task is cancelled during the
+    /// count.
     public var size: Int { get async { await totals.size } }
 
     /// The number of entries on disk, or in memory if the cache has no disk store.
@@ -14,7 +15,7 @@ extension ResponseCache {
         }
     }
 
-    /// All entries without their bodies, in no order; each is read, which takes some 10 µs.
+    /// All entries without their bodies, in no particular order; reading one takes some 10 µs.
     public var entries: [StoredEntry] {
         get async {
             let found = Lock([StoredEntry]())
@@ -38,9 +39,9 @@ extension ResponseCache {
         await remove { try $0.removeAll(among: { _ in true }, where: isMeant) }
     }
 
-    /// Removes all entries; responses still under way are not stored.
+    /// Removes all entries; responses that are still being received are not stored.
     ///
-    /// No lookup finds them from the beginning of the call on. Cancelling the task ends the wait for the disk, not the
+    /// Lookups don't find them from the beginning of the call. Cancelling the task ends the wait for the disk, not the
     /// removal.
     public func removeAll() async { await clear() }
 
@@ -49,13 +50,13 @@ extension ResponseCache {
         await removeAll { $0.head.variant == variant }
     }
 
-    /// Removes all entries of a user, known by ``CacheEntry/scope``; responses still under way are not stored.
+    /// Removes all entries of a user, by ``CacheEntry/scope``; responses that are still being received are not stored.
     func removeAll(ofScope scope: String) async {
         willClear(scope: scope)
         memory?.removeAll { $0.head.scope == scope }
         await removeAll { $0.head.scope == scope }
     }
 
-    /// Removes the least recently used entries until at most so many bytes are left, on disk and in memory each.
+    /// Removes the least recently used entries until their size is at most `limit` bytes, on disk and in memory each.
     public func trim(toBytes limit: Int) async { await remove { try $0.trim(toBytes: limit) } }
 }

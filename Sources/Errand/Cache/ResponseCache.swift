@@ -1,7 +1,7 @@
 internal import Dispatch
 public import Foundation
 
-/// Stores responses for later: in memory and on disk, each bounded.
+/// A cache of responses in memory and on disk, each with a maximum size.
 ///
 /// ```swift
 /// config.cache = ResponseCache(directory: ResponseCache.defaultDirectory)
@@ -9,41 +9,42 @@ public import Foundation
 /// ```
 ///
 /// The config has the cache, and the ``CachePolicy`` of each request decides when it is used. Lookups do not wait for
-/// writes: what is stored is in memory at once and on disk soon after, by a queue of the cache. A store that fails never
-/// fails a request; the failure is kept in ``lastFailure``.
+/// writes: an entry is stored in memory at once, and on disk soon after by a queue of the cache. A failure of a store
+/// never fails a request; it is available as ``lastFailure``.
 public final class ResponseCache: Sendable {
     let memory: MemoryStore?
     let disk: (any CacheStore)?
     let appVersion: String
     let now: @Sendable () -> Date
 
-    // The store in memory is changed under this lock, so that it never disagrees with what is pending.
+    // The store in memory is changed under this lock, so that it is always consistent with the pending changes.
     private let state = Lock(State())
-    // Writes and maintenance, one after the other; lookups beside them, a few at a time. None of the queues is a
-    // concurrent one: on Linux these share their threads with all tasks, and a disk that hangs would stop those too.
+    // Writes and maintenance run serially, lookups beside them, a few at a time. None of the queues is concurrent: on
+    // Linux, concurrent queues share their threads with all tasks, and a disk that hangs would block those too.
     private let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
     private let reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)") }
     private let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
 
     private struct State {
         var pending = PendingWrites()
-        /// Grows with each change, so that a lookup from before does not bring back what was removed.
+        /// Incremented with each change, so that an earlier lookup does not restore what was removed.
         var changes = 0
         var clearings = 0
-        /// When the entries of a user were cleared last, and all of them.
+        /// The last clearings of the entries of a user, and of all.
         var clearedScopes: [String: Int] = [:]
         var clearedAll = 0
         var isPrepared = false
         var lastFailure: (any Error)?
     }
 
-    /// Creates a cache over stores.
+    /// Creates a cache with these stores.
     ///
     /// - Parameters:
-    ///   - memory: The store that is read first; `nil` keeps nothing in memory.
-    ///   - disk: The store that outlives the process, such as a ``DiskStore``; `nil` for none.
-    ///   - appVersion: The version of your program, if entries of another version must not be found.
-    ///   - now: Returns the time; replace it in tests only.
+    ///   - memory: The store that is read first, or `nil` to keep nothing in memory.
+    ///   - disk: The store that outlives the process, such as a ``DiskStore``, or `nil` for none.
+    ///   - appVersion: The version of your program, if entries of other versions must not be found. By default, it is
+    ///     ignored.
+    ///   - now: Returns the current time. Replace it in tests only.
     public init(
         memory: MemoryStore? = MemoryStore(),
         disk: (any CacheStore)?,
@@ -56,11 +57,11 @@ public final class ResponseCache: Sendable {
         self.now = now
     }
 
-    /// Creates a cache in memory over a ``DiskStore`` with the default bounds.
+    /// Creates a cache in memory and in a ``DiskStore`` with the default limits.
     ///
     /// - Parameters:
     ///   - directory: A directory for nothing else; it is created with the first entry.
-    ///   - maximumSize: The most bytes on disk.
+    ///   - maximumSize: The maximum size on disk in bytes.
     public convenience init(directory: URL, maximumSize: Int = 256 << 20) {
         self.init(disk: DiskStore(directory: directory, maximumSize: maximumSize))
     }
@@ -72,21 +73,22 @@ public final class ResponseCache: Sendable {
         return (caches ?? FileManager.default.temporaryDirectory).appending(path: "\(program)/errand-responses")
     }
 
-    /// The last failure of a store, such as a full disk; `nil` if there was none.
+    /// The last failure of a store, such as a full disk, or `nil` if there was none.
     public var lastFailure: (any Error)? { state.withLock { $0.lastFailure } }
 
     // MARK: Looking up
 
-    /// The entry of a key.
+    /// Returns the entry of a key, whatever its age.
     ///
-    /// - Returns: The entry, whatever its age.
-    /// - Throws: ``CacheMiss/absent`` or ``CacheMiss/damaged``; `CancellationError` if the task is cancelled while a store
-    ///   is read.
+    /// - Returns: The entry.
+    /// - Throws: ``CacheMiss/absent`` or ``CacheMiss/damaged``; `CancellationError` if the task is cancelled while a
+    ///   store is read.
     public func entry(for key: CacheKey) async throws -> CacheEntry {
         try await entry(for: key, endedBy: nil)
     }
 
-    /// The entry of a key for a send, whose end ends the lookup; one that begins after the send's deadline has 100 ms.
+    /// Returns the entry of a key for a send, whose end ends the lookup; one that begins after the send's deadline has
+    /// 100 ms.
     func entry(for key: CacheKey, endedBy stop: StopSignal?) async throws -> CacheEntry {
         if let found = memory?.entry(for: key) { return found }
         let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes) }
@@ -120,12 +122,13 @@ public final class ResponseCache: Sendable {
 
     // MARK: Storing
 
-    /// A point in time, as far as clearing goes.
+    /// A point in time, by the clearings before it.
     struct Ticket: Sendable {
         fileprivate let clearings: Int
     }
 
-    /// To be taken before a request is sent: its response is not stored if its user's entries are cleared meanwhile.
+    /// A ticket to be taken before a request is sent: its response is not stored if its user's entries are cleared
+    /// since.
     var ticket: Ticket { state.withLock { Ticket(clearings: $0.clearings) } }
 
     /// Stores an entry: in memory at once, on disk soon after.
@@ -143,7 +146,7 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    /// Removes the entry of a key: at once for every lookup, on disk soon after.
+    /// Removes the entry of a key: immediately for every lookup, on disk soon after.
     public func remove(for key: CacheKey) {
         change(key, to: nil) { _ in
             memory?.remove(for: key)
@@ -177,7 +180,7 @@ public final class ResponseCache: Sendable {
     private func write(_ key: CacheKey, _ number: Int) {
         guard let disk else { return }
         writes.async { [self] in
-            // A later change of the same key makes this one needless.
+            // A later change of the same key replaces this one.
             guard let entry = state.withLock({ $0.pending.entry(of: number, for: key) }) else { return }
             let result = Result { if let entry { try disk.store(entry, for: key) } else { try disk.remove(for: key) } }
             let isFirst = state.withLock { state in
@@ -190,7 +193,7 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    /// Removes all entries of a URL: at once for every lookup, on disk soon after.
+    /// Removes all entries of a URL: immediately for every lookup, on disk soon after.
     func removeAll(ofURL url: String) {
         let group = CacheGroup(url: url)
         let isNew = state.withLock { state in
@@ -210,17 +213,17 @@ public final class ResponseCache: Sendable {
 
     // MARK: Maintenance
 
-    /// Waits until all that was stored and removed so far is on disk, such as before a program ends.
+    /// Waits until all changes so far are on disk, such as before a program ends.
     ///
     /// Returns at once if the task is cancelled.
     public func flush() async { _ = await maintain {} }
 
-    /// Runs maintenance after all writes so far; what it throws is kept in ``lastFailure``.
+    /// Runs maintenance after all writes so far; its error is kept in ``lastFailure``.
     ///
     /// - Parameters:
-    ///   - isReading: Whether it is not begun once no task waits for it; a removal is done all the same.
+    ///   - isReading: Whether it is skipped if no task waits for it any more; a removal is always run.
     ///   - work: Called on a queue of the cache.
-    /// - Returns: What the work returned; `nil` if it failed or the task was cancelled.
+    /// - Returns: The result of the work, or `nil` if it failed or the task was cancelled.
     func maintain<Value: Sendable>(
         isReading: Bool = false,
         _ work: @escaping @Sendable () throws -> Value
@@ -239,12 +242,12 @@ public final class ResponseCache: Sendable {
         return (try? await wait.value()) ?? nil
     }
 
-    /// Removes entries on disk, then in memory, after all writes so far; in memory also when the disk fails.
+    /// Removes entries on disk, then in memory, after all writes so far; in memory also if the disk fails.
     func remove(_ work: @escaping @Sendable (any CacheStore) throws -> Void) async {
         _ = await maintain { [self] in
             let result = Result { if let disk { try work(disk) } }
             if let memory {
-                // A lookup that read the disk before brings nothing back.
+                // A lookup that read the disk before restores nothing.
                 state.withLock { $0.changes &+= 1 }
                 try work(memory)
             }
@@ -252,7 +255,7 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    /// Removes everything: at once for every lookup, then on disk.
+    /// Removes everything: immediately for every lookup, then on disk.
     func clear() async {
         willClear(scope: nil)
         state.withLock { state in
@@ -267,7 +270,8 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    /// Marks that all entries of a scope are removed, or of all, so that responses still under way are not stored.
+    /// Records that all entries of a scope, or of all, are removed, so that responses still being received are not
+    /// stored.
     func willClear(scope: String?) {
         state.withLock { state in
             state.clearings += 1

@@ -1,24 +1,26 @@
 internal import Foundation
 
-/// Asks a request whether a response may be stored, if it can be asked from anywhere.
+/// A request's decision whether a response may be stored, if it can be called in any context.
 typealias CacheVeto = @Sendable (Payload, RawResponse) -> Bool
 
-/// Stages 4 and 9: answers from the cache, and prepares what arrives for being stored.
+/// Stages 4 and 9: returns stored responses, and prepares received ones for storing.
 ///
-/// It is stored when the request has been asked and the model is made, on the way to the caller.
+/// A response is stored once the request has allowed it and the model is created, before it is returned to the caller.
 struct ResponseCacheStage: Sendable {
     private let revalidations = CacheRevalidations()
 
-    /// The number of revalidations under way in the background.
+    /// The number of revalidations that run in the background.
     var revalidationCount: Int { revalidations.count }
 
+    /// Returns the response to a request, from the cache or from the server.
+    ///
     /// - Parameters:
     ///   - prepared: The request.
     ///   - surroundings: The stages behind the cache.
-    ///   - veto: Asks the request; `nil` if only its caller can.
-    ///   - miss: Why nothing is looked up, if a stored response has just turned out to be of no use.
-    /// - Returns: The response, with what the cache does once its model is made.
-    /// - Throws: What the attempts throw, or ``NetworkError/Reason/notCached``.
+    ///   - veto: The request's decision, or `nil` if only its caller can call it.
+    ///   - miss: The reason not to look up, if a stored response has just proved unusable.
+    /// - Returns: The response, with what the cache does once its model is created.
+    /// - Throws: The error of the attempts, or ``NetworkError/Reason/notCached``.
     func answer(
         to prepared: PreparedRequest,
         in surroundings: CacheSurroundings,
@@ -40,7 +42,7 @@ struct ResponseCacheStage: Sendable {
         }
     }
 
-    /// What a send would find, without sending.
+    /// Returns what a send would find, without sending.
     ///
     /// - Throws: `CancellationError`.
     func forecast(_ prepared: PreparedRequest, in surroundings: CacheSurroundings) async throws -> CacheForecast {
@@ -53,7 +55,7 @@ struct ResponseCacheStage: Sendable {
     }
 }
 
-/// The revalidations under way in the background: at most one for each entry, each a send of its own that
+/// The revalidations that run in the background: at most one for each entry, each a send of its own that
 /// ``Agent/cancelAll(where:)`` ends.
 private struct CacheRevalidations: Sendable {
     private let running = Lock<[CacheKey: Task<Void, Never>]>([:])

@@ -1,7 +1,7 @@
 extension Agent {
     /// Sends a request that a scope owns, and returns its model.
     ///
-    /// - Throws: What `send(_:)` throws; `CancellationError` when the scope is told so or goes away.
+    /// - Throws: The errors of `send(_:)`; `CancellationError` if the scope cancels its sends or is deallocated.
     public func send<R: Request & Sendable>(_ request: R, in scope: consuming RequestScope) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
         let handle = RequestHandle(request)
@@ -9,16 +9,17 @@ extension Agent {
         return try await send(Member(request), owned: handle, forget: forget)
     }
 
-    /// Sends a request that a scope owns, and returns its model, which is made on the caller's actor.
+    /// Sends a request that a scope owns, and returns its model, which is created on the caller's actor.
     ///
-    /// - Throws: What `send(_:)` throws; `CancellationError` when the scope is told so or goes away.
+    /// - Throws: The errors of `send(_:)`; `CancellationError` if the scope cancels its sends or is deallocated.
     public func send<R: Request>(_ request: R, in scope: consuming RequestScope) async throws -> R.Model {
         let handle = RequestHandle(request)
         let forget = Self.own(handle, by: consume scope)
         return try await send(Member(staying: request), owned: handle, forget: forget)
     }
 
-    /// Lets a scope own a handle, and lets go of the scope: a suspended send must not keep alive what would end it.
+    /// Adds a handle to a scope, and releases the scope: a suspended send must not keep the scope that would cancel it
+    /// alive.
     private static func own(_ handle: RequestHandle, by scope: consuming RequestScope) -> () -> Void {
         scope.add(handle)
         return { [weak scope] in scope?.remove(handle) }

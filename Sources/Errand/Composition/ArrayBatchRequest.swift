@@ -1,12 +1,12 @@
-/// Requests of one type that run at once, as many as there are, and whose models come together, in the order given.
+/// Requests of one type that run concurrently, and whose model is an array of their models, in the same order.
 ///
 /// ```swift
 /// let users = try await agent.send(ArrayBatchRequest(ids.map { GetUser(id: $0) }))
 /// ```
 ///
-/// What ``BatchRequest`` does for requests of any types: the first failure is thrown as it is, after the others were
-/// cancelled and have ended; its place is told by ``CompositionProgress/failed``. Without requests it succeeds at once.
-/// Where each request may come to its own end, take `results(of:)` of ``Agent``.
+/// Like ``BatchRequest``, it cancels the other requests after the first failure, waits until they have ended, and
+/// throws the error unchanged; ``CompositionProgress/failed`` is the request that failed. Without requests it succeeds
+/// at once. To get a result for each request, use `results(of:)` of ``Agent``.
 public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = [R.Model]
@@ -15,22 +15,22 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     private let maximumConcurrent: Int
     var options = CompositionOptions()
 
-    /// A batch of requests that are prepared and formatted in the background.
+    /// Creates a batch of requests that are prepared and formatted in the background.
     ///
     /// - Parameters:
-    ///   - requests: All that belong to it.
-    ///   - maximumConcurrent: How many are on their way at most; 1 sends one after the other, less counts as 1.
+    ///   - requests: The requests of the batch.
+    ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
     public init(_ requests: some Sequence<R>, maximumConcurrent: Int = 8)
     where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
         members = requests.map { Member($0) }
         self.maximumConcurrent = max(1, maximumConcurrent)
     }
 
-    /// A batch of requests that are prepared and formatted on their caller.
+    /// Creates a batch of requests that are prepared and formatted on their caller.
     ///
     /// - Parameters:
-    ///   - requests: All that belong to it.
-    ///   - maximumConcurrent: How many are on their way at most; 1 sends one after the other, less counts as 1.
+    ///   - requests: The requests of the batch.
+    ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
     public init(_ requests: some Sequence<R>, maximumConcurrent: Int = 8) {
         members = requests.map { Member(staying: $0) }
         self.maximumConcurrent = max(1, maximumConcurrent)
@@ -44,7 +44,7 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
         }
         let window = RequestWindow(members.makeIterator()) { member, index, window in
             let child = CompositionChild(index: index, typeName: member.typeName)
-            // Once the batch has failed the rest ends without having begun.
+            // If the batch has failed, the remaining requests end without being sent.
             guard !run.part.stop.isStopped else {
                 window.didEndOne()
                 return await run.didEnd(child, CancellationError())

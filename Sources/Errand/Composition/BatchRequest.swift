@@ -1,17 +1,17 @@
-/// Requests that run at once, of any types, and whose models come together, in the order given.
+/// Requests of any types that run concurrently, and whose model is a tuple of their models, in the same order.
 ///
 /// ```swift
 /// let (me, hits) = try await agent.send(BatchRequest(GetUser(id: 7), SearchUsers(query: "a")))
 /// ```
 ///
-/// The first failure is thrown as it is, after the others were cancelled and have ended; its place is told by
-/// ``CompositionProgress/failed``. A request whose failure does not matter says `ignoringFailure()` and yields
-/// an optional. Without requests a batch succeeds at once.
+/// After the first failure the other requests are cancelled; once they have ended, the error is thrown unchanged, and
+/// ``CompositionProgress/failed`` is the request that failed. If the failure of a request does not matter, use
+/// `ignoringFailure()`, which makes its model an optional. Without requests a batch succeeds at once.
 ///
-/// A batch is a request itself: it goes wherever one goes, into other batches and into chains too. Only what asks for
-/// the one answer of one request cannot take it. When all its requests may leave the caller, each is prepared and
-/// formatted in the background on its own; otherwise all are, one after the other, on the caller. What lies between
-/// always runs at once.
+/// A batch is a request itself: it can be used wherever a request can, also in other batches and in chains, except
+/// where the one response of a request is needed. If all its requests may leave the caller, each is prepared and
+/// formatted in the background; otherwise all are, one after the other, on the caller. In both cases they are sent
+/// concurrently.
 public struct BatchRequest<each R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = (repeat (each R).Model)
@@ -19,13 +19,13 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
     private let members: (repeat Member<each R>)
     var options = CompositionOptions()
 
-    /// A batch of requests that are prepared and formatted in the background.
+    /// Creates a batch of requests that are prepared and formatted in the background.
     public init(_ request: repeat each R)
     where repeat each R: Sendable, repeat (each R).Model: Sendable, repeat (each R).Formatter: Sendable {
         members = (repeat Member(each request))
     }
 
-    /// A batch of requests that are prepared and formatted on their caller.
+    /// Creates a batch of requests that are prepared and formatted on their caller.
     public init(_ request: repeat each R) { members = (repeat Member(staying: each request)) }
 
     func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
@@ -33,7 +33,7 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
         await begin(part, slots, tolerant: false) { failure in await deliver(slots.models(or: failure)) }
     }
 
-    /// Runs all requests to their own end, and returns what each came to.
+    /// Runs all requests to their end, and returns their results.
     func results(from agent: Agent) async -> (repeat Result<(each R).Model, any Error>) {
         let slots = BatchSlots<repeat (each R).Model>()
         await agent.runLoop { part in await begin(part, slots, tolerant: true) { _ in } }
@@ -63,7 +63,7 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
 
 extension BatchRequest: Sendable where repeat each R: Sendable {}
 
-/// Where the results of a batch wait for each other.
+/// The slots in which the results of a batch wait for each other.
 private final class BatchSlots<each Model> {
     let places: (repeat BatchSlot<each Model>)
     let count: Int
@@ -75,12 +75,12 @@ private final class BatchSlots<each Model> {
         self.count = count
     }
 
-    /// What each request came to.
+    /// Returns the results of the requests.
     func results() -> (repeat Result<each Model, any Error>) { (repeat read(each places)) }
 
     private func read<One>(_ slot: BatchSlot<One>) -> Result<One, any Error> { slot.result }
 
-    /// All models, or what ended the whole.
+    /// Returns all models, or the error that ended the batch.
     func models(or failure: (any Error)?) -> Result<Made<(repeat each Model)>, any Error> {
         do {
             if let failure { throw failure }
@@ -93,32 +93,34 @@ private final class BatchSlots<each Model> {
     private func allModels() throws -> (repeat each Model) { (repeat try read(each places).get()) }
 }
 
-/// Where a request's result waits for those of the others.
+/// The slot in which a request's result waits for those of the others.
 final class BatchSlot<Model> {
     var result: Result<Model, any Error> = .failure(CancellationError())
 }
 
-/// A batch under way.
+/// A running batch.
 final class BatchRun {
-    /// Where its requests run.
+    /// The part in which its requests run.
     let part: Part
-    /// What ended the whole; `nil` while nothing has.
+    /// The error that ended the batch, or `nil` if there is none yet.
     private var failure: (any Error)?
     private let outer: Part
     private let stopID: Int
     private let teller: CompositionTeller
     private let isTolerant: Bool
     private let end: nonisolated(nonsending) ((any Error)?) async -> Void
-    /// How many have not ended; one more while not all have begun.
+    /// The number of requests that have not ended, plus one while not all have begun.
     private var left: Int
 
+    /// Creates a run.
+    ///
     /// - Parameters:
-    ///   - typeName: What the batch is called.
-    ///   - count: How many requests it has.
-    ///   - options: What is declared for the whole.
-    ///   - isTolerant: Whether the others go on when one fails.
-    ///   - outer: Where the batch runs.
-    ///   - end: Called once, when all have ended, with what ended the whole.
+    ///   - typeName: The name of the batch.
+    ///   - count: The number of its requests.
+    ///   - options: The options of the batch.
+    ///   - isTolerant: Whether the other requests continue if one fails.
+    ///   - outer: The part in which the batch runs.
+    ///   - end: Called once, when all have ended, with the error that ended the batch.
     init(
         _ typeName: String,
         count: Int,
@@ -137,20 +139,20 @@ final class BatchRun {
 
     func start() async { await teller.start() }
 
-    /// Notes what a request came to.
+    /// Records the end of a request.
     func didEnd(_ child: CompositionChild, _ error: (any Error)?) async {
         if error == nil || isTolerant {
             await teller.finish(child)
         } else if failure == nil {
             failure = error
-            // A batch that was cancelled has no request that failed.
+            // If the batch was cancelled, no request of it failed.
             if !(part.stop.isStopped && error is CancellationError) { teller.fail(child) }
             part.stop.stop()
         }
         await didEndOne()
     }
 
-    /// One less to wait for.
+    /// Reduces the number of requests to wait for.
     func didEndOne() async {
         left -= 1
         guard left == 0 else { return }

@@ -1,7 +1,7 @@
-/// Jobs in the background whose results are taken in on the caller, one after the other.
+/// Runs jobs in the background, and receives their results on the caller, one after the other.
 ///
-/// So several requests whose types must not leave their caller can be on their way at once. Batches, chains, streams and
-/// `results(of:)` all run on one; a ``RequestWindow`` bounds how many of them are under way.
+/// So several requests whose types must not leave their caller can run at the same time. Batches, chains, streams and
+/// `results(of:)` all run on one; a ``RequestWindow`` limits how many of them run at once.
 final class CallerLoop {
     private struct Job {
         let receive: nonisolated(nonsending) () async -> Void
@@ -10,33 +10,34 @@ final class CallerLoop {
 
     private let board = JobBoard()
     private var jobs: [Int: Job] = [:]
-    /// What has landed and is not taken in yet, the first one at the end.
+    /// The completed jobs whose results are not received yet, in reverse order.
     private var landed: [Int] = []
     private var lastID = 0
-    /// How many jobs are under way, or wait for a task, whose end is only counted.
+    /// The number of jobs that run or wait for a task, and that have no result to receive.
     private(set) var enqueuedCount = 0
     private var isCancellable = false
 
-    /// Takes nothing in any more: for who leaves before ``run()`` has ended.
+    /// Receives no more results, because the caller leaves before ``run()`` has ended.
     ///
-    /// Jobs that were not ended yet go on until they are; jobs keep their loop, so it does not do this by itself.
+    /// Jobs that are not stopped yet continue until they are; jobs keep their loop alive, so this must be called
+    /// explicitly.
     func abandon() {
         let abandons = (landed + board.close()).compactMap { jobs[$0]?.abandon }
         (landed, jobs) = ([], [:])
         guard !abandons.isEmpty else { return }
-        // Nobody owns this task, for nobody is left; it tells accessories and ends.
+        // This task has no owner, because the caller has left; it notifies accessories and ends.
         Task { for abandon in abandons { await abandon() } }
     }
 
-    /// Whether no job is under way and no result waits.
+    /// Whether no job is running and no result waits.
     var isIdle: Bool { jobs.isEmpty && enqueuedCount == 0 }
 
-    /// Adds a job whose end is only counted; at most so many run at once, and tasks go from one to the next.
+    /// Adds a job without a result to receive; a limited number run at once, and tasks are reused for the next job.
     ///
-    /// A task and a wake-up of the caller for each would cost as much as a request does beside the wire.
+    /// A task and a wake-up of the caller for each would cost as much as a request does apart from the network.
     ///
     /// - Parameters:
-    ///   - width: How many run at once, the same for all of a loop.
+    ///   - width: The maximum number of jobs that run at once, the same for all jobs of a loop.
     ///   - stop: Cancels the tasks.
     ///   - work: Runs in the background.
     func enqueue(width: Int, endedBy stop: PartStop, _ work: @escaping @Sendable () async -> Void) {
@@ -50,7 +51,7 @@ final class CallerLoop {
     /// - Parameters:
     ///   - stop: Cancels the job's task.
     ///   - work: Runs in the background.
-    ///   - abandoned: Called in the background in place of `receive` once the loop was abandoned.
+    ///   - abandoned: Called in the background in place of `receive` if the loop was abandoned.
     ///   - receive: Called on the caller, by ``step()``.
     func launch<Value: Sendable>(
         endedBy stop: PartStop,
@@ -67,7 +68,7 @@ final class CallerLoop {
             if !board.land(id) { await abandoned?() }
         }
         let stopID = stop.add { task.cancel() }
-        // With its type: one that is inferred would leave the caller.
+        // With an explicit type: with an inferred one, the closure would leave the caller.
         let takeIn: nonisolated(nonsending) () async -> Void = {
             stop.remove(stopID)
             if let value = slot.withLock({ $0 }) { await receive(value) }
@@ -75,9 +76,10 @@ final class CallerLoop {
         jobs[id] = Job(receive: takeIn, abandon: abandoned)
     }
 
-    /// Waits for the next result and takes it in, or for jobs whose end is only counted.
+    /// Waits for the next result and receives it, or for jobs without a result.
     ///
-    /// - Parameter reserve: Of the latter so many may still wait for a task when this returns; less than 0 waits for all.
+    /// - Parameter reserve: The number of jobs without a result that may still wait for a task on return; if less than
+    ///   0, waits for all of them to end.
     func step(leaving reserve: Int = -1) async {
         if landed.isEmpty {
             let (landed, endedCount) = await board.next(leaving: reserve)
@@ -88,13 +90,13 @@ final class CallerLoop {
         await job.receive()
     }
 
-    /// Takes in results until no job is left.
+    /// Receives results until no job is left.
     func run() async { while !isIdle { await step() } }
 }
 
-/// The jobs of a loop that have ended and are not taken in, and those that wait for a task.
+/// The completed jobs of a loop whose results are not received, and the jobs that wait for a task.
 private final class JobBoard: Sendable {
-    /// A struct, for each generic container wraps a bare closure once more.
+    /// A struct, because generic containers wrap a bare closure once more.
     struct Work: Sendable {
         let run: @Sendable () async -> Void
     }
@@ -102,7 +104,7 @@ private final class JobBoard: Sendable {
     private struct State {
         var landed: [Int] = []
         var isClosed = false
-        /// Those before `head` are taken.
+        /// The queue; elements before `head` are taken.
         var queue: [Work] = []
         var head = 0
         var tasks: [Int: Task<Void, Never>] = [:]
@@ -127,7 +129,7 @@ private final class JobBoard: Sendable {
             return queue[head]
         }
 
-        /// The waiter, if there is something to wake up for.
+        /// Takes the waiter, if there is something to wake it up for.
         mutating func takeWaiter() -> Delivery<Void>? {
             guard hasNews else { return nil }
             defer { waiter = nil }
@@ -137,7 +139,9 @@ private final class JobBoard: Sendable {
 
     private let state = Lock(State())
 
-    /// - Returns: Whether somebody will take the result in.
+    /// Records the completion of a job.
+    ///
+    /// - Returns: Whether its result will be received.
     func land(_ id: Int) -> Bool {
         let (isTaken, waiter) = state.withLock { state -> (Bool, Delivery<Void>?) in
             guard !state.isClosed else { return (false, nil) }
@@ -148,7 +152,7 @@ private final class JobBoard: Sendable {
         return isTaken
     }
 
-    /// Runs work in a task of its own, or once one of so many is free.
+    /// Runs work in a task of its own, or, if `width` tasks are running, once one of them is free.
     func add(_ work: Work, width: Int) {
         state.withLock { state in
             guard state.tasks.count < width else { return state.queue.append(work) }
@@ -166,7 +170,7 @@ private final class JobBoard: Sendable {
         }
     }
 
-    /// One job less to wait for; returns the next.
+    /// Ends one job, and returns the next.
     private func takeNext(_ id: Int) -> Work? {
         let (work, waiter) = state.withLock { state in
             state.endedCount += 1
@@ -186,7 +190,7 @@ private final class JobBoard: Sendable {
         for task in tasks { task.cancel() }
     }
 
-    /// Waits until something has landed, or enough has ended, and returns all of it in order.
+    /// Waits until a job has completed, or enough have ended, and returns all completed ones in order.
     func next(leaving reserve: Int) async -> (landed: [Int], endedCount: Int) {
         let waiter = Delivery<Void>()
         let isThere = state.withLock { state in
@@ -201,7 +205,7 @@ private final class JobBoard: Sendable {
         }
     }
 
-    /// Nothing can land any more; returns what had.
+    /// Refuses completions from now on, and returns the previous ones.
     func close() -> [Int] {
         state.withLock { state in
             defer { (state.landed, state.isClosed) = ([], true) }
@@ -210,32 +214,34 @@ private final class JobBoard: Sendable {
     }
 }
 
-/// Begins the requests of a sequence while there is room: what bounds how many are under way at once.
+/// Begins the requests of a sequence, limiting how many run at once.
 ///
-/// Lives on the caller, and takes a request only to begin it.
+/// It stays on the caller, and takes a request from the sequence only to begin it.
 final class RequestWindow<Requests: IteratorProtocol> {
     typealias Begin = nonisolated(nonsending) (Requests.Element, Int, RequestWindow) async -> Void
 
     private var rest: Requests
     private let begin: Begin
-    /// How many were begun.
+    /// The number of requests that were begun.
     private(set) var count = 0
-    /// How many of these have not ended.
+    /// The number of these that have not ended.
     private(set) var underWay = 0
     private(set) var isExhausted = false
     private var isFilling = false
 
+    /// Creates a window.
+    ///
     /// - Parameters:
-    ///   - requests: What to begin.
-    ///   - begin: Begins a request, given its place; calls ``didEndOne()`` when it has ended.
+    ///   - requests: The requests to begin.
+    ///   - begin: Begins a request with its index; calls ``didEndOne()`` when it has ended.
     init(_ requests: Requests, begin: @escaping Begin) {
         rest = requests
         self.begin = begin
     }
 
-    /// Begins requests until so many are under way, or none is left.
+    /// Begins requests until `maximum` are running, or none is left.
     ///
-    /// Does nothing while it is at that already: what ends at once makes room for the next in the same loop.
+    /// Does nothing if it is called while it is running: if a request ends at once, the same loop begins the next.
     func fill(upTo maximum: @autoclosure () -> Int) async {
         guard !isFilling else { return }
         isFilling = true

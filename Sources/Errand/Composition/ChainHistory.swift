@@ -1,4 +1,4 @@
-/// What the steps of a chain made so far.
+/// The models and responses of the steps of a chain that have ended.
 public struct ChainHistory {
     struct Entry {
         let child: CompositionChild
@@ -12,25 +12,26 @@ public struct ChainHistory {
     /// The steps that have ended, in order.
     public var steps: [CompositionChild] { entries.map(\.child) }
 
-    /// How many steps have ended.
+    /// The number of steps that have ended.
     public var count: Int { entries.count }
 
-    /// The model of the last step of a type, or `nil` when there was none.
+    /// Returns the model of the last step with a request of this type, or `nil` if there was none.
     public func model<R: Request>(of type: R.Type) -> R.Model? { entry(of: type)?.model as? R.Model }
 
-    /// The model and answer of the last step of a type.
+    /// Returns the model and response of the last step with a request of this type.
     ///
-    /// - Returns: `nil` when there was none, or when it was a batch or the like, which has no answer of its own.
+    /// - Returns: `nil` if there was none, or if it was a composition, such as a batch, which has no response of its
+    ///   own.
     public func response<R: Request>(of type: R.Type) -> Response<R.Model>? {
         entry(of: type)?.response as? Response<R.Model>
     }
 
-    /// Looks up the model of a step.
+    /// Returns the model of a step.
     ///
     /// - Parameters:
-    ///   - index: The step's place, from 0; one that there is not yet gives `nil`.
+    ///   - index: The index of the step, starting at 0.
     ///   - type: The type of its model.
-    /// - Returns: The model, or `nil` when it is of another type.
+    /// - Returns: The model, or `nil` if it is of another type or there is no such step yet.
     public func model<Model>(at index: Int, as type: Model.Type = Model.self) -> Model? {
         entries.indices.contains(index) ? entries[index].model as? Model : nil
     }
@@ -38,7 +39,7 @@ public struct ChainHistory {
     private func entry<R: Request>(of type: R.Type) -> Entry? { entries.last { $0.type == type } }
 }
 
-/// The state of a chain under way.
+/// The state of a running chain.
 final class ChainRun {
     let teller: CompositionTeller
     private(set) var history = ChainHistory()
@@ -50,7 +51,7 @@ final class ChainRun {
         self.teller = teller
     }
 
-    /// Starts a step, and keeps what becomes of it.
+    /// Starts a step, and records its result.
     func take<R: Request>(_ member: Member<R>, at index: Int, _ deliver: @escaping Part.Deliver<R.Model>) async {
         // Without a capture list, here and below: a closure that has one leaves the caller (Swift 6.3.1).
         await member.begin(part) { made in
@@ -68,14 +69,14 @@ final class ChainRun {
         }
     }
 
-    /// Notes the step that failed; only the first one did.
+    /// Records the step that failed, if it is the first.
     func fail(_ typeName: String, at index: Int) {
         guard !hasFailed, !part.stop.isStopped else { return }
         hasFailed = true
         teller.fail(CompositionChild(index: index, typeName: typeName))
     }
 
-    /// Takes a step, then whatever the closure says, until it says nothing.
+    /// Runs a step, then those that the closure returns, until it returns `nil`.
     func walk<R: Request>(
         _ request: R,
         _ next: @escaping (ChainHistory) throws -> (any Request)?,
@@ -85,7 +86,7 @@ final class ChainRun {
         while let current = following { following = await step(current, next, deliver) }
     }
 
-    /// Takes a step; returns what follows when that is known at once, so that no step stands on those before it.
+    /// Runs a step; returns the next one if it is known at once, so that steps don't recurse.
     private func step<R: Request>(
         _ request: R,
         _ next: @escaping (ChainHistory) throws -> (any Request)?,
@@ -99,7 +100,7 @@ final class ChainRun {
                 _ = try made.get()
                 found = try next(self.history)
             } catch {
-                // Of a step that there is not yet only the place is known.
+                // The step was not created, so only its index is known.
                 if made.failure == nil { self.fail("", at: self.history.count) }
                 return await deliver(.failure(error))
             }

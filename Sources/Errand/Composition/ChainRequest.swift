@@ -1,4 +1,4 @@
-/// Requests that run one after the other, each made from the model before.
+/// Requests that run one after the other, each created from the model of the one before.
 ///
 /// ```swift
 /// let found = try await agent.send(
@@ -8,27 +8,27 @@
 /// )
 /// ```
 ///
-/// Its model is that of the last step. The first failure ends it and is thrown as it is, whether of a request or of a
-/// closure; which step it was is told by ``CompositionProgress/failed``. Closures run on the caller, one at a time; a step
-/// is prepared and formatted in the background when its types allow that, else on the caller.
+/// Its model is that of the last step. The first error of a request or a closure ends it and is thrown unchanged;
+/// ``CompositionProgress/failed`` is the step that failed. Closures run on the caller, one at a time; a step is
+/// prepared and formatted in the background if its types allow that, otherwise on the caller.
 ///
-/// A chain is a request itself: it goes into batches and other chains, and they into it. Where a step depends on
-/// what came before, return a ``ChainStep``.
+/// A chain is a request itself: it can be part of batches and other chains, and contain them. If a step depends on the
+/// result of the one before, return a ``ChainStep``.
 public struct ChainRequest<Model>: DeclaredComposition {
     typealias Walk = nonisolated(nonsending) (ChainRun, @escaping Part.Deliver<Model>) async -> Void
 
     private let walk: Walk
-    /// How many steps there are; `nil` for those that are decided on the way.
+    /// The number of steps, or `nil` if they are decided during the run.
     private let count: Int?
     var options = CompositionOptions()
 
-    /// A chain that begins with a request that is prepared and formatted in the background.
+    /// Creates a chain whose first request is prepared and formatted in the background.
     public init<R: Request & Sendable>(_ request: R)
     where R.Model == Model, Model: Sendable, R.Formatter: Sendable {
         self.init(count: 1) { run, deliver in await run.take(Member(request), at: 0, deliver) }
     }
 
-    /// A chain that begins with a request that is prepared and formatted on its caller.
+    /// Creates a chain whose first request is prepared and formatted on its caller.
     public init<R: Request>(_ request: R) where R.Model == Model {
         self.init(count: 1) { run, deliver in await run.take(Member(staying: request), at: 0, deliver) }
     }
@@ -55,7 +55,7 @@ public struct ChainRequest<Model>: DeclaredComposition {
 extension ChainRequest {
     /// Adds a step, which is prepared and formatted in the background.
     ///
-    /// - Parameter next: Makes the request from the model before; what it throws ends the chain.
+    /// - Parameter next: Creates the request from the model of the step before. An error that it throws ends the chain.
     /// - Returns: The longer chain.
     public func then<R: Request & Sendable>(_ next: @escaping (Model) throws -> R) -> ChainRequest<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
@@ -64,15 +64,16 @@ extension ChainRequest {
 
     /// Adds a step, which is prepared and formatted on the caller.
     ///
-    /// - Parameter next: Makes the request from the model before; what it throws ends the chain.
+    /// - Parameter next: Creates the request from the model of the step before. An error that it throws ends the chain.
     /// - Returns: The longer chain.
     public func then<R: Request>(_ next: @escaping (Model) throws -> R) -> ChainRequest<R.Model> {
         adding { model, _ in Member(staying: try next(model)) }
     }
 
-    /// Adds a step, which is prepared and formatted in the background.
+    /// Adds a step that uses earlier steps, and is prepared and formatted in the background.
     ///
-    /// - Parameter next: Makes the request from the model before and all responses so far; what it throws ends the chain.
+    /// - Parameter next: Creates the request from the model of the step before and the history of the chain. An error
+    ///   that it throws ends the chain.
     /// - Returns: The longer chain.
     public func thenWithHistory<R: Request & Sendable>(
         _ next: @escaping (Model, ChainHistory) throws -> R
@@ -80,9 +81,10 @@ extension ChainRequest {
         adding { model, history in Member(try next(model, history)) }
     }
 
-    /// Adds a step, which is prepared and formatted on the caller.
+    /// Adds a step that uses earlier steps, and is prepared and formatted on the caller.
     ///
-    /// - Parameter next: Makes the request from the model before and all responses so far; what it throws ends the chain.
+    /// - Parameter next: Creates the request from the model of the step before and the history of the chain. An error
+    ///   that it throws ends the chain.
     /// - Returns: The longer chain.
     public func thenWithHistory<R: Request>(
         _ next: @escaping (Model, ChainHistory) throws -> R
@@ -100,7 +102,7 @@ extension ChainRequest {
                 do {
                     member = try next(try made.get().model, run.history)
                 } catch {
-                    // A closure that throws is the failure of the step that it was to make.
+                    // If a closure throws, the step that it was to create has failed.
                     run.fail(TypeNames.name(of: R.self), at: index)
                     return await deliver(.failure(error))
                 }
@@ -112,41 +114,41 @@ extension ChainRequest {
 }
 
 extension ChainRequest where Model == ChainHistory {
-    /// A chain that decides after each step whether and how to go on; its model is all that it went through.
+    /// Creates a chain that decides after each step on the next one; its model is the history of all steps.
     ///
-    /// A request whose types may leave the caller does so as `ChainStep.send(request)`; any other is prepared and
-    /// formatted there.
+    /// A request whose types may leave the caller is prepared and formatted in the background if it is returned as
+    /// `ChainStep.send(request)`; any other, on the caller.
     ///
     /// - Parameters:
     ///   - request: The first step.
-    ///   - next: Returns the next request, or `nil` to end the chain; what it throws ends it too.
+    ///   - next: Returns the next request, or `nil` to end the chain. An error that it throws ends the chain too.
     public init<R: Request>(startingWith request: R, next: @escaping (ChainHistory) throws -> (any Request)?) {
         self.init(count: nil) { run, deliver in await run.walk(request, next, deliver) }
     }
 }
 
-/// A step of a chain that may be one request or another, or no request at all.
+/// A step of a chain that is one of several requests, or no request at all.
 ///
 /// ```swift
 /// let orders = chain.then { user -> ChainStep<[Order]> in user.isGuest ? .value([]) : .send(GetOrders(of: user.id)) }
 /// ```
 ///
-/// To end a chain early, put the steps that may be left out into a chain of their own: `.send(ChainRequest(…).then …)`.
+/// To end a chain early, put its optional steps into a chain of their own: `.send(ChainRequest(…).then …)`.
 public struct ChainStep<Model>: Composition {
     private let start: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
 
-    /// The step is a request that is prepared and formatted in the background.
+    /// Returns a step with a request that is prepared and formatted in the background.
     public static func send<R: Request & Sendable>(_ request: R) -> ChainStep
     where R.Model == Model, Model: Sendable, R.Formatter: Sendable {
         ChainStep { await Member(request).begin($0, then: $1) }
     }
 
-    /// The step is a request that is prepared and formatted on the caller.
+    /// Returns a step with a request that is prepared and formatted on the caller.
     public static func send<R: Request>(_ request: R) -> ChainStep where R.Model == Model {
         ChainStep { await $0.begin(request, then: $1) }
     }
 
-    /// The step sends nothing: its model is there already.
+    /// Returns a step that sends nothing and has this model.
     public static func value(_ model: Model) -> ChainStep {
         ChainStep { part, deliver in await deliver(part.refusal.map { .failure($0) } ?? .success(Made(model))) }
     }

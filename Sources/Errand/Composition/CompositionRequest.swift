@@ -1,31 +1,31 @@
-/// What batches and chains have in common: they are requests that consist of requests.
+/// A request that consists of requests, such as a batch or a chain.
 ///
 /// Only types of the library conform to it.
 public protocol CompositionRequest: Request {
-    /// Returns a copy that must be over in this time, waiting, formatting and closures included.
+    /// Returns a copy with a deadline for the whole, including waiting, formatting and closures.
     ///
-    /// Each of its requests inherits what is left of it, and keeps a deadline of its own that is shorter.
+    /// Each of its requests inherits the remaining time, unless its own deadline is shorter.
     func deadline(_ limit: Duration?) -> Self
 
-    /// Returns a copy with a mark for scopes and accessories.
+    /// Returns a copy with a tag for scopes and accessories.
     func tag(_ tag: String) -> Self
 
-    /// Returns a copy that notifies this accessory too, inside those that are there.
+    /// Returns a copy with a further accessory, inside the existing ones.
     func accessory(_ accessory: any CompositionAccessory) -> Self
 }
 
 /// How a request that consists of requests runs.
 protocol Composition<Model>: ComposedRequest {
-    /// Starts what can be started, and calls back exactly once with the model or the failure.
+    /// Starts the requests that can be started, and calls back exactly once with the model or the error.
     func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async
 }
 
-/// A batch or chain, with what is declared for it as a whole.
+/// A batch or chain, with its options.
 protocol DeclaredComposition: CompositionRequest, Composition {
     var options: CompositionOptions { get set }
 }
 
-/// What is declared for a batch or chain as a whole.
+/// The options of a batch or chain.
 struct CompositionOptions: Sendable {
     var deadline: Duration?
     var tag = ""
@@ -52,11 +52,11 @@ extension Agent {
     /// Runs a request that consists of requests.
     ///
     /// - Parameters:
-    ///   - request: What to run.
-    ///   - report: Called with how far it is, whenever that changes.
+    ///   - request: The request to run.
+    ///   - report: Called with the progress, whenever it changes.
     ///   - deliver: Called with the result, between `willStop` and `didStop`.
     /// - Returns: The model.
-    /// - Throws: What the request threw that failed first, or `CancellationError`.
+    /// - Throws: The first error of a request, or `CancellationError`.
     func runComposed<R: Request>(
         _ request: R,
         reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
@@ -67,7 +67,7 @@ extension Agent {
         }
     }
 
-    /// The same with what a closure begins.
+    /// Runs what a closure begins, like a request that consists of requests.
     func runComposed<Model>(
         reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
         delivering deliver: (nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void)? = nil,
@@ -83,7 +83,7 @@ extension Agent {
         return try result.get().model
     }
 
-    /// Starts something on a loop of its own, and runs that until nothing is left.
+    /// Starts work on a loop of its own, and runs the loop until nothing is left.
     func runLoop(
         reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
         isolation: isolated (any Actor)? = #isolation,
@@ -91,7 +91,7 @@ extension Agent {
     ) async {
         let part = Part(agent: self, loop: CallerLoop(), stop: PartStop(), deadline: nil, report: report)
         await withTaskCancellationHandler {
-            // What is captured isolates the closure; without it, it would leave the caller.
+            // The capture isolates the closure, which would otherwise leave the caller.
             _ = isolation
             await start(part)
             await part.loop.run()
@@ -101,7 +101,7 @@ extension Agent {
     }
 }
 
-/// Keeps and tells how far one run of a batch or chain is.
+/// Records the progress of one run of a batch or chain, and notifies its accessories.
 final class CompositionTeller {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
@@ -132,7 +132,7 @@ final class CompositionTeller {
         report?(context.progress)
     }
 
-    /// Tells the end, with the delivery between its two events.
+    /// Notifies of the end, with the delivery between the two events.
     func end(_ error: (any Error)?, delivery: nonisolated(nonsending) () async -> Void) async {
         let outcome = CompositionOutcome(error)
         await tell(.willStop(outcome))

@@ -1,17 +1,18 @@
-/// A request whose failure does not matter: it yields an optional.
+/// A request whose model is `nil` if it fails.
 ///
-/// Made by `ignoringFailure()`. When the batch around it is cancelled or fails, it is cancelled like every other.
+/// It is created by `ignoringFailure()`. If the batch that contains it is cancelled or fails, it is cancelled as any
+/// other.
 public struct IgnoringFailure<Base: Request>: Composition {
-    /// The model, or `nil` when the request failed.
+    /// The model, or `nil` if the request failed.
     public typealias Model = Base.Model?
 
     private let member: Member<Base>
 
     init(_ member: Member<Base>) { self.member = member }
 
-    /// As in the request.
+    /// The tag of the request.
     public var tag: String { member.request.tag }
-    /// As in the request.
+    /// The path of the request.
     public var path: String { member.request.path }
 
     func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
@@ -29,12 +30,12 @@ public struct IgnoringFailure<Base: Request>: Composition {
 extension IgnoringFailure: Sendable where Base: Sendable {}
 
 extension Request {
-    /// Returns this request as one whose model is `nil` when it fails, so that a batch or chain goes on.
+    /// Returns this request as one whose model is `nil` if it fails, so that a batch or chain continues.
     public func ignoringFailure() -> IgnoringFailure<Self>
     where Self: Sendable, Model: Sendable, Formatter: Sendable {
         IgnoringFailure(Member(self))
     }
 
-    /// Returns this request as one whose model is `nil` when it fails, so that a batch or chain goes on.
+    /// Returns this request as one whose model is `nil` if it fails, so that a batch or chain continues.
     public func ignoringFailure() -> IgnoringFailure<Self> { IgnoringFailure(Member(staying: self)) }
 }

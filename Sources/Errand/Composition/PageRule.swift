@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Where the next page of a list is.
+/// A rule that finds the next page of a list.
 public struct PageRule<Model> {
     enum Step: Sendable, Equatable {
-        /// The next page is at this URL.
+        /// The next page has this URL.
         case link(URL)
         /// The next page is the same request with this parameter.
         case parameter(name: String, value: Value)
@@ -14,12 +14,12 @@ public struct PageRule<Model> {
         case number(Int)
     }
 
-    /// Says what follows the page of an index, from 0; `nil` is nothing.
+    /// Returns the step to the page after that of an index, starting at 0, or `nil` if it is the last.
     let next: (_ response: Response<Model>, _ index: Int) throws -> Step?
 
-    /// The `Link` field of the answer with `rel="next"` (RFC 8288, section 3).
+    /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).
     ///
-    /// A link to another origin than that of the first request, before redirects, is refused with
+    /// A link to another origin than that of the first request, before redirects, is rejected with
     /// ``NetworkError/Kind/invalidRequest``, because the request's own credentials would be sent to it.
     public static var links: PageRule {
         PageRule { response, _ in
@@ -44,11 +44,15 @@ public struct PageRule<Model> {
         }
     }
 
-    /// A cursor in the payload, sent back as a parameter; the last page has none, `null` or an empty text.
+    /// Returns a rule for a cursor in the payload, which is sent as a parameter.
+    ///
+    /// The last page has no cursor, `null`, or an empty text.
     ///
     /// - Parameters:
-    ///   - name: The parameter: in place of the request's own of that name, else in the query.
-    ///   - path: The way from the payload to the cursor, a text or a number; from the whole body when it begins with `~`.
+    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
+    ///     query.
+    ///   - path: The path from the payload to the cursor, a text or an integer; from the whole body if it begins with
+    ///     `~`.
     /// - Returns: The rule.
     public static func cursor(_ name: String, at path: JSONPath) -> PageRule {
         PageRule { response, _ in
@@ -71,13 +75,14 @@ public struct PageRule<Model> {
         }
     }
 
-    /// Numbered pages.
+    /// Returns a rule for numbered pages.
     ///
     /// - Parameters:
-    ///   - name: The parameter: in place of the request's own of that name, else in the query.
-    ///   - first: The number of the page that the request asks for by itself.
-    ///   - step: From one page to the next; the page's size where the number counts items.
-    ///   - hasNext: Whether another page follows this one.
+    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
+    ///     query.
+    ///   - first: The number of the page that the request itself returns.
+    ///   - step: The difference between two pages; the page's size if the number counts items.
+    ///   - hasNext: Returns whether another page follows this one.
     /// - Returns: The rule.
     public static func number(
         _ name: String = "page",
@@ -95,31 +100,32 @@ public struct PageRule<Model> {
 }
 
 extension PageRule where Model: Collection {
-    /// Numbered pages, up to the first that is empty.
+    /// Returns a rule for numbered pages, up to the first that is empty.
     ///
     /// - Parameters:
-    ///   - name: The parameter: in place of the request's own of that name, else in the query.
-    ///   - first: The number of the page that the request asks for by itself.
-    ///   - step: From one page to the next; the page's size where the number counts items.
+    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
+    ///     query.
+    ///   - first: The number of the page that the request itself returns.
+    ///   - step: The difference between two pages; the page's size if the number counts items.
     /// - Returns: The rule.
     public static func number(_ name: String = "page", from first: Int = 1, by step: Int = 1) -> PageRule {
         number(name, from: first, by: step) { !$0.model.isEmpty }
     }
 }
 
-/// Where paging stops, although another page follows.
+/// A limit at which paging stops, although another page follows.
 public struct PageLimit<Model> {
-    /// Whether enough is there, told one page after the other.
+    /// Returns whether the limit is reached, called for one page after the other.
     let isReached: (_ model: Model, _ pages: Int, _ items: inout Int) -> Bool
 
-    /// After so many requests; less than 1 counts as 1.
+    /// Returns a limit of this number of requests, at least 1.
     public static func requests(_ maximum: Int) -> PageLimit { PageLimit { _, pages, _ in pages >= maximum } }
 
-    /// With the page on which there are so many items in all.
+    /// Returns a limit that ends with the page that completes this number of items.
     ///
     /// - Parameters:
-    ///   - minimum: How many are enough.
-    ///   - count: How many there are on a page.
+    ///   - minimum: The number of items in all pages.
+    ///   - count: Returns the number of items on a page.
     /// - Returns: The limit.
     public static func items(_ minimum: Int, countedBy count: @escaping (Model) -> Int) -> PageLimit {
         PageLimit { model, _, items in
@@ -130,12 +136,12 @@ public struct PageLimit<Model> {
 }
 
 extension PageLimit where Model: Collection {
-    /// With the page on which there are so many items in all.
+    /// Returns a limit that ends with the page that completes this number of items.
     public static func items(_ minimum: Int) -> PageLimit { items(minimum) { $0.count } }
 }
 
 extension NetworkError {
-    /// Whether a path led nowhere because nothing is there.
+    /// Whether there is no value at the path.
     fileprivate var isMissingValue: Bool {
         guard case .path(let error) = reason else { return false }
         switch error.reason {

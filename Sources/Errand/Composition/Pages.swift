@@ -4,14 +4,14 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The pages of a list, made by `pages(of:by:upTo:)` of ``Agent``.
+/// The pages of a list, created by `pages(of:by:upTo:)` of ``Agent``.
 public struct Pages<R: Request>: AsyncSequence {
-    /// A page with the answer that it came from.
+    /// A page with the response that it was created from.
     public typealias Element = Response<R.Model>
-    /// What a send throws, or a rule.
+    /// The error of a send or of the rule.
     public typealias Failure = any Error
 
-    /// However many pages there seem to be, no more requests than this are sent.
+    /// The maximum number of requests that are sent, whatever the number of pages.
     public static var maximumRequestCount: Int { 10_000 }
 
     let rule: PageRule<R.Model>
@@ -19,10 +19,10 @@ public struct Pages<R: Request>: AsyncSequence {
     let sendFirst: nonisolated(nonsending) () async throws -> Response<R.Model>
     let sendNext: nonisolated(nonsending) (PageRule<R.Model>.Step) async throws -> Response<R.Model>
 
-    /// Starts with the first page.
+    /// Returns an iterator that starts with the first page.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
 
-    /// Asks for one page after the other, each when it is asked for.
+    /// An iterator that sends the request for each page when it is requested.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let pages: Pages
         private var last: Response<R.Model>?
@@ -36,12 +36,12 @@ public struct Pages<R: Request>: AsyncSequence {
             items = pages.limits.map { _ in 0 }
         }
 
-        /// Waits for the next page; `nil` after the last.
+        /// Returns the next page, or `nil` after the last.
         ///
-        /// - Throws: What the send throws, or the rule where it cannot tell what follows; either is the end.
+        /// - Throws: The error of the send, or of the rule if it cannot find the next page. Either ends the sequence.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Response<R.Model>? {
             guard !isOver else { return nil }
-            // Whatever is thrown from here on is the end.
+            // Any error from here on ends the sequence.
             isOver = true
             let response: Response<R.Model>
             if let last {
@@ -65,13 +65,14 @@ public struct Pages<R: Request>: AsyncSequence {
 }
 
 extension Agent {
-    /// Sends a request for a list page by page, each page when it is asked for.
+    /// Returns the pages of a list, each requested when the sequence is advanced.
     ///
     /// - Parameters:
-    ///   - request: Asks for the first page; later ones have all that it has.
-    ///   - rule: Where the next page is.
-    ///   - limits: Where to stop, although another page follows; at the latest ``Pages/maximumRequestCount``. A page
-    ///     that repeats the one before it by its own account is the end, too.
+    ///   - request: The request for the first page. The others are changed copies of it.
+    ///   - rule: The rule that finds the next page.
+    ///   - limits: The limits at which to stop, although another page follows; at the latest at
+    ///     ``Pages/maximumRequestCount``. A page that repeats the link or the parameter of the one before ends the
+    ///     sequence too.
     /// - Returns: The pages.
     public func pages<R: Request & Sendable>(
         of request: R,
@@ -85,13 +86,15 @@ extension Agent {
         }
     }
 
-    /// Sends a request for a list page by page, each page when it is asked for; models are made on the caller's actor.
+    /// Returns the pages of a list, each requested when the sequence is advanced; models are created on the caller's
+    /// actor.
     ///
     /// - Parameters:
-    ///   - request: Asks for the first page; later ones have all that it has.
-    ///   - rule: Where the next page is.
-    ///   - limits: Where to stop, although another page follows; at the latest ``Pages/maximumRequestCount``. A page
-    ///     that repeats the one before it by its own account is the end, too.
+    ///   - request: The request for the first page. The others are changed copies of it.
+    ///   - rule: The rule that finds the next page.
+    ///   - limits: The limits at which to stop, although another page follows; at the latest at
+    ///     ``Pages/maximumRequestCount``. A page that repeats the link or the parameter of the one before ends the
+    ///     sequence too.
     /// - Returns: The pages.
     public func pages<R: Request>(
         of request: R,
@@ -115,7 +118,7 @@ struct NextPage<Base: Request>: RequestWrapper {
 
     private var link: String? { if case .link(let url) = step { url.absoluteString } else { nil } }
 
-    /// The parameter that is changed, when it belongs to the request's own or not.
+    /// Returns parameters with the changed one, if it belongs to them.
     private func changing(_ parameters: Parameters, where isMeant: (String) throws -> Bool) rethrows -> Parameters {
         guard case .parameter(let name, let value) = step, try isMeant(name) else { return parameters }
         var changed = parameters
@@ -152,7 +155,7 @@ struct NextPage<Base: Request>: RequestWrapper {
     func didProduce(_ model: Base.Model, from response: RawResponse) throws {
         try base.didProduce(model, from: response)
     }
-    /// One page is not another, although they have the key of one request.
+    /// Pages are distinguished, although they have the key of one request.
     var duplicateKey: String { base.duplicateKey.isEmpty ? "" : "\(base.duplicateKey)\n\(step)" }
     var usesBaseParameters: Bool { link == nil ? base.usesBaseParameters : false }
     func customURLRequest() throws -> URLRequest? { link == nil ? try base.customURLRequest() : nil }

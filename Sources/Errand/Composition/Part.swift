@@ -1,4 +1,4 @@
-/// Where a request runs that belongs to a composition: whose loop it lands on, what ends it, and until when.
+/// The context in which a request of a composition runs: its agent, its loop, what ends it, and its deadline.
 struct Part {
     /// Called once, on the caller.
     typealias Deliver<Model> = nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void
@@ -7,12 +7,12 @@ struct Part {
     let loop: CallerLoop
     let stop: PartStop
     var deadline: Deadline?
-    /// Told how far the outermost batch or chain is; `nil` within it.
+    /// Called with the progress of the outermost batch or chain; `nil` within it.
     var report: (@Sendable (CompositionProgress) -> Void)?
     /// Whether responses are kept beside their models, for the history of a chain.
     var keepsResponses = false
 
-    /// Starts a request that stays on the caller: prepared and formatted there, and between that in the background.
+    /// Starts a request that stays on the caller: it is prepared and formatted there, and sent in the background.
     func begin<R: Request>(
         _ request: R,
         _ formatting: Metrics.Formatting = .callerByNeed,
@@ -46,9 +46,9 @@ struct Part {
         }
     }
 
-    // Methods and not closures, which a capture list would take off their caller.
+    // Methods and not closures, which would leave their caller because of the capture list.
 
-    /// Stages 9 to 12.
+    /// Runs stages 9 to 12.
     private func finish<R: Request>(
         _ answer: Answer,
         of request: R,
@@ -77,7 +77,7 @@ struct Part {
         await deliver(result)
     }
 
-    /// Stage 12 of a send that failed before.
+    /// Runs stage 12 of a send that failed before.
     private func end<R: Request>(
         _ request: R,
         as send: Send,
@@ -91,7 +91,7 @@ struct Part {
         await deliver(.failure(error))
     }
 
-    /// Starts a request that may leave the caller, unless it wants to stay there.
+    /// Starts a request that may leave the caller, unless its formatting context is the caller.
     func beginInBackground<R: Request & Sendable>(
         _ request: R,
         then deliver: @escaping Deliver<R.Model>
@@ -114,19 +114,19 @@ struct Part {
         }
     }
 
-    /// Why nothing may begin any more; `nil` when it may.
+    /// The error if nothing may begin any more, otherwise `nil`.
     var refusal: (any Error)? {
         if stop.isStopped || Task.isCancelled { return CancellationError() }
         guard let deadline, agent.pipeline.timeline.now() >= deadline.time else { return nil }
         return NetworkError(.deadlineExceeded(deadline.limit))
     }
 
-    /// How a request runs that consists of requests; `nil` for one that is sent itself.
+    /// Returns a request that consists of requests as a composition, or `nil` if it is sent itself.
     private func composition<R: Request>(of request: R) -> (any Composition<R.Model>)? {
         RequestType.of(R.self).isComposed ? request as? any Composition<R.Model> : nil
     }
 
-    /// A part of this one with a stop of its own, which must be over after `limit` at the latest.
+    /// Returns a part of this one with a stop of its own, which ends after `limit` at the latest.
     func inner(within limit: Duration?, keepingResponses: Bool = false) -> (part: Part, stopID: Int) {
         var deadline = deadline
         if let limit {
@@ -139,19 +139,19 @@ struct Part {
     }
 }
 
-/// A request of a composition, and how it starts in the background where its types allow that.
+/// A request of a composition, and how it starts in the background if its types allow that.
 struct Member<R: Request> {
     let request: R
     private let beginInBackground:
         (nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void)?
 
-    /// A request that stays on its caller.
+    /// Creates a member that stays on its caller.
     init(staying request: R) {
         self.request = request
         beginInBackground = nil
     }
 
-    /// A request that may leave its caller.
+    /// Creates a member that may leave its caller.
     init(_ request: R) where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
         self.request = request
         beginInBackground = Self.backgroundStart
@@ -175,9 +175,9 @@ extension Member where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
     }
 }
 
-/// Ends a part of a composition: what is under way in it, and what would begin.
+/// Ends a part of a composition: what is running in it, and what would begin.
 ///
-/// Parts within parts have their own, which those around them end too.
+/// Nested parts have their own, which the outer ones end too.
 final class PartStop: Sendable {
     private struct State {
         var isStopped = false
@@ -190,7 +190,7 @@ final class PartStop: Sendable {
     /// Whether nothing may begin any more.
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Ends everything; returns at once.
+    /// Ends everything, and returns at once.
     func stop() {
         let stops = state.withLock { state in
             defer { (state.isStopped, state.stops) = (true, Table()) }
@@ -199,10 +199,10 @@ final class PartStop: Sendable {
         for (_, stop) in stops { stop() }
     }
 
-    /// From now on this is ended too, at once when everything was ended before.
+    /// Adds a function that ends something; if everything has been ended already, it is called at once.
     ///
     /// - Parameter stop: Must return at once.
-    /// - Returns: What ``remove(_:)`` takes once there is nothing to end any more.
+    /// - Returns: The number to pass to ``remove(_:)`` once there is nothing to end any more.
     func add(_ stop: @escaping @Sendable () -> Void) -> Int {
         let (id, isStopped) = state.withLock { state in
             state.lastID += 1
@@ -217,6 +217,6 @@ final class PartStop: Sendable {
 }
 
 extension Result {
-    /// The error; `nil` on success.
+    /// The error, or `nil` on success.
     var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

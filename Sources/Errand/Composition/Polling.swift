@@ -1,8 +1,8 @@
-/// The responses to one request that is sent again after each pause, made by `poll(_:every:until:)` of ``Agent``.
+/// The responses to a request that is sent repeatedly, created by `poll(_:every:until:)` of ``Agent``.
 public struct Polling<R: Request>: AsyncSequence {
-    /// A model with the answer that it came from.
+    /// A model with the response that it was created from.
     public typealias Element = Response<R.Model>
-    /// What the send throws, or `until`.
+    /// The error of a send or of `until`.
     public typealias Failure = any Error
 
     let agent: Agent
@@ -10,10 +10,10 @@ public struct Polling<R: Request>: AsyncSequence {
     let isOver: (Response<R.Model>) throws -> Bool
     let send: nonisolated(nonsending) () async throws -> Response<R.Model>
 
-    /// Starts over; the first request is sent at once.
+    /// Returns an iterator, whose first request is sent without a delay.
     public func makeAsyncIterator() -> Iterator { Iterator(polling: self) }
 
-    /// Sends, and waits between.
+    /// An iterator that sends the request, and waits in between.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let polling: Polling
         private var isFirst = true
@@ -21,12 +21,13 @@ public struct Polling<R: Request>: AsyncSequence {
 
         fileprivate init(polling: Polling) { self.polling = polling }
 
-        /// Waits for the pause to pass and sends the request; `nil` once `until` held.
+        /// Waits for the interval, sends the request and returns the response, or `nil` if `until` returned `true` for
+        /// the last one.
         ///
-        /// - Throws: What the send throws, which ends the sequence; `CancellationError`, in a pause too.
+        /// - Throws: The error of the send, which ends the sequence; `CancellationError`, also during the interval.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Response<R.Model>? {
             guard !isOver else { return nil }
-            // Whatever is thrown from here on is the end.
+            // Any error from here on ends the sequence.
             isOver = true
             if !isFirst {
                 let timeline = polling.agent.pipeline.timeline
@@ -42,13 +43,13 @@ public struct Polling<R: Request>: AsyncSequence {
 }
 
 extension Agent {
-    /// Sends a request again and again until its response is the one waited for.
+    /// Sends a request repeatedly until a condition holds for its response.
     ///
     /// - Parameters:
-    ///   - request: What to send; a failure that its ``RetryPolicy`` does not mend ends the polling.
-    ///   - interval: The pause from a response to the next request, on the agent's clock; none for zero or less.
-    ///   - isOver: Whether a response is the last; called on the caller.
-    /// - Returns: Every response, the last one included.
+    ///   - request: The request to send. An error after all retries of its ``RetryPolicy`` ends the polling.
+    ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none.
+    ///   - isOver: Returns whether a response is the last; called on the caller. By default, no response is the last.
+    /// - Returns: Every response, including the last.
     public func poll<R: Request & Sendable>(
         _ request: R,
         every interval: Duration,
@@ -57,13 +58,13 @@ extension Agent {
         Polling(agent: self, interval: interval, isOver: isOver) { try await self.response(for: request) }
     }
 
-    /// Sends a request again and again until its response is the one waited for; models are made on the caller's actor.
+    /// Sends a request repeatedly until a condition holds for its response; models are created on the caller's actor.
     ///
     /// - Parameters:
-    ///   - request: What to send; a failure that its ``RetryPolicy`` does not mend ends the polling.
-    ///   - interval: The pause from a response to the next request, on the agent's clock; none for zero or less.
-    ///   - isOver: Whether a response is the last; called on the caller.
-    /// - Returns: Every response, the last one included.
+    ///   - request: The request to send. An error after all retries of its ``RetryPolicy`` ends the polling.
+    ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none.
+    ///   - isOver: Returns whether a response is the last; called on the caller. By default, no response is the last.
+    /// - Returns: Every response, including the last.
     public func poll<R: Request>(
         _ request: R,
         every interval: Duration,

@@ -1,22 +1,22 @@
-/// What one of many requests came to.
+/// The result of one of many requests.
 public struct IndexedResult<Model> {
-    /// The place of the request among those given, from 0.
+    /// The index of the request in its sequence, starting at 0.
     public let index: Int
-    /// The model, or what the send threw.
+    /// The model or the error of the send.
     public let result: Result<Model, any Error>
 }
 
 extension IndexedResult: Sendable where Model: Sendable {}
 
-/// The results of many requests as they finish, made by `resultStream(of:maximumConcurrent:)` of ``Agent``.
+/// The results of many requests as they finish, created by `resultStream(of:maximumConcurrent:)` of ``Agent``.
 ///
-/// Requests are taken from their sequence when there is room for them, so that one of a million keeps few in memory.
-/// Whoever stops iterating cancels those that are on their way; a task that is cancelled gets their results, each
-/// `CancellationError`, and then the end.
+/// Requests are taken from their sequence only when they can be sent, so that a sequence of a million keeps few in
+/// memory. Requests that are running when the iterator is deallocated are cancelled. If the task is cancelled, their
+/// results are `CancellationError`, and the sequence ends after them.
 public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Element: Request {
-    /// A result with the place of its request.
+    /// A result with the index of its request.
     public typealias Element = IndexedResult<Requests.Element.Model>
-    /// Nothing is thrown: each result carries its own error.
+    /// The sequence does not throw: errors are part of the results.
     public typealias Failure = Never
 
     typealias Start =
@@ -27,22 +27,22 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
     let maximumConcurrent: Int
     let start: Start
 
-    /// Starts to send; the first requests are on their way when the first result is asked for.
+    /// Returns an iterator; the first requests are started when the first result is requested.
     public func makeAsyncIterator() -> Iterator {
         Iterator(run: ResultRun(requests.makeIterator(), agent, Swift.max(1, maximumConcurrent), start))
     }
 
-    /// Sends the requests and hands out their results.
+    /// An iterator that sends the requests and returns their results.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let run: ResultRun<Requests>
 
-        /// Waits for the next result; `nil` when there are no more.
+        /// Returns the next result, waiting for it, or `nil` if there are no more.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await run.next(endingWhenCancelled: true)
         }
     }
 
-    /// All results, in the order of the requests.
+    /// Returns all results, in the order of the requests.
     func all() async -> [Result<Requests.Element.Model, any Error>] {
         let run = makeAsyncIterator().run
         let cancelled: any Error = CancellationError()
@@ -56,11 +56,11 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
     }
 }
 
-/// The requests on their way, and the results that nobody has asked for yet; together never more than the maximum.
+/// The running requests and the results that are not requested yet; together they never exceed the maximum.
 private final class ResultRun<Requests: Sequence> where Requests.Element: Request {
-    /// Apart from the run, so that what is under way does not keep it.
+    /// A separate object, so that running requests do not keep the run alive.
     private final class Finished {
-        /// The first one at the end.
+        /// The results, in reverse order.
         var results: [ResultStream<Requests>.Element] = []
     }
 
@@ -93,7 +93,7 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
         isolation: isolated (any Actor)? = #isolation
     ) async -> ResultStream<Requests>.Element? {
         await withTaskCancellationHandler {
-            // What is captured isolates the closure; without it, it would leave the caller.
+            // The capture isolates the closure, which would otherwise leave the caller.
             _ = isolation
             if !(endingWhenCancelled && Task.isCancelled) {
                 await window.fill(upTo: maximum - finished.results.count)
@@ -107,9 +107,9 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
 }
 
 extension Agent {
-    /// Sends requests of any types at once, and returns what each came to, in their order.
+    /// Sends requests of any types concurrently, and returns their results in the same order.
     ///
-    /// Cancelled, it returns at once, with `CancellationError` for each request that had no result.
+    /// If the task is cancelled, it returns at once, with `CancellationError` for each request that had no result.
     public func results<each R: Request & Sendable>(
         of request: repeat each R
     ) async -> (repeat Result<(each R).Model, any Error>)
@@ -117,22 +117,23 @@ extension Agent {
         await BatchRequest(repeat each request).results(from: self)
     }
 
-    /// Sends requests of any types at once, and returns what each came to, in their order; models are made on the
+    /// Sends requests of any types concurrently, and returns their results in the same order; models are created on the
     /// caller's actor.
     ///
-    /// Cancelled, it returns at once, with `CancellationError` for each request that had no result.
+    /// If the task is cancelled, it returns at once, with `CancellationError` for each request that had no result.
     public func results<each R: Request>(
         of request: repeat each R
     ) async -> (repeat Result<(each R).Model, any Error>) {
         await BatchRequest(repeat each request).results(from: self)
     }
 
-    /// Sends the requests of a sequence, so many at once, and returns what each came to, in their order.
+    /// Sends the requests of a sequence, a limited number at once, and returns their results in the same order.
     ///
     /// - Parameters:
-    ///   - requests: Taken when there is room for them; as many again as are on their way may wait.
-    ///   - maximumConcurrent: How many are on their way at most; 1 sends one after the other, less counts as 1.
-    /// - Returns: As many results as there were requests; cancelled, `CancellationError` for each that had none.
+    ///   - requests: The requests. They are taken from the sequence as needed; as many again as are running may wait.
+    ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
+    /// - Returns: A result for each request. If the task is cancelled, `CancellationError` for each request that had
+    ///   none.
     public func results<Requests: Sequence>(
         of requests: Requests,
         maximumConcurrent: Int = 8
@@ -156,7 +157,8 @@ extension Agent {
                 }
                 window.didEndOne()
                 part.loop.enqueue(width: width, endedBy: part.stop) {
-                    // What was cancelled before it began is not sent; its result says so already.
+                    // A request that was cancelled before it began is not sent; its result is a `CancellationError`
+                    // already.
                     guard !Task.isCancelled else { return }
                     do {
                         results.set(index, .success(try await self.runInBackground(request, isPart: true).model))
@@ -166,7 +168,7 @@ extension Agent {
                 }
             }
             while true {
-                // What waits for a task keeps the tasks busy, so that the caller need not wake up for each request.
+                // Waiting requests keep the tasks busy, so that the caller need not wake up for each request.
                 await window.fill(upTo: (window.underWay == 0 ? 2 * width : width) - part.loop.enqueuedCount)
                 if part.loop.isIdle { break }
                 await part.loop.step(leaving: window.isExhausted ? -1 : width / 2)
@@ -176,13 +178,14 @@ extension Agent {
         return results.first(count)
     }
 
-    /// Sends the requests of a sequence, so many at once, and returns what each came to, in their order; models are
-    /// made on the caller's actor.
+    /// Sends the requests of a sequence, a limited number at once, and returns their results in the same order; models
+    /// are created on the caller's actor.
     ///
     /// - Parameters:
-    ///   - requests: Taken one by one, when there is room for them.
-    ///   - maximumConcurrent: How many are on their way at most; 1 sends one after the other, less counts as 1.
-    /// - Returns: As many results as there were requests; cancelled, `CancellationError` for each that had none.
+    ///   - requests: The requests. They are taken from the sequence one by one, when they can be sent.
+    ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
+    /// - Returns: A result for each request. If the task is cancelled, `CancellationError` for each request that had
+    ///   none.
     public func results<Requests: Sequence>(
         of requests: Requests,
         maximumConcurrent: Int = 8
@@ -190,12 +193,13 @@ extension Agent {
         await resultStream(of: requests, maximumConcurrent: maximumConcurrent).all()
     }
 
-    /// Sends the requests of a sequence, so many at once, and hands out the results as they finish.
+    /// Sends the requests of a sequence, a limited number at once, and returns a sequence of results as they finish.
     ///
     /// - Parameters:
-    ///   - requests: Taken one by one, when there is room for them.
-    ///   - maximumConcurrent: How many are on their way, or finished and not asked for, at most; less than 1 counts as 1.
-    /// - Returns: The results, each with the place of its request.
+    ///   - requests: The requests. They are taken from the sequence one by one, when they can be sent.
+    ///   - maximumConcurrent: The maximum number of requests that run, or whose result is not requested yet, at least
+    ///     1.
+    /// - Returns: The results, each with the index of its request.
     public func resultStream<Requests: Sequence>(
         of requests: Requests,
         maximumConcurrent: Int = 8
@@ -210,13 +214,14 @@ extension Agent {
         }
     }
 
-    /// Sends the requests of a sequence, so many at once, and hands out the results as they finish; models are made on
-    /// the caller's actor.
+    /// Sends the requests of a sequence, a limited number at once, and returns a sequence of results as they finish;
+    /// models are created on the caller's actor.
     ///
     /// - Parameters:
-    ///   - requests: Taken one by one, when there is room for them.
-    ///   - maximumConcurrent: How many are on their way, or finished and not asked for, at most; less than 1 counts as 1.
-    /// - Returns: The results, each with the place of its request.
+    ///   - requests: The requests. They are taken from the sequence one by one, when they can be sent.
+    ///   - maximumConcurrent: The maximum number of requests that run, or whose result is not requested yet, at least
+    ///     1.
+    /// - Returns: The results, each with the index of its request.
     public func resultStream<Requests: Sequence>(
         of requests: Requests,
         maximumConcurrent: Int = 8
@@ -227,7 +232,7 @@ extension Agent {
     }
 }
 
-/// What each request came to, in their order.
+/// The results of the requests, in their order.
 private final class ResultList<Model: Sendable>: Sendable {
     private let results = Lock<[Result<Model, any Error>]>([])
     private let unfinished: any Error = CancellationError()
@@ -239,7 +244,7 @@ private final class ResultList<Model: Sendable>: Sendable {
         }
     }
 
-    /// So many results; what has none counts as cancelled.
+    /// Returns this number of results; a missing one is a `CancellationError`.
     func first(_ count: Int) -> [Result<Model, any Error>] {
         results.withLock { results in
             while results.count < count { results.append(.failure(unfinished)) }

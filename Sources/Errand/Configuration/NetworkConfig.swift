@@ -1,13 +1,13 @@
 public import Foundation
 
-/// What holds for all requests of an ``Agent``, under what their service and they themselves say.
+/// The settings for all requests of an ``Agent``, which services and requests can override.
 ///
-/// A value: `agent.config` may be replaced at any time, and a send uses the config of the moment when it started.
+/// A config is a value: `agent.config` may be replaced at any time, and a send uses the config from when it started.
 public struct NetworkConfig: Sendable {
-    /// Where relative paths start; `nil` leaves that to the services.
+    /// The URL that relative paths are resolved against, or `nil` if only services have one.
     public var baseURL: BaseURL?
 
-    /// Where relative paths of requests start that say `usesCDN`.
+    /// The URL that relative paths of requests with `usesCDN` are resolved against, or `nil` if only services have one.
     public var cdnURL: BaseURL?
 
     /// Further origins that receive the credentials of config and service: `["https://files.example"]`.
@@ -17,84 +17,110 @@ public struct NetworkConfig: Sendable {
     /// ``Request/credentialPolicy``. The default is none.
     public var credentialOrigins: [BaseURL]
 
-    /// Fields of all requests; a request opts out with `usesBaseHeaders`.
+    /// The header fields of all requests.
     ///
-    /// Those that ``Secrets/headers`` names are sent only as ``CredentialPolicy`` says.
+    /// A request opts out with `usesBaseHeaders`. Fields that ``Secrets/headers`` names are sent only to the origins
+    /// that ``CredentialPolicy`` allows.
     public var headers: HTTPHeaders
 
-    /// Parameters of all requests, sent only as ``CredentialPolicy`` says; a request opts out with `usesBaseParameters`.
+    /// The parameters of all requests.
     ///
-    /// They are in the query or the body, as the request's ``Request/parameterEncoding`` says. A request with a
-    /// ``Request/body`` of its own sends them only if that place is the query.
+    /// A request opts out with `usesBaseParameters`. They are sent only to the origins that ``CredentialPolicy``
+    /// allows, in the query or the body as the request's ``Request/parameterEncoding`` determines. A request with a
+    /// ``Request/body`` of its own sends them only if they belong to the query.
     public var parameters: Parameters
 
-    /// What requests show that say nothing of their own; `.inherited` is none.
+    /// The authorization of requests that have none of their own.
+    ///
+    /// `.inherited`, the default, is none.
     public var authorization: Authorization
 
-    /// Whose login requests show; it is refreshed when it is refused.
+    /// The session whose credential requests send, and which refreshes it after an unauthorized response.
+    ///
+    /// `.inherited`, the default, is none.
     public var authentication: Authentication
 
-    /// Opens the envelope of answers; `nil` takes the whole body.
+    /// The filter that unwraps the envelope of responses.
+    ///
+    /// If it is `nil`, the default, the payload is the whole body.
     public var filter: (any ResponseFilter)?
 
-    /// Makes values of JSON where a request's formatter names no decoder.
+    /// The decoder for requests whose formatter has none.
+    ///
+    /// The default is a `JSONDecoder`.
     public var decoder: any DataDecoder
 
-    /// Change the URL of every request, in order.
+    /// The URL filters, which change the URL of every request, in order.
     public var urlFilters: [any URLFilter]
 
-    /// Change every attempt, in order.
+    /// The adapters, which change the request of every attempt, in order.
     public var adapters: [any RequestAdapter]
 
-    /// Wrap every attempt, the first outermost.
+    /// The interceptors of every attempt, the first outermost.
     public var interceptors: [any Interceptor]
 
-    /// Wrap every send, the first outermost.
+    /// The interceptors of every send, the first outermost.
     public var sendInterceptors: [any SendInterceptor]
 
-    /// Told of every send, outermost.
+    /// The accessories of every send, notified outside those of services and requests.
     public var accessories: [any Accessory]
 
-    /// Times and sizes; each `nil` is the library's own, ``Limits/library``.
+    /// The limits of time and size.
+    ///
+    /// Each that is `nil` is the library default in ``Limits/library``.
     public var limits: Limits
 
-    /// Which failures are tried again; `.inherited` is the library's own.
+    /// The rules for which failures are retried.
+    ///
+    /// `.inherited`, the default, is the library default.
     public var retryPolicy: RetryPolicy
 
-    /// How many retries one host gets from the agent, whatever the policies allow; ``RetryBudget/unlimited`` is no bound.
+    /// The maximum number of retries for each host, whatever the retry policies allow.
+    ///
+    /// The default is ``RetryBudget/standard``; ``RetryBudget/unlimited`` is no limit.
     public var retryBudget: RetryBudget
 
-    /// Which redirects are followed; `.inherited` is the library's own.
+    /// The rules for which redirects are followed.
+    ///
+    /// `.inherited`, the default, is the library default.
     public var redirectPolicy: RedirectPolicy
 
-    /// When a stored answer is used; `.inherited` is the library's own, ``CachePolicy/networkOnly``.
+    /// The rules for when a cached response is used.
+    ///
+    /// `.inherited`, the default, is ``CachePolicy/networkOnly``.
     public var cachePolicy: CachePolicy
 
-    /// Asked before every send, in order.
+    /// The gates, called in order before every send.
     public var sendGates: [any SendGate]
 
-    /// How many requests may be on the wire at once, and how many may start in how much time; `.inherited` is none.
+    /// The maximum number of requests on the wire at once, and the maximum rate of requests.
+    ///
+    /// `.inherited`, the default, is no limit.
     public var throttle: Throttle
 
-    /// Where answers are stored; `nil` is nowhere, whatever the policies say.
+    /// The cache in which responses are stored, or `nil`, the default, to store none, whatever the cache policies.
     public var cache: ResponseCache?
 
-    /// What must not be told to anyone, nor leave for another origin.
+    /// The names of secrets, which are redacted and are not sent to other origins.
     public var secrets: Secrets
 
-    /// Where services look up their ``Service/baseURLVariable``: the process's environment, unless it is set.
+    /// The environment variables for ``Service/baseURLVariable``.
+    ///
+    /// The default is the process's environment.
     public var environment: [String: String] {
         get { ownEnvironment ?? ProcessInfo.processInfo.environment }
         set { ownEnvironment = newValue }
     }
 
-    /// Read only when it is needed, for it is made anew each time and holds what is nobody's business here.
+    /// The environment that was set, or `nil` for the process's.
+    ///
+    /// That one is read only if needed: it is created for each read and contains unrelated secrets.
     private var ownEnvironment: [String: String]?
 
     /// Creates a config; each argument sets the property of its name.
     ///
-    /// Without a base URL it is for requests with absolute paths and services with bases of their own. The base URL is a
-    /// literal such as `"https://api.example/v1"`, or `BaseURL(url)`.
+    /// Without a base URL it is for requests with absolute paths and services with base URLs of their own. The base URL
+    /// is a literal such as `"https://api.example/v1"`, or `BaseURL(url)`.
     public init(
         baseURL: BaseURL? = nil,
         cdnURL: BaseURL? = nil,
@@ -147,13 +173,13 @@ public struct NetworkConfig: Sendable {
         ownEnvironment = environment
     }
 
-    /// Creates a config in which relative paths start at a URL that is only known at run time.
+    /// Creates a config with a base URL that is known only at run time.
     public init(baseURL: URL) { self.init(baseURL: BaseURL(baseURL)) }
 }
 
-/// A config as it was at some moment.
+/// A config at a point in time.
 ///
-/// A class, for every send keeps one, and a config is large.
+/// A class, because every send keeps one, and a config is large.
 final class ConfigSnapshot: Sendable {
     let value: NetworkConfig
 

@@ -1,14 +1,14 @@
 internal import Foundation
 
-// Stage 6: how far large bodies are.
+// Stage 6: the progress of large bodies.
 
 extension PreparedRequest {
-    /// Whether the accessories are told how far the body is.
+    /// Whether the accessories are notified of the progress of the request's body.
     func tellsUpload(of outgoing: OutgoingRequest) -> Bool {
         !accessories.isEmpty && outgoing.body.byteCount.map { $0 > ProgressSteps.smallest } ?? true
     }
 
-    /// Runs an exchange, and tells the accessories how far the body is that it sends.
+    /// Runs an exchange, and notifies the accessories of the progress of the request's body.
     func tellingUpload<Value>(
         of outgoing: OutgoingRequest,
         _ exchange: nonisolated(nonsending) (OutgoingRequest) async throws -> Value
@@ -33,11 +33,11 @@ extension PreparedRequest {
         while let progress = await upload.next() { await accessories.tell(.didProgress(progress), of: context) }
     }
 
-    /// Reads an answer's body, and tells the accessories how far it is.
+    /// Reads a response's body, and notifies the accessories of its progress.
     func collect(_ answer: TransportResponse, upTo limit: Int) async throws -> Data {
         if let whole = try answer.body.whole(upTo: limit) { return whole }
         guard !accessories.isEmpty else { return try await answer.body.collect(upTo: limit) }
-        // Of a coded body only the coded length is known.
+        // With a content coding, only the encoded length is known.
         let length = answer.headers.contains("Content-Encoding") ? nil : answer.headers["Content-Length"]
         let total = length.flatMap { Int($0) }.map(Int64.init).flatMap { $0 > 0 ? $0 : nil }
         var steps = ProgressSteps(direction: .download, total: total)
@@ -51,14 +51,14 @@ extension PreparedRequest {
     }
 }
 
-/// How much of a body was read to be sent, and what of that nobody has been told yet.
+/// The number of bytes that were read to be sent, and the progress that no accessory has been notified of yet.
 private final class Upload: Sendable {
     private typealias Waiter = Delivery<TransferProgress?>
 
     private struct State {
         var steps: ProgressSteps
         var completed: Int64 = 0
-        /// The latest progress; one that nobody took in time is given up for the next.
+        /// The latest progress; if it isn't taken in time, the next one replaces it.
         var untold: TransferProgress?
         var waiter: Waiter?
         var isOver = false
@@ -75,7 +75,7 @@ private final class Upload: Sendable {
         }
     }
 
-    /// So many bytes more were read; 0 is the end.
+    /// Adds a number of bytes that were read; 0 is the end.
     func didRead(_ count: Int) {
         let told = state.withLock { state -> (waiter: Waiter, progress: TransferProgress)? in
             state.completed &+= Int64(count)
@@ -92,7 +92,7 @@ private final class Upload: Sendable {
         if let told { told.waiter.deliver(told.progress) }
     }
 
-    /// Waits for progress; `nil` when there will be no more.
+    /// Returns the next progress, waiting for it, or `nil` if there will be no more.
     ///
     /// One caller at a time.
     func next() async -> TransferProgress? {
@@ -108,7 +108,7 @@ private final class Upload: Sendable {
         return isThere ? progress : await waiter.value()
     }
 
-    /// No more will be read.
+    /// Ends the progress: no more is read.
     func end() {
         let waiter = state.withLock { state in
             defer { (state.isOver, state.waiter) = (true, nil) }
@@ -118,7 +118,7 @@ private final class Upload: Sendable {
     }
 }
 
-/// A body that tells how much of it was read.
+/// A body that reports the number of bytes that were read of it.
 private struct WatchedBody: BodySource {
     let base: OutgoingBody
     let upload: Upload

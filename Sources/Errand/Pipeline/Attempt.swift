@@ -3,8 +3,8 @@ internal import Foundation
 // Stages 6 to 8: one attempt.
 
 extension Pipeline {
-    /// Stage 6, before the wire: adapters change the final request, the login's credential goes on last, for the host
-    /// that it has become, and it is checked once more.
+    /// Runs stage 6 up to the transport: adapters change the final request, the credential is applied last, for the
+    /// host of the final URL, and the request is validated again.
     func adapt(
         _ prepared: PreparedRequest,
         attempt: Int,
@@ -27,7 +27,7 @@ extension Pipeline {
         return outgoing
     }
 
-    /// Stage 6, on the wire: through the interceptors, and over redirects.
+    /// Runs stage 6 from the transport on: through the interceptors, and following redirects.
     func transmit(
         _ outgoing: OutgoingRequest,
         of prepared: PreparedRequest,
@@ -50,7 +50,7 @@ extension Pipeline {
             )
         }
         response.credentialVersion = outgoing.credentialVersion
-        // Without a note an interceptor made it, of whatever it was given.
+        // Without a note, an interceptor created the response, from an unknown request.
         if let check = prepared.identityCheck, check.isChanged || response.cacheNote == nil {
             response.cacheNote = response.cacheNote?.unidentified ?? .unidentified
         }
@@ -78,15 +78,15 @@ extension Pipeline {
         return try await first.intercept(outgoing, for: context, next: next)
     }
 
-    /// Sends a request and follows redirects as the policy says.
+    /// Sends a request and follows redirects as the policy allows.
     ///
     /// - Parameters:
-    ///   - outgoing: What is sent.
-    ///   - adapted: What went into the interceptors; `nil` if there are none.
-    ///   - prepared: Whose it is.
-    ///   - record: What the attempt sent so far; `nil` if nobody asks.
+    ///   - outgoing: The request to send.
+    ///   - adapted: The request that the interceptors received, or `nil` if there are none.
+    ///   - prepared: The prepared request of the send.
+    ///   - record: Records what the attempt sent so far, or `nil` if it isn't needed.
     /// - Returns: The last response.
-    /// - Throws: ``NetworkError``, what the policy's veto throws, or `CancellationError`.
+    /// - Throws: ``NetworkError``, an error of the policy's veto, or `CancellationError`.
     func follow(
         _ outgoing: OutgoingRequest,
         adapted: OutgoingRequest? = nil,
@@ -95,7 +95,7 @@ extension Pipeline {
     ) async throws -> RawResponse {
         var outgoing = outgoing
         if let key = record?.idempotencyKey, !outgoing.method.isIdempotent {
-            // Adapters run anew for each attempt; a new key would let the server do it twice.
+            // Adapters run for each attempt; with a new key, the server could process the request twice.
             outgoing.headers["Idempotency-Key"] = key
         }
         let sent = outgoing.headers
@@ -105,7 +105,7 @@ extension Pipeline {
         var began = Duration.zero
         while true {
             do {
-                // Code of the user's own may come back after the end of the send.
+                // Code of the user may return after the end of the send.
                 try prepared.stop.check()
                 var response: RawResponse
                 if let turn = WireTurn.current(of: prepared) {
@@ -149,7 +149,7 @@ extension Pipeline {
         }
     }
 
-    /// One request to one URL, its body whole.
+    /// Sends one request to one URL, and reads the whole body.
     private func exchange(
         _ outgoing: OutgoingRequest,
         of prepared: PreparedRequest,
@@ -199,7 +199,7 @@ extension Pipeline {
         return response
     }
 
-    /// Stage 7: marks an answer that is refused, and guards what is to be decoded.
+    /// Runs stage 7: marks a response that is not accepted, and limits what is decoded.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
         let (acceptance, url, method) = (prepared.acceptance, response.url, prepared.outgoing.method)
         func placed(_ refusal: NetworkError?) -> NetworkError? { refusal?.placed(at: url, method: method).tried(1) }
@@ -219,7 +219,7 @@ extension Pipeline {
         response.failure = placed(acceptance.shapeRefusal(of: response, to: method))
     }
 
-    /// Stage 8: the filter finds the payload, or throws what the service reported.
+    /// Runs stage 8: the filter returns the payload, or throws the error that the service reported.
     func unwrap(_ response: consuming RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
         let began = timeline.now()
         var context = prepared.context

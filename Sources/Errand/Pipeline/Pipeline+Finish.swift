@@ -1,7 +1,7 @@
-// The last stages, where the request may be touched.
+// The last stages, in the context that the request must not leave.
 
 extension Pipeline {
-    /// Stages 9 to 12: makes the model of what was fetched, and ends the send.
+    /// Runs stages 9 to 12: creates the model from the response, and ends the send.
     func finish<R: Request>(
         _ answer: consuming Answer,
         of request: R,
@@ -31,7 +31,7 @@ extension Pipeline {
         return (model, answer)
     }
 
-    /// Stage 12 of a send that failed; returns the error as the caller gets it.
+    /// Runs stage 12 of a send that failed; returns the error for the caller.
     func end<Model>(
         _ send: Send,
         throwing error: any Error,
@@ -50,7 +50,7 @@ extension Pipeline {
         sends.forget(send)
     }
 
-    /// Ends a send whose caller is gone, so that nobody takes in what was fetched.
+    /// Ends a send whose caller no longer waits; the response is dropped.
     func abandon(_ send: Send) async {
         end(send)
         await send.tell(.willStop(.cancelled))
@@ -68,7 +68,7 @@ extension Pipeline {
         await tellEnd(of: send, Outcome(answer), delivering: deliver, .success(answer.response(with: model)))
     }
 
-    /// Stage 12: notifies the accessories, and between that calls back.
+    /// Runs stage 12: notifies the accessories, and calls the completion in between.
     private func tellEnd<Model>(
         of send: Send,
         _ outcome: Outcome,
@@ -82,10 +82,10 @@ extension Pipeline {
         await send.tell(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
     }
 
-    /// Stages 9 and 10 of a response that was stored or may be.
+    /// Runs stages 9 and 10 of a response that was stored or may be.
     ///
-    /// It is stored once the model is made: what cannot be decoded is of no use later, and an older response that can may
-    /// still be used. A stored response that is of no use any more is removed and replaced.
+    /// It is stored once the model is created: what cannot be decoded is not usable later, and an older response that
+    /// can be decoded may still be used. A stored response that is no longer usable is removed and replaced.
     private func formatCached<R: Request>(
         _ answer: inout Answer,
         of request: R,
@@ -96,7 +96,7 @@ extension Pipeline {
     ) async throws -> R.Model {
         if let caching = answer.caching, caching.isHit {
             let (miss, error): (CacheMiss, any Error)
-            // The request has not been asked about what was fetched in the background.
+            // The request's veto has not been called for a response of a background revalidation.
             if caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
                 (miss, error) = (.vetoed, CacheMiss.vetoed)
             } else {

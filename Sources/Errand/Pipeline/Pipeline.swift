@@ -2,11 +2,11 @@ internal import Synchronization
 
 /// The twelve stages of a send, in order; each has a file of its own, and none calls back into an earlier one.
 ///
-/// A send is three calls: ``prepare(_:as:step:)`` where the request may be touched, ``response(to:veto:insteadOf:)`` in the
-/// background, and `finish` where the model may be made. Whoever sends, whichever way, makes these three.
+/// A send is three calls: ``prepare(_:as:step:)`` in the request's context, ``response(to:veto:insteadOf:)`` in the
+/// background, and `finish` in the formatter's context. Every way to send makes these three calls.
 final class Pipeline: Sendable {
     let transport: any Transport
-    /// The same, where its exchanges can be ended from outside.
+    /// The same transport, if its exchanges can be ended from outside.
     let stoppableTransport: (any StoppableTransport)?
     let timeline: Timeline
     let sends = Sends()
@@ -29,21 +29,21 @@ final class Pipeline: Sendable {
 }
 
 extension Pipeline {
-    /// A model, and the answer that it was made of.
+    /// A model and the response that it was created from.
     typealias Produced<Model> = (model: Model, answer: Answer)
 
-    /// What a send with a callback delivers to.
+    /// A function that a send with a callback calls with its result.
     ///
-    /// - Returns: Whether the result was delivered as it is, rather than as cancelled.
+    /// - Returns: Whether the result was delivered unchanged, rather than as cancelled.
     typealias Deliver<Model> = nonisolated(nonsending) (Result<Response<Model>, any Error>) async -> Bool
 
-    /// Fetches a response in place of a stored one that turned out to be of no use.
+    /// Fetches a response in place of a stored one that is not usable.
     typealias Replace = @Sendable (CacheMiss) async throws -> Answer
 
     /// Receives the outcome of a send before its accessories do.
     typealias Settle<Model> = (Result<Produced<Model>, any Error>) -> Void
 
-    /// All of them, on one caller.
+    /// Runs all stages on one caller.
     func run<R: Request>(
         _ request: R,
         as send: Send,
@@ -75,7 +75,7 @@ extension Pipeline {
         }
     }
 
-    /// Stages 1 and 2: begins a send, and takes what its request says.
+    /// Runs stages 1 and 2: begins a send, and reads the members of its request.
     func prepare<R: Request>(_ request: R, as send: Send, step: CacheStep = .whole) async throws -> PreparedRequest {
         sends.note(send)
         send.watchDeadline()
@@ -91,7 +91,7 @@ extension Pipeline {
     ) async throws -> Answer {
         // A plain request has nothing around its attempts.
         guard prepared.isEnclosed || prepared.needsAdmission else { return try await fetch(prepared, validating: nil) }
-        // Once for each send: a stored response that turned out to be of no use is replaced inside of the same.
+        // Once for each send: a stored response that is not usable is replaced inside the same interceptors.
         guard miss == nil, prepared.isEnclosed else { return try await find(prepared, veto, miss) }
         return try await prepared.enclosed { try await self.find(prepared, veto, nil) }
     }
@@ -105,7 +105,7 @@ extension Pipeline {
         }
     }
 
-    /// What the cache is given of the other stages.
+    /// The other stages, as the cache uses them.
     var aroundCache: CacheSurroundings {
         CacheSurroundings(
             fetch: { try await self.fetch($0, validating: $1) },

@@ -4,7 +4,7 @@ extension PreparedRequest {
     /// Whether anything has to run around the rest of the send.
     var isEnclosed: Bool { !sendInterceptors.isEmpty || cacheUse != nil }
 
-    /// Runs a send inside its send interceptors and the gates that stand before the cache.
+    /// Runs a send inside its send interceptors and the gates that precede the cache.
     func enclosed(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
         do {
             try stop.check()
@@ -21,13 +21,13 @@ extension PreparedRequest {
         }
     }
 
-    /// What a `CancellationError` means: that the deadline has passed, or that the send was cancelled.
+    /// The meaning of a `CancellationError`: that the deadline has passed, or that the send was cancelled.
     var stopError: any Error {
         guard stop.isOverDeadline, let deadline else { return CancellationError() }
         return deadline.error.placed(at: outgoing.url, method: outgoing.method)
     }
 
-    /// Whether the send may wait elsewhere than in its exchange: for others, or in code that is not the library's.
+    /// Whether the send may wait outside its exchange: for other sends, or in code that is not the library's.
     var waitsElsewhere: Bool {
         login != nil || needsAdmission || queued != nil || !(adapters.isEmpty && interceptors.isEmpty)
     }

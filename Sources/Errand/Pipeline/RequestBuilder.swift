@@ -4,10 +4,10 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Makes the snapshot of a request: request, service and config become one ``PreparedRequest``.
+/// Creates the snapshot of a request: request, service and config become one ``PreparedRequest``.
 ///
-/// Runs where the request may be touched. Throws what the request's own members and the URL filters throw, and
-/// ``NetworkError`` for what cannot be sent.
+/// Runs in the request's context. Throws the errors of the request's own members and of the URL filters, and
+/// ``NetworkError`` if the request is invalid.
 struct RequestBuilder {
     let send: Send
 
@@ -44,14 +44,14 @@ struct RequestBuilder {
         )
     }
 
-    /// Decides about credentials of config and service for a URL.
+    /// Decides whether credentials of config and service are sent to a URL.
     private func decide(
         for origin: String,
         requestOrigin: String,
         policy: CredentialPolicy,
         isBelowBase: Bool = false
     ) throws -> CredentialDecision {
-        // What was joined with the base URL or the CDN's, and not moved, needs no comparison.
+        // A URL that was joined with the base URL or the CDN's, and not changed, needs no comparison.
         let isOwn =
             try policy != .ownOrigins || isBelowBase && origin == requestOrigin
             || settings.credentialOrigins(requestOrigin: requestOrigin).contains(origin)
@@ -129,7 +129,7 @@ struct RequestBuilder {
         return built
     }
 
-    /// The header fields, each level over the one before: config, service, request.
+    /// Returns the header fields: those of the config, overridden by the service's, then by the request's.
     private func headers(withCredentials areSent: Bool) -> HTTPHeaders {
         let authorization = settings.choices.authorization
         var headers = settings.request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
@@ -154,11 +154,12 @@ struct RequestBuilder {
         return headers
     }
 
-    /// The URL before filters and parameters: an absolute path as it is, else base and path joined.
+    /// Returns the URL before filters and parameters: an absolute path unchanged, otherwise joined with the base URL.
     private func url() throws -> (URLParts, isBelowBase: Bool) {
         let path = settings.request.path
         if let absolute = try URLParts(absolute: path) {
-            // A component that was interpolated; dots in a URL from elsewhere are resolved as every client does.
+            // The path may contain an interpolated component; dots in a URL from elsewhere are resolved as every client
+            // does.
             let ownPath = path.prefix { $0 != "?" && $0 != "#" }
             if URLText.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
             return (absolute, false)

@@ -1,31 +1,31 @@
 internal import Foundation
 
-/// One send: who it is, who is told of it, and when it began.
+/// One send: its identity, its accessories, and when it began.
 final class Send: Sendable {
     let settings: Settings
-    /// Sends the requests of a refresh.
+    /// The client that sends the requests of a refresh.
     let client: any LoginClient
     let stop = StopSignal()
     let id: Int
     /// The type of the request.
     let typeID: ObjectIdentifier
-    /// Whether the model is made by code of the library alone.
+    /// Whether the model is created by code of the library alone.
     let hasLibraryFormatter: Bool
-    /// Without the URL, which is not formed yet.
+    /// The context without the URL, which is not known yet.
     let context: RequestContext
     private let timeline: Timeline
     private let started: Duration
-    /// When the send must have ended, by its own limit or with the batch or chain that it belongs to; `nil` if never.
+    /// The deadline, by the send's own limit or that of its batch or chain; `nil` if there is none.
     let deadline: Deadline?
     let accessories: AccessoryChain
-    /// Whether the send belongs to a batch, a chain or the like.
+    /// Whether the send belongs to a composition.
     private let isPart: Bool
 
     private struct State {
         var watch: Task<Void, any Error>?
-        /// The snapshot of the request; `nil` until there is one.
+        /// The snapshot of the request, or `nil` if it is not built yet.
         var prepared: PreparedRequest?
-        /// The last notification of the accessories, where they run beside the caller.
+        /// The last notification of the accessories, if they run beside the caller.
         var notification: Task<Void, Never>?
     }
 
@@ -67,7 +67,7 @@ final class Send: Sendable {
         self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
     }
 
-    /// Stage 2.
+    /// Runs stage 2.
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
         let content = try RequestContent(request, filter: settings.choices.filter.value)
         let prepared = try RequestBuilder(send: self).prepare(content, step: step)
@@ -75,13 +75,13 @@ final class Send: Sendable {
         return prepared
     }
 
-    /// The snapshot of the request; `nil` until there is one.
+    /// The snapshot of the request, or `nil` if it is not built yet.
     var prepared: PreparedRequest? { state.withLock { $0.prepared } }
 
-    /// The context with its URL, as soon as there is one.
+    /// The context, with its URL once it is known.
     var latestContext: RequestContext { prepared?.context ?? context }
 
-    /// Stage 10: the payload becomes the model, here and now; how long that took is noted in the answer.
+    /// Runs stage 10: formats the payload synchronously, and records the duration in the response.
     func format<R: Request>(
         _ answer: inout Answer,
         of request: R,
@@ -108,13 +108,13 @@ final class Send: Sendable {
 
     private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
         if Task.isCancelled { throw CancellationError() }
-        // A stale response in place of one that did not come in time is late by nature.
+        // A stale response in place of one that was late is always late itself.
         if case .stale = source, prepared.deadline?.isOver == true { return }
         try prepared.deadline?.check(at: prepared.outgoing)
         if stop.mustEnd { throw CancellationError() }
     }
 
-    // MARK: Its end
+    // MARK: End of the send
 
     /// Starts to watch the deadline, until ``finish()``.
     func watchDeadline() {
@@ -123,7 +123,7 @@ final class Send: Sendable {
         state.withLock { $0.watch = watch }
     }
 
-    /// The send has ended.
+    /// Ends the watching of the deadline.
     func finish() {
         stop.note(.finished)
         if deadline != nil { state.withLock { $0.watch }?.cancel() }
@@ -133,7 +133,7 @@ final class Send: Sendable {
     func runWhole<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         stop.runsAsWhole()
         do {
-            // Without accessories nobody waits for more than the error.
+            // Without accessories, only the error has to be delivered.
             return try await stop.run(
                 grace: .whole,
                 startsHere: false,
@@ -146,7 +146,7 @@ final class Send: Sendable {
         }
     }
 
-    /// The error as the caller gets it: cancellation by the caller first, then the deadline.
+    /// Returns the error for the caller: cancellation by the caller takes precedence over the deadline.
     func final(_ error: any Error) -> any Error {
         if error is CancellationError {
             let failure: NetworkError
@@ -172,9 +172,9 @@ final class Send: Sendable {
 
     // MARK: Notifications
 
-    /// Stages 1 and 12: notifies the accessories, in the background.
+    /// Notifies the accessories in stages 1 and 12, in the background.
     ///
-    /// A send that has to end does not wait for an accessory that blocks; the order of events stays.
+    /// A send that has to end does not wait for an accessory that blocks; the order of events is preserved.
     func tell(_ event: AccessoryEvent) async {
         guard !accessories.isEmpty else { return }
         let context = latestContext
@@ -188,11 +188,11 @@ final class Send: Sendable {
             state.notification = notification
             return notification
         }
-        // Whether the send has ended without it is told by what comes next.
+        // What follows detects whether the send has ended without it.
         _ = try? await stop.run(grace: .notification, evenIfEnding: true) { await notification.value }
     }
 
-    /// The error as the caller gets it: the library's own with the place where it happened, any other as it is.
+    /// Returns the error for the caller: the library's errors with the place where they occurred, others unchanged.
     func placing(_ error: any Error) -> any Error {
         guard var error = error as? NetworkError else { return error }
         error.method = error.method ?? (error.reason == .invalidMethod ? nil : context.method)
@@ -202,7 +202,7 @@ final class Send: Sendable {
 }
 
 extension NetworkError {
-    /// This error with the answer that it is about, unless it has one.
+    /// Returns this error with the response that caused it, unless it has one.
     func answered(by response: RawResponse) -> NetworkError {
         guard self.response == nil else { return self }
         var copy = self
@@ -210,7 +210,7 @@ extension NetworkError {
         return copy
     }
 
-    /// This error with the place where it happened, unless it has one.
+    /// Returns this error with the place where it occurred, unless it has one.
     func placed(at url: URL, method: HTTPMethod) -> NetworkError {
         guard host == nil else { return self }
         var copy = self

@@ -1,11 +1,11 @@
-/// The sends of an agent that are under way, so that each can be ended from outside its own task.
+/// The running sends of an agent, so that each can be ended from outside its own task.
 struct Sends: Sendable {
     private enum Running {
         case send(Send)
-        /// Fetched behind a send, where nobody waits for it.
+        /// A fetch in the background, which no caller waits for.
         case behind(PreparedRequest)
 
-        /// With its URL as soon as there is one.
+        /// The context, with its URL once it is known.
         var context: RequestContext {
             switch self {
             case .send(let send): send.latestContext
@@ -23,12 +23,13 @@ struct Sends: Sendable {
 
     private let running = Lock<[Int: Running]>([:])
 
-    /// Whether none is under way.
+    /// Whether no send is running.
     var isEmpty: Bool { running.withLock { $0.isEmpty } }
 
-    /// Notes a send.
+    /// Records a send.
     ///
-    /// What a refresh sends belongs to its session: ended from here, a spent refresh token would be lost.
+    /// The requests of a refresh belong to their session: if they were ended from here, the result of a consumed
+    /// refresh token would be lost.
     func note(_ send: Send) {
         guard !RefreshScope.isActive else { return }
         running.withLock { $0[send.id] = .send(send) }
@@ -36,7 +37,7 @@ struct Sends: Sendable {
 
     func forget(_ send: Send) { running.withLock { $0[send.id] = nil } }
 
-    /// Runs what nobody waits for, so that it can be ended like a send.
+    /// Runs background work so that it can be ended like a send.
     func run(
         behind prepared: PreparedRequest,
         _ work: @escaping @Sendable () async throws -> Answer

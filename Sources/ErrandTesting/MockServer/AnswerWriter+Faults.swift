@@ -2,7 +2,7 @@ import Errand
 import Foundation
 
 extension AnswerWriter {
-    /// Sends the answer with a fault.
+    /// Sends the response with a fault.
     func write(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         switch fault {
         case .resetBeforeHead: return .reset
@@ -50,7 +50,7 @@ extension AnswerWriter {
         return keepsAlive ? .keepOpen : .close
     }
 
-    /// Sends the head and the first bytes of the body, never all of them.
+    /// Sends the header section and the first bytes of the body, never all of them.
     private func sendCut(after count: Int) throws(ConnectionEnded) {
         let body = isHead ? Data() : answer.body
         try sendHead(head(closes: false).ended(), then: body.prefix(max(0, min(count, body.count - 1))))

@@ -1,7 +1,7 @@
 import Foundation
 
 extension AnswerWriter {
-    /// Sends an answer whose lengths or chunks are wrong or unusual.
+    /// Sends a response whose lengths or chunks are wrong or unusual.
     func writeFramingFault(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         let open: Ending = keepsAlive ? .keepOpen : .close
         let count = answer.body.count
@@ -36,7 +36,7 @@ extension AnswerWriter {
         return .close
     }
 
-    /// Sends an answer whose status line or header lines are wrong or unusual.
+    /// Sends a response whose status line or header lines are wrong or unusual.
     func writeHeadFault(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         let open: Ending = keepsAlive ? .keepOpen : .close
         var head = head(closes: !keepsAlive)
@@ -99,7 +99,7 @@ extension AnswerWriter {
         try sendHead(head.ended(), then: isHead ? Data() : answer.body)
     }
 
-    /// Sends the body as two chunks and then what is given instead of a last chunk.
+    /// Sends the body as two chunks, followed by `end` in place of the last chunk.
     private func sendChunks(_ head: WireHead, end: String) throws(ConnectionEnded) {
         var chunked = answer
         chunked.isChunked = true

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Sends one answer.
+/// Sends one response.
 struct AnswerWriter {
-    /// What becomes of the connection after an answer.
+    /// What happens to the connection after a response.
     enum Ending {
         case keepOpen
         case close
         case reset
     }
 
-    /// Bodies up to this size leave in one write with their head.
+    /// The maximum size of a body that is sent in one write with its header section.
     static let joinedByteCount = 65_536
 
     let socket: Socket
     let answer: MockAnswer
     let isHead: Bool
-    /// Whether the client wants to go on with the connection.
+    /// Whether the client keeps the connection open.
     let keepsAlive: Bool
 
-    /// The bytes of a plain answer to anything but HEAD on a connection that stays open.
+    /// Returns the bytes of a plain response to any method but HEAD on a connection that stays open.
     static func wire(_ answer: MockAnswer) -> [UInt8]? {
         guard answer.isPlain, answer.body.count <= joinedByteCount else { return nil }
         let framing = answer.mayHaveBody ? Framing.length(answer.body.count) : .none
@@ -27,7 +27,7 @@ struct AnswerWriter {
         return bytes
     }
 
-    /// Sends the answer with all its delays and faults.
+    /// Sends the response with all its delays and faults.
     func write() throws(ConnectionEnded) -> Ending {
         if answer.delay > .zero { try socket.pause(for: answer.delay) }
         if let fault = answer.fault { return try write(fault) }
@@ -36,7 +36,7 @@ struct AnswerWriter {
         return closes ? .close : .keepOpen
     }
 
-    /// The head as it is without a fault.
+    /// Returns the header section without a fault.
     func head(closes: Bool) -> WireHead { WireHead(answer, framing, closes: closes) }
 
     var framing: Framing {
@@ -44,14 +44,14 @@ struct AnswerWriter {
         return answer.isChunked ? .chunked : .length(answer.body.count)
     }
 
-    /// Sends a head, given without its empty line, and the whole body.
+    /// Sends a header section, given without its empty line, and the whole body.
     func sendWhole(_ head: WireHead) throws(ConnectionEnded) {
         let hasBody = answer.mayHaveBody && !isHead
         try sendHead(head.ended(), then: hasBody ? answer.body : Data())
         if hasBody, answer.isChunked { try socket.send(Array("0\r\n\r\n".utf8)) }
     }
 
-    /// Sends the bytes of a head and a body or a part of it, in chunks and drips as the answer wants it.
+    /// Sends the bytes of a header section and a body or a part of it, in chunks and pieces as the response defines.
     func sendHead(_ head: [UInt8], then body: Data) throws(ConnectionEnded) {
         guard answer.drip == nil, !answer.isChunked, body.count <= AnswerWriter.joinedByteCount else {
             try socket.send(head)
@@ -62,7 +62,7 @@ struct AnswerWriter {
         try socket.send(bytes)
     }
 
-    /// Sends a body or a part of it, in chunks and drips as the answer wants it, without the last chunk.
+    /// Sends a body or a part of it, in chunks and pieces as the response defines, without the last chunk.
     func sendBody(_ body: Data) throws(ConnectionEnded) {
         guard let drip = answer.drip else { return try sendPiece(body) }
         var rest = body[...]

@@ -5,7 +5,7 @@ enum Gzip {
     /// Magic number, deflate, no flags, no time, no extra flags, unknown system.
     static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
 
-    /// Wraps bytes in stored blocks; the result is about 25 bytes longer.
+    /// Returns the bytes in stored blocks, which takes about 25 bytes more.
     static func stored(_ data: Data) -> Data {
         var bytes = header
         var rest = data[...]
@@ -24,7 +24,7 @@ enum Gzip {
     }
 }
 
-/// The check sum of gzip (RFC 1952, section 8).
+/// The checksum of gzip (RFC 1952, section 8).
 enum CRC32 {
     private static let polynomial: UInt32 = 0xEDB8_8320
 
@@ -36,10 +36,10 @@ enum CRC32 {
         ~data.reduce(~0) { sum, byte in (sum >> 8) ^ table[Int((sum ^ UInt32(byte)) & 0xFF)] }
     }
 
-    /// The check sum of `count` zero bytes, without going through them.
+    /// Returns the checksum of `count` zero bytes, without iterating over them.
     ///
-    /// A zero bit multiplies the register by x modulo the polynomial, so it is the first register times x to the power
-    /// of 8 times `count`, and that power comes by squaring.
+    /// A zero bit multiplies the register by x modulo the polynomial, so the result is the initial register times x to
+    /// the power of 8 times `count`, and that power is calculated by squaring.
     static func checksum(zeroByteCount count: Int) -> UInt32 {
         var register = ~UInt32(0)
         var power = (0..<8).reduce(UInt32(1) << 31) { power, _ in product(power, 1 << 30) }
@@ -52,7 +52,7 @@ enum CRC32 {
         return ~register
     }
 
-    /// Multiplies two polynomials modulo that of the sum; bit 31 stands for 1, bit 30 for x.
+    /// Returns the product of two polynomials modulo that of the checksum; bit 31 is 1, bit 30 is x.
     private static func product(_ one: UInt32, _ other: UInt32) -> UInt32 {
         var result: UInt32 = 0
         var factor = other

@@ -10,13 +10,13 @@ import Darwin
 struct Listener: Sendable {
     let socket: Socket
     let port: UInt16
-    /// What ``wake(_:)`` needs to end ``accept()``.
+    /// The descriptor that ``wake(_:)`` needs to end ``accept()``.
     let wakeWriter: Int32
     private let wakeReader: Int32
 
     /// Binds and listens.
     ///
-    /// - Parameter port: The port; 0 takes a free one.
+    /// - Parameter port: The port, or 0 for a free one.
     /// - Throws: ``MockServerError`` with the name of the call that failed.
     init(port: UInt16) throws(MockServerError) {
         let descriptor = Socket.makeStream()
@@ -26,7 +26,7 @@ struct Listener: Sendable {
             socket.closeInChildProcesses()
             socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
             self.port = try Listener.bind(descriptor, port)
-            // Not blocking: a client that gives up between poll and accept must not hold the loop.
+            // Not blocking: a client that disconnects between poll and accept must not block the loop.
             guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else { throw MockServerError("fcntl") }
             guard listen(descriptor, SOMAXCONN) == 0 else { throw MockServerError("listen") }
             var ends: [Int32] = [0, 0]
@@ -41,7 +41,7 @@ struct Listener: Sendable {
 
     /// Waits for the next connection.
     ///
-    /// - Returns: The connection, or `nil` when it has been woken.
+    /// - Returns: The connection, or `nil` if it has been woken.
     func accept() -> Socket? {
         while true {
             var watched = [pollfd(wakeReader, events: Int16(POLLIN)), pollfd(socket.descriptor, events: Int16(POLLIN))]
@@ -51,7 +51,7 @@ struct Listener: Sendable {
             let descriptor = systemAccept(socket.descriptor)
             guard descriptor < 0 else {
                 let connection = Socket(descriptor: descriptor)
-                // Darwin hands the listener's mode on to what it accepts.
+                // On Darwin, accepted sockets inherit the listener's mode.
                 _ = fcntl(descriptor, F_SETFL, 0)
                 connection.configure()
                 return connection
@@ -61,17 +61,17 @@ struct Listener: Sendable {
         }
     }
 
-    /// Ends ``accept()`` and closes the wake end.
+    /// Ends ``accept()`` and closes the descriptor.
     static func wake(_ wakeWriter: Int32) {
         var byte: UInt8 = 0
-        // A byte and not the closing alone: a child process may hold a copy of this end. The pipe has room for it.
+        // A byte, not only closing: a child process may have a copy of this descriptor. The pipe has room for it.
         _ = write(wakeWriter, &byte, 1)
         _ = close(wakeWriter)
     }
 
-    /// Closes all but the wake end; only the accept loop may call it, at its end.
+    /// Closes all but the descriptor for waking; only the accept loop may call it, at its end.
     func closeDescriptors() {
-        // A child process that is being started holds a copy for a moment and would go on listening.
+        // A child process that is being started has a copy for a moment and would continue to listen.
         socket.shutDown()
         _ = close(socket.descriptor)
         _ = close(wakeReader)

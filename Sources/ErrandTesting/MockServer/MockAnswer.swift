@@ -1,27 +1,26 @@
 public import Errand
 public import Foundation
 
-/// What a ``MockServer`` answers to one request, and how it delivers it.
+/// A response of a ``MockServer``, and how it is sent.
 ///
-/// An answer is a value: make one by ``json(_:status:headers:)`` or one of its sisters, then change how it is
-/// delivered.
+/// It is a value: create it with ``json(_:status:headers:)`` or a similar function, then change how it is sent.
 ///
 /// ```swift
 /// server.on(.get, "/slow", .json("[]").delayed(by: .milliseconds(50)))
 /// server.on(.get, "/cut", .json("[1, 2, 3]").faulted(.closeInBody(after: 4)))
 /// ```
 ///
-/// The server adds `Content-Length` or `Transfer-Encoding` unless ``headers`` has one of them, and
-/// `Connection: close` where it closes. It never sends a body in answer to HEAD or with the status 204 or 304.
+/// The server adds `Content-Length` or `Transfer-Encoding` unless ``headers`` has one of them, and `Connection: close`
+/// if it closes the connection. It never sends a body in response to HEAD or with the status 204 or 304.
 public struct MockAnswer: Sendable {
-    /// How a body is cut into pieces with a pause between them.
+    /// The pieces in which a body is sent, with a pause between them.
     public struct Drip: Sendable, Hashable {
         /// The size of a piece, at least 1.
         public var byteCount: Int
         /// The pause after each piece but the last.
         public var interval: Duration
 
-        /// Makes a drip of pieces and pauses.
+        /// Creates pieces and pauses.
         public init(byteCount: Int, interval: Duration) {
             self.byteCount = byteCount
             self.interval = interval
@@ -34,29 +33,29 @@ public struct MockAnswer: Sendable {
     public var reason: String
     /// The header fields, without those that the server adds.
     public var headers: HTTPHeaders
-    /// The body as it goes over the wire, before a transfer coding.
+    /// The body as it is sent, before a transfer coding.
     public var body: Data
 
-    /// The pause before the first byte of the answer.
+    /// The delay before the first byte of the response.
     public var delay: Duration = .zero
-    /// The pieces in which the body is sent; `nil` sends it at once.
+    /// The pieces in which the body is sent, or `nil` to send it at once.
     public var drip: Drip?
-    /// Whether the body goes out with `Transfer-Encoding: chunked`.
+    /// Whether the body is sent with `Transfer-Encoding: chunked`.
     public var isChunked = false
-    /// The size of a chunk in bytes, at least 1; `nil` puts all that is sent at once into one chunk.
+    /// The size of a chunk in bytes, at least 1, or `nil` for one chunk for all that is sent at once.
     public var chunkByteCount: Int?
-    /// Whether the server says `Connection: close` and closes after the answer.
+    /// Whether the server sends `Connection: close` and closes the connection after the response.
     public var closesConnection = false
-    /// What goes wrong; `nil` for an answer by the book.
+    /// The fault of the response, or `nil` for a correct one.
     public var fault: MockFault?
 
-    /// Makes an answer from its parts.
+    /// Creates a response from its parts.
     ///
     /// - Parameters:
     ///   - status: The status code.
-    ///   - reason: The reason phrase; `nil` takes the usual one of the status.
+    ///   - reason: The reason phrase, or `nil` for the usual one of the status.
     ///   - headers: The header fields.
-    ///   - body: The body as it goes over the wire.
+    ///   - body: The body as it is sent.
     public init(status: Int = 200, reason: String? = nil, headers: HTTPHeaders = [:], body: Data = Data()) {
         self.status = status
         self.reason = reason ?? MockAnswer.reason(of: status)
@@ -64,10 +63,10 @@ public struct MockAnswer: Sendable {
         self.body = body
     }
 
-    /// Whether one ready piece of bytes says it all, so that it can be prepared once.
+    /// Whether it is always sent as the same bytes, so that they can be prepared once.
     var isPlain: Bool { fault == nil && drip == nil && delay == .zero && !isChunked && !closesConnection }
 
-    /// Whether a body may follow the head at all (RFC 9110, sections 15.2, 15.3.5 and 15.4.5).
+    /// Whether the response may have a body at all (RFC 9110, sections 15.2, 15.3.5 and 15.4.5).
     var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 
     private static func reason(of status: Int) -> String {

@@ -1,13 +1,13 @@
 import Errand
 import Foundation
 
-/// Serves one connection on its own thread: reads a request, has it answered, and goes on with the next.
+/// Serves one connection on its own thread: reads one request after the other, and sends the responses.
 struct MockConnection {
     let id: Int
     let socket: Socket
     let core: ServerCore
 
-    /// Serves until one of the two ends closes.
+    /// Serves until the client or the server closes the connection.
     func run() {
         let thread = ObjectIdentifier(Thread.current)
         core.state.withLock { $0.connections[id]?.thread = thread }
@@ -30,7 +30,7 @@ struct MockConnection {
             case .refused(let status, let reason):
                 let refusal = MockAnswer.text("\(reason)\n", status: status).closingConnection()
                 try socket.send(WireHead(refusal, .length(refusal.body.count), closes: true).ended() + refusal.body)
-                // What the client still sends would turn the close into a reset, and that could swallow the answer.
+                // What the client still sends would turn the close into a reset, and that could discard the response.
                 socket.finishWriting(drainingFor: .seconds(1))
                 return .close
             }

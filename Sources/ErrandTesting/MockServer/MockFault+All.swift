@@ -1,7 +1,8 @@
 extension MockFault {
-    /// One of each fault, those with a number by a number that shows the effect in well under a second.
+    /// All faults, each with numbers that show its effect in well under a second.
     ///
-    /// The order and the ``name`` of each stay the same from release to release; new ones come at the end of a group.
+    /// The order and the ``name`` of each stay the same from release to release; new ones are added at the end of a
+    /// group.
     public static let all: [MockFault] = [
         .resetBeforeHead, .closeBeforeHead, .closeInHead(after: 17), .resetInBody(after: 5), .closeInBody(after: 5),
         .closeAfterAnswer,
@@ -64,7 +65,7 @@ extension MockFault {
         }
     }
 
-    /// Whether the fault ends the process of a client that uses URLSession on Linux with a toolchain before 6.4.
+    /// Whether the fault crashes a client that uses URLSession on Linux with a toolchain before 6.4.
     ///
     /// `fatalError` in NativeProtocol.swift (swift-corelibs-foundation, issue 5285). A test of these needs a child
     /// process.

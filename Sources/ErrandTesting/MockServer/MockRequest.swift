@@ -3,19 +3,19 @@ public import Foundation
 
 /// A request as a ``MockServer`` received it.
 public struct MockRequest: Sendable {
-    /// The method, as on the wire.
+    /// The method, as received.
     public var method: HTTPMethod { head.method }
-    /// The request target as on the wire, percent-encoding kept: most often path and query.
+    /// The request target as received, percent-encoded: usually path and query.
     public var target: String { head.target }
-    /// The path of the target, percent-encoding kept, without the query.
+    /// The path of the target, percent-encoded, without the query.
     public let path: String
-    /// The query as on the wire, without the `?`; `nil` when the target has none.
+    /// The query as received, without the `?`, or `nil` if the target has none.
     public let query: String?
-    /// The body, with a chunked transfer coding undone and a content coding kept; empty when there is none.
+    /// The body, decoded from a chunked transfer coding but not from a content coding; empty if there is none.
     public let body: Data
-    /// Which connection brought the request, counted from 1 since the server started.
+    /// The number of the connection, counted from 1 since the server started.
     public let connection: Int
-    /// When the last byte of the request had been read.
+    /// The time at which the last byte of the request had been read.
     public let receivedAt: ContinuousClock.Instant
 
     let head: RequestHead
@@ -28,18 +28,18 @@ public struct MockRequest: Sendable {
         (path, query) = MockRequest.split(head.target)
     }
 
-    /// The header fields, in the order of the wire; taken from the head anew at each call.
+    /// The header fields, in the order received; parsed at each access.
     public var headers: HTTPHeaders { head.headers }
 
-    /// The head exactly as it came, from the request line to the empty line.
+    /// The request line and the header section exactly as received, including the empty line.
     public var headBytes: Data { Data(head.bytes) }
 
-    /// The body as text; bytes that are no UTF-8 become replacement characters.
+    /// The body as text; bytes that are not UTF-8 become replacement characters.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The items of the query in their order, names and values percent-decoded.
     ///
-    /// A `+` stays a `+`. An item without `=` has an empty value; what cannot be decoded stays as it came.
+    /// A `+` is not decoded. An item without `=` has an empty value; what cannot be decoded is unchanged.
     public var queryItems: [(name: String, value: String)] { MockRequest.items(query ?? "") }
 
     /// The items of an `application/x-www-form-urlencoded` body in their order, decoded like ``queryItems``.
@@ -60,7 +60,7 @@ public struct MockRequest: Sendable {
 
     private static func split(_ target: String) -> (path: String, query: String?) {
         var rest = target[...]
-        // A client that takes the server for a proxy sends a whole URL (RFC 9112, section 3.2.2).
+        // A client that uses the server as a proxy sends a whole URL (RFC 9112, section 3.2.2).
         if !rest.hasPrefix("/"), let scheme = rest.range(of: "://") {
             rest = rest[scheme.upperBound...]
             rest = rest.firstIndex { $0 == "/" || $0 == "?" }.map { rest[$0...] } ?? "/"

@@ -3,8 +3,8 @@ public import Foundation
 
 /// A real HTTP/1.1 server on a loopback port, for tests.
 ///
-/// It answers from a script, from routes or from one handler, keeps what it received, and can break an answer in every
-/// way of ``MockFault``. It starts with its initializer and ends with ``stop()`` or when nobody holds it any more.
+/// It responds from a script, from routes or from one handler, logs the requests, and can send every fault of
+/// ``MockFault``. It starts with its initializer and stops with ``stop()`` or when it is deallocated.
 ///
 /// ```swift
 /// let server = try MockServer()
@@ -13,8 +13,8 @@ public import Foundation
 /// server.enqueue(.status(503), .status(503))
 /// ```
 ///
-/// A request is answered by the first of these: the script of `enqueue`, the route that fits and was set last
-/// (a HEAD request takes a GET route where no HEAD route fits), the handler of the initializer, a 404 in JSON.
+/// The response to a request comes from the first of these: the script of `enqueue`, the matching route that was set
+/// last (a HEAD request uses a GET route if no HEAD route matches), the handler of the initializer, a 404 in JSON.
 /// Handlers run on the thread of their connection, several at a time, and may block.
 public final class MockServer: Sendable {
     /// The port on 127.0.0.1.
@@ -24,12 +24,12 @@ public final class MockServer: Sendable {
 
     private let core: ServerCore
 
-    /// Starts a server.
+    /// Creates and starts a server.
     ///
     /// - Parameters:
-    ///   - port: The port to listen on; 0 takes a free one.
-    ///   - handler: Answers what neither script nor route answers; `nil` answers it with 404.
-    /// - Throws: ``MockServerError`` when the port cannot be had.
+    ///   - port: The port to listen on, or 0 for a free one.
+    ///   - handler: Returns the response if neither the script nor a route has one, or `nil` to respond with 404.
+    /// - Throws: ``MockServerError`` if it cannot listen on the port.
     public init(port: UInt16 = 0, _ handler: (@Sendable (MockRequest) -> MockAnswer)? = nil) throws {
         let listener = try Listener(port: port)
         var address = URLComponents()
@@ -44,12 +44,13 @@ public final class MockServer: Sendable {
 
     deinit { stop() }
 
-    /// Lets a closure answer a method and a path.
+    /// Sets a closure that responds to a method and a path.
     ///
     /// - Parameters:
-    ///   - method: The method; it is compared with its case.
-    ///   - path: The path as on the wire, without the query; with a `*` at its end all paths that begin so.
-    ///   - handler: Makes the answer; runs on the thread of the connection, never under a lock of the server.
+    ///   - method: The method, which is case-sensitive.
+    ///   - path: The percent-encoded path, without the query. With a `*` at its end it matches all paths with this
+    ///     prefix.
+    ///   - handler: Returns the response. It runs on the thread of the connection, never under a lock of the server.
     public func on(
         _ method: HTTPMethod,
         _ path: String,
@@ -58,69 +59,79 @@ public final class MockServer: Sendable {
         core.state.withLock { $0.addRoute(method, path, .handler(handler)) }
     }
 
-    /// Sets the answer to a method and a path.
+    /// Sets the response to a method and a path.
     ///
     /// - Parameters:
-    ///   - method: The method; it is compared with its case.
-    ///   - path: The path as on the wire, without the query; with a `*` at its end all paths that begin so.
-    ///   - answer: The answer, the same each time.
+    ///   - method: The method, which is case-sensitive.
+    ///   - path: The percent-encoded path, without the query. With a `*` at its end it matches all paths with this
+    ///     prefix.
+    ///   - answer: The response, the same each time.
     public func on(_ method: HTTPMethod, _ path: String, _ answer: MockAnswer) {
         let responder = Responder.answer(answer, wire: AnswerWriter.wire(answer))
         core.state.withLock { $0.addRoute(method, path, responder) }
     }
 
-    /// Appends answers to the script, which the next requests get one by one, whatever they ask for.
+    /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
     public func enqueue(_ answers: MockAnswer...) { enqueue(answers) }
 
-    /// Appends answers to the script, which the next requests get one by one, whatever they ask for.
+    /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
     public func enqueue(_ answers: [MockAnswer]) { core.state.withLock { $0.enqueue(answers) } }
 
-    /// The requests received whole, in their order, at most the last ``maximumLogCount``.
+    /// The requests that were received completely, in their order, at most the last ``maximumLogCount``.
     ///
-    /// A request is here before its answer is made. What the server refused by itself (400, 413, 431) is not.
+    /// A request is logged before its response is created. Requests that the server itself rejects (400, 413, 431) are
+    /// not.
     public var requests: [MockRequest] { core.state.withLock { $0.requests } }
 
-    /// How many requests were received whole since the start or the last ``reset()``, logged or not.
+    /// The number of requests that were received completely since the start or the last ``reset()``, logged or not.
     public var requestCount: Int { core.state.withLock { $0.requestCount } }
 
-    /// How many connections were accepted since the start.
+    /// The number of connections that were accepted since the start.
     public var connectionCount: Int { core.state.withLock { $0.connectionCount } }
 
-    /// How many connections are open.
+    /// The number of open connections.
     public var openConnectionCount: Int { core.state.withLock { $0.connections.count } }
 
-    /// Whether requests are kept in ``requests``; they are, unless this is set to `false`.
+    /// Whether requests are kept in ``requests``.
+    ///
+    /// The default is `true`.
     public var keepsLog: Bool {
         get { core.state.withLock { $0.keepsLog } }
         set { core.state.withLock { $0.keepsLog = newValue } }
     }
 
-    /// How many requests ``requests`` holds at most, 10,000 at first; beyond that the oldest are dropped.
+    /// The maximum number of ``requests``; beyond that the oldest are dropped.
+    ///
+    /// The default is 10,000.
     public var maximumLogCount: Int {
         get { core.state.withLock { $0.maximumLogCount } }
         set { core.state.withLock { $0.maximumLogCount = max(0, newValue) } }
     }
 
-    /// The largest request body in bytes, 64 MiB at first; a larger one is refused with 413.
+    /// The maximum size of a request body in bytes; a larger one is rejected with 413.
+    ///
+    /// The default is 64 MiB.
     public var maximumBodyByteCount: Int {
         get { core.state.withLock { $0.maximumBodyByteCount } }
         set { core.state.withLock { $0.maximumBodyByteCount = max(0, newValue) } }
     }
 
-    /// Waits until ``requestCount`` is at least `count`; ends early when the task is cancelled or the server stops.
+    /// Waits until ``requestCount`` is at least `count`; ends early if the task is cancelled or the server stops.
     public func waitForRequests(_ count: Int = 1) async {
         await core.state.wait(until: count, reached: { $0.isStopped || $0.requestCount >= count }, \.requestWaiters)
     }
 
-    /// Forgets log, script and routes and counts requests anew; the initializer's handler and connections stay.
+    /// Removes the log, the script and the routes, and resets ``requestCount``.
+    ///
+    /// The initializer's handler and the connections are kept.
     public func reset() { core.state.withLock { $0.reset() } }
 
-    /// Closes all connections, whatever happens on them; the server goes on listening.
+    /// Closes all connections immediately; the server continues to listen.
     public func closeConnections() { core.state.withLock { $0.shutDownConnections() } }
 
-    /// Closes the port and all connections, and forgets script, routes and handlers; the log stays.
+    /// Closes the port and all connections, and removes the script, the routes and the handlers; the log is kept.
     ///
-    /// Waits until the threads of the server have ended, at most 5 seconds: a handler that blocks is not broken off.
-    /// Called from a handler it does not wait. Calling it again does nothing.
+    /// Waits until the threads of the server have ended, at most 5 seconds: a handler that blocks is not interrupted.
+    /// If it is called from a handler, it does not wait. Calling it again has no effect.
     public func stop() { core.stop(within: .seconds(5)) }
 }

@@ -8,12 +8,12 @@ import Darwin
 
 /// A system call that failed while a ``MockServer`` was started.
 public struct MockServerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was tried, such as `bind to 127.0.0.1:80`.
+    /// The operation that failed, such as `bind to 127.0.0.1:80`.
     public let operation: String
     /// The value of `errno`.
     public let code: Int32
 
-    /// Takes the present value of `errno`.
+    /// Creates an error with the current value of `errno`.
     init(_ operation: String) {
         code = errno
         self.operation = operation

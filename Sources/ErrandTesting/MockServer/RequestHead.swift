@@ -8,11 +8,11 @@ import Musl
 import Darwin
 #endif
 
-/// A request head as it came, with what the server itself must know about it.
+/// A request line and header section as received, with what the server itself needs of it.
 ///
-/// The fields are turned into text only when a test asks for them; a benchmark never does.
+/// The header fields are converted to text only if a test accesses them; a benchmark never does.
 struct RequestHead: Sendable {
-    /// The whole head with its empty line.
+    /// All bytes, including the empty line.
     let bytes: [UInt8]
     let method: HTTPMethod
     let target: String
@@ -20,16 +20,16 @@ struct RequestHead: Sendable {
     private(set) var contentLength: Int?
     private(set) var isChunked = false
     private(set) var expectsContinue = false
-    /// Whether the client wants to go on with this connection.
+    /// Whether the client keeps the connection open.
     private(set) var keepsAlive: Bool
 
-    /// Why a head is refused with status 400.
+    /// The reason to reject a request with status 400.
     struct Malformed: Error { let reason: String }
 
-    /// Takes a head apart.
+    /// Parses the bytes.
     ///
-    /// - Parameter bytes: All bytes of the head with the empty line at its end.
-    /// - Throws: ``Malformed`` when the head is to be refused with status 400.
+    /// - Parameter bytes: All bytes, including the empty line at the end.
+    /// - Throws: ``Malformed`` if the request is to be rejected with status 400.
     init(_ bytes: [UInt8]) throws(Malformed) {
         self.bytes = bytes
         let lineEnd = RequestHead.lineEnd(in: bytes, from: 0)
@@ -47,7 +47,7 @@ struct RequestHead: Sendable {
         try readFraming()
     }
 
-    /// The field lines as text; bytes that are no UTF-8 become replacement characters.
+    /// The header fields as text; bytes that are not UTF-8 become replacement characters.
     var headers: HTTPHeaders {
         var fields: [HTTPHeaders.Field] = []
         forEachLine { line in
@@ -69,7 +69,7 @@ struct RequestHead: Sendable {
                 malformed = Malformed(reason: "a header line has no name, a space after its name or a NUL")
                 return
             }
-            // Most lines are none of the four; their length tells it without a comparison.
+            // Most lines are none of the four, which their length shows without a comparison.
             switch colon - line.startIndex {
             case 6 where line[..<colon].isName("expect"):
                 framing.isExpecting = line[(colon + 1)...].trimmed.isName("100-continue")
@@ -106,7 +106,7 @@ struct RequestHead: Sendable {
         }
     }
 
-    /// Finds the CR that ends the line; the head is known to have one.
+    /// Returns the index of the CR that ends the line; there always is one.
     private static func lineEnd(in bytes: [UInt8], from start: Int) -> Int {
         bytes.withUnsafeBytes { buffer in
             guard let base = buffer.baseAddress, let end = memchr(base + start, 0x0D, buffer.count - start) else {
@@ -133,7 +133,7 @@ extension ArraySlice<UInt8> {
         return part
     }
 
-    /// Whether the slice is a word, whose letters are given in lower case.
+    /// Returns whether the slice is a name, which is given in lower case.
     func isName(_ name: StaticString) -> Bool {
         guard count == name.utf8CodeUnitCount else { return false }
         for (place, byte) in enumerated() {

@@ -8,17 +8,17 @@ import Musl
 import Darwin
 #endif
 
-/// Reads one request after the other from a connection; what follows a request stays for the next.
+/// Reads one request after the other from a connection; bytes after a request are kept for the next.
 struct RequestReader {
-    /// Why no request came out.
+    /// The reason why no request was read.
     enum Failure: Error {
-        /// The stream ended; part of a request may have been there.
+        /// The stream ended, possibly within a request.
         case ended
-        /// The request is to be answered with this status, and the connection closed.
+        /// The response has this status, and the connection is closed.
         case refused(status: Int, reason: String)
     }
 
-    /// The longest head that is read.
+    /// The maximum size of a request line and header section.
     static let maximumHeadByteCount = 65_536
 
     private let socket: Socket
@@ -28,7 +28,7 @@ struct RequestReader {
 
     init(_ socket: Socket) { self.socket = socket }
 
-    /// Waits for a whole head.
+    /// Waits for a whole header section.
     mutating func readHead() throws(Failure) -> RequestHead {
         var searched = 0
         while true {
@@ -50,14 +50,14 @@ struct RequestReader {
         }
     }
 
-    /// Reads the body that a head announced.
+    /// Reads the body of a request.
     ///
     /// - Parameters:
-    ///   - head: The head that was read last.
-    ///   - limit: The most bytes to take; a longer body is refused with 413.
+    ///   - head: The header section that was read last.
+    ///   - limit: The maximum number of bytes; a longer body is rejected with 413.
     ///   - willRead: Called before the server waits for the body; sends `100 Continue`.
-    /// - Returns: The body without its transfer coding; empty when the head announced none.
-    /// - Throws: ``Failure``, when the stream ends in the body or the body is to be refused.
+    /// - Returns: The body without its transfer coding; empty if there is none.
+    /// - Throws: ``Failure``, if the stream ends within the body or the body is to be rejected.
     mutating func readBody(
         of head: RequestHead,
         limit: Int,
@@ -94,7 +94,7 @@ struct RequestReader {
         return size
     }
 
-    /// Reads up to the next CR LF, which is dropped.
+    /// Reads up to the next CR LF, which is omitted.
     private mutating func readLine() throws(Failure) -> ArraySlice<UInt8> {
         while true {
             if let feed = buffer[start..<end].firstIndex(of: .lineFeed) {
@@ -111,7 +111,7 @@ struct RequestReader {
 
     private mutating func take(_ count: Int, into body: inout Data) throws(Failure) {
         var rest = count
-        // Not all of it at once: the client may promise more than it sends.
+        // Not all of it at once: the client may announce more than it sends.
         body.reserveCapacity(body.count + min(rest, 1 << 20))
         while rest > 0 {
             if start == end { try fill() }
@@ -122,7 +122,7 @@ struct RequestReader {
         }
     }
 
-    /// Looks for the empty line; what has been searched once is not searched again.
+    /// Returns the position of the empty line; bytes that have been searched are not searched again.
     private func headLength(from searched: inout Int) -> Int? {
         buffer.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }

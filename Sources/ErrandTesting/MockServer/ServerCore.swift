@@ -2,9 +2,9 @@ import Dispatch
 import Errand
 import Foundation
 
-/// What the threads of a server share: its state, and the end of it.
+/// What the threads of a server share: its state, and how to stop it.
 ///
-/// Apart from ``MockServer`` so that the threads do not keep the server itself alive.
+/// It is separate from ``MockServer`` so that the threads do not keep the server itself alive.
 final class ServerCore: Sendable {
     typealias Handler = @Sendable (MockRequest) -> MockAnswer
 
@@ -37,9 +37,9 @@ final class ServerCore: Sendable {
         listener.closeDescriptors()
     }
 
-    /// Takes note of a request.
+    /// Records a request.
     ///
-    /// - Returns: Who answers it.
+    /// - Returns: The responder to it.
     func receive(_ request: MockRequest) -> Responder {
         let (responder, reached) = state.withLock { state in
             state.record(request)
@@ -49,18 +49,18 @@ final class ServerCore: Sendable {
         return responder
     }
 
-    /// Closes a connection; its number is forgotten first, so that nobody shuts down a descriptor of someone else.
+    /// Closes a connection; its number is removed first, so that a reused descriptor is never shut down.
     func closeConnection(_ id: Int, _ socket: Socket, resets: Bool) {
         state.withLock { $0.connections[id] = nil }
-        // A child process may have been started between accept and FD_CLOEXEC and hold a copy: closing alone would
-        // not end the connection then.
+        // A child process may have been started between accept and FD_CLOEXEC and have a copy: closing alone would not
+        // end the connection then.
         if !resets { socket.shutDown() }
         close(socket.descriptor)
     }
 
     /// Ends the accept loop and all connections and waits for their threads.
     ///
-    /// - Parameter limit: How long to wait at most; not at all on a thread of the server itself.
+    /// - Parameter limit: The maximum time to wait; none on a thread of the server itself.
     func stop(within limit: DispatchTimeInterval) {
         let thread = ObjectIdentifier(Thread.current)
         let (wakeWriter, waiters, isOwnThread) = state.withLock { state in
@@ -73,9 +73,9 @@ final class ServerCore: Sendable {
     }
 }
 
-/// Who answers a request.
+/// The source of the response to a request.
 enum Responder: Sendable {
-    /// An answer, and its bytes if they could be prepared.
+    /// A response, and its bytes if they could be prepared.
     case answer(MockAnswer, wire: [UInt8]?)
     case handler(ServerCore.Handler)
 }

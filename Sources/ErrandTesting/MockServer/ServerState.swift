@@ -1,12 +1,12 @@
 import Errand
 import Foundation
 
-/// What a server knows: routes, script, log and open connections.
+/// The state of a server: routes, script, log and open connections.
 struct ServerState: Sendable {
     /// An open connection.
     struct Connection: Sendable {
         let socket: Socket
-        /// The thread that serves it; `nil` until it runs.
+        /// The thread that serves it, or `nil` before it runs.
         var thread: ObjectIdentifier?
     }
 
@@ -24,7 +24,7 @@ struct ServerState: Sendable {
     var maximumBodyByteCount = 64 << 20
     var connections: [Int: Connection] = [:]
     var requestWaiters = CountWaiters()
-    /// Closing it ends the accept loop; `nil` once that has been done.
+    /// The descriptor to close so that the accept loop ends, or `nil` once that has been done.
     var wakeWriter: Int32?
     private(set) var connectionCount = 0
     private(set) var requestCount = 0
@@ -48,26 +48,26 @@ struct ServerState: Sendable {
 
     mutating func enqueue(_ answers: [MockAnswer]) { script.append(contentsOf: answers) }
 
-    /// Counts a request and logs it if that is wanted.
+    /// Counts a request and, if enabled, logs it.
     mutating func record(_ request: MockRequest) {
         requestCount += 1
         guard keepsLog, maximumLogCount > 0 else { return }
         log.append(request)
-        // Now and then, so that dropping one does not move all others each time.
+        // Not each time, because dropping one moves all others.
         if log.count >= 2 * maximumLogCount { log.removeFirst(log.count - maximumLogCount) }
     }
 
-    /// Finds who answers: the script, then the routes from the last to the first, then the handler of the server.
+    /// Returns the responder: the script, then the routes from the last to the first, then the handler of the server.
     mutating func responder(for request: MockRequest) -> Responder {
         if let answer = script.popFirst() { return .answer(answer, wire: nil) }
         if let route = route(request.method, request.path) { return route.responder }
-        // HEAD asks for the head that GET would bring (RFC 9110, section 9.3.2).
+        // The response to HEAD has the header section of that to GET (RFC 9110, section 9.3.2).
         if request.method == .head, let route = route(.get, request.path) { return route.responder }
         if let fallback { return .handler(fallback) }
         return .answer(ServerState.unknown(request), wire: nil)
     }
 
-    /// Gives a number to a new connection, or `nil` when the server has been stopped.
+    /// Returns a number for a new connection, or `nil` if the server has been stopped.
     mutating func addConnection(_ socket: Socket) -> Int? {
         guard !isStopped else { return nil }
         connectionCount += 1
@@ -78,15 +78,15 @@ struct ServerState: Sendable {
     /// Ends everything that blocks on a connection.
     func shutDownConnections() { for connection in connections.values { connection.socket.shutDown() } }
 
-    /// Forgets log, script and routes, and counts requests anew.
+    /// Removes the log, the script and the routes, and resets the number of requests.
     mutating func reset() {
         (routes, script, log) = ([], [], [])
         requestCount = 0
     }
 
-    /// Takes no more connections and forgets who answers: a handler may hold the server.
+    /// Refuses new connections and removes all responders, because a handler may keep the server alive.
     ///
-    /// - Returns: The descriptor to close so that the accept loop ends; `nil` from the second time on.
+    /// - Returns: The descriptor to close so that the accept loop ends; `nil` if it is called again.
     mutating func stop() -> Int32? {
         isStopped = true
         (routes, script, fallback) = ([], [], nil)
@@ -104,7 +104,7 @@ struct ServerState: Sendable {
         return .json("{\"error\":\"no answer is set for this\",\"method\":\(method),\"path\":\(path)}", status: 404)
     }
 
-    /// A JSON string literal.
+    /// Returns a JSON string literal.
     private static func quoted(_ text: String) -> String {
         let escaped = text.unicodeScalars.map { scalar in
             switch scalar {

@@ -5,13 +5,13 @@ extension Socket {
     /// None: `SO_NOSIGPIPE` is set on the socket instead.
     static let sendFlags: Int32 = 0
 
-    /// Darwin has no event that means "the other end has closed" and nothing else.
+    /// None: Darwin has no event that only means that the other end has closed.
     static let endEvents: Int16 = 0
 
-    /// The longest single wait in milliseconds; after each the end is looked for.
+    /// The maximum single wait in milliseconds, after which the end is checked for.
     static let longestPause: Int32 = 10
 
-    /// Whether the end is seen; pending request bytes hide it.
+    /// Returns whether the end was detected; pending request bytes hide it.
     func hasEnded(_ events: Int16) -> Bool {
         if events & (Int16(POLLHUP) | Int16(POLLERR) | Int16(POLLNVAL)) != 0 { return true }
         var byte: UInt8 = 0
@@ -19,17 +19,17 @@ extension Socket {
         return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)
     }
 
-    /// How many written bytes the other end has not confirmed yet.
+    /// The number of written bytes that the other end has not acknowledged yet.
     var unsentByteCount: Int32 {
         var count: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         return getsockopt(descriptor, SOL_SOCKET, SO_NWRITE, &count, &size) == 0 ? count : 0
     }
 
-    /// Makes a stream socket, or gives -1 and sets `errno`.
+    /// Creates a stream socket, or returns -1 and sets `errno`.
     static func makeStream() -> Int32 { socket(AF_INET, SOCK_STREAM, 0) }
 
-    /// Sets what every connection needs.
+    /// Sets the options of every connection.
     func configure() {
         closeInChildProcesses()
         setOption(IPPROTO_TCP, TCP_NODELAY, 1)
@@ -38,7 +38,7 @@ extension Socket {
 }
 
 extension sockaddr_in {
-    /// The loopback address with a port.
+    /// Creates the loopback address with a port.
     init(loopbackPort: UInt16) {
         self.init()
         sin_len = UInt8(MemoryLayout<sockaddr_in>.size)

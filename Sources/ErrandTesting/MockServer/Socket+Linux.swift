@@ -6,32 +6,32 @@ import Musl
 #endif
 
 extension Socket {
-    /// A write to a closed connection returns an error and raises no signal.
+    /// With this flag, a write to a closed connection returns an error and raises no signal.
     static let sendFlags = Int32(MSG_NOSIGNAL)
 
-    /// `POLLRDHUP`, which says that the other end has closed; the C header hides it without `_GNU_SOURCE`.
+    /// `POLLRDHUP`, which means that the other end has closed; the C header hides it without `_GNU_SOURCE`.
     static let endEvents: Int16 = 0x2000
 
-    /// The longest single wait in milliseconds; -1 would be endless, but a number can be compared.
+    /// The maximum single wait in milliseconds; -1 would be unlimited, but a number can be compared.
     static let longestPause = Int32.max
 
-    /// Whether a poll for ``endEvents`` saw the end; pending request bytes do not count.
+    /// Returns whether a poll for ``endEvents`` detected the end; pending request bytes do not matter.
     func hasEnded(_ events: Int16) -> Bool {
         events & (Socket.endEvents | Int16(POLLHUP) | Int16(POLLERR) | Int16(POLLNVAL)) != 0
     }
 
-    /// How many written bytes the other end has not confirmed yet.
+    /// The number of written bytes that the other end has not acknowledged yet.
     var unsentByteCount: Int32 {
         var count: Int32 = 0
         return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
     }
 
-    /// Makes a stream socket, or gives -1 and sets `errno`.
+    /// Creates a stream socket, or returns -1 and sets `errno`.
     static func makeStream() -> Int32 {
         socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     }
 
-    /// Sets what every connection needs.
+    /// Sets the options of every connection.
     func configure() {
         closeInChildProcesses()
         setOption(Int32(IPPROTO_TCP), Int32(TCP_NODELAY), 1)
@@ -39,7 +39,7 @@ extension Socket {
 }
 
 extension sockaddr_in {
-    /// The loopback address with a port.
+    /// Creates the loopback address with a port.
     init(loopbackPort: UInt16) {
         self.init()
         sin_family = sa_family_t(AF_INET)

@@ -6,16 +6,16 @@ import Musl
 import Darwin
 #endif
 
-/// The other end is gone, or the server stops: nothing more can be read, written or waited for.
+/// The error if the other end is closed or the server stops: nothing more can be read, written or waited for.
 struct ConnectionEnded: Error {}
 
-/// One end of a connection, by its descriptor; whoever made it closes it.
+/// One end of a connection, by its descriptor, which its creator closes.
 struct Socket: Sendable {
     let descriptor: Int32
 
-    /// Reads what is there, waiting for at least one byte.
+    /// Reads the available bytes, waiting for at least one.
     ///
-    /// - Returns: The number of bytes, at least 1; `nil` at the end of the stream or after a failure.
+    /// - Returns: The number of bytes, at least 1, or `nil` at the end of the stream or after a failure.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -24,7 +24,7 @@ struct Socket: Sendable {
         }
     }
 
-    /// Writes all bytes, waiting as long as the other end takes none.
+    /// Writes all bytes, waiting as long as the other end accepts none.
     func send(_ bytes: UnsafeRawBufferPointer) throws(ConnectionEnded) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -45,8 +45,8 @@ struct Socket: Sendable {
 
     /// Waits, but ends with an error as soon as the other end closes or ``shutDown()`` is called.
     ///
-    /// - Parameter duration: How long to wait, counted in whole milliseconds, rounded up; `nil` waits for the end.
-    /// - Throws: ``ConnectionEnded`` when the end came first.
+    /// - Parameter duration: The duration, rounded up to whole milliseconds, or `nil` to wait for the end.
+    /// - Throws: ``ConnectionEnded`` if the connection ends first.
     func pause(for duration: Duration?) throws(ConnectionEnded) {
         let deadline = duration.map { ContinuousClock.now + $0 }
         while true {
@@ -65,9 +65,9 @@ struct Socket: Sendable {
     /// Ends every read, write and pause on this socket, now and later; the descriptor stays valid.
     func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Makes the coming close a reset (RST) instead of an orderly end (FIN).
+    /// Makes the following close a reset (RST) instead of an orderly end (FIN).
     ///
-    /// Waits a second at most until the other end has what was written: a reset throws away what is still on its way.
+    /// Waits at most a second until the other end has received what was written: a reset discards what is in transit.
     func armReset() {
         var patience = 1_000
         while unsentByteCount > 0, patience > 0 {
@@ -78,9 +78,10 @@ struct Socket: Sendable {
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Ends the writing side, then reads and drops what still comes, so that the close sends no reset over an answer.
+    /// Ends the writing side, then reads and drops further bytes, so that the close does not reset the connection and
+    /// discard a response.
     ///
-    /// - Parameter limit: How long to go on at most while the other end stays open.
+    /// - Parameter limit: The maximum duration while the other end stays open.
     func finishWriting(drainingFor limit: Duration) {
         _ = shutdown(descriptor, Int32(SHUT_WR))
         let deadline = ContinuousClock.now + limit
@@ -95,7 +96,7 @@ struct Socket: Sendable {
 
     func setOption(_ level: Int32, _ name: Int32, _ value: Int32) {
         var value = value
-        // A refused option costs speed or an inheritance, never correctness.
+        // A rejected option costs speed or an inheritance, never correctness.
         _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
@@ -107,7 +108,7 @@ extension pollfd {
 }
 
 extension Duration {
-    /// The duration in milliseconds, any begun one counted as a whole one.
+    /// The duration in milliseconds, rounded up.
     var wholeMillisecondsRoundedUp: Int64 {
         let (seconds, attoseconds) = components
         guard seconds < Int64.max / 1_000 else { return .max }

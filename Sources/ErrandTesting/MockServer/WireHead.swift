@@ -1,20 +1,20 @@
 import Errand
 import Foundation
 
-/// How the end of a body is told.
+/// How the end of a body is indicated.
 enum Framing {
     case length(Int)
     case chunked
-    /// By the end of the connection, or there is no body at all.
+    /// By the end of the connection, or because there is no body.
     case none
 }
 
-/// Builds the head of an answer, byte by byte.
+/// Builds the status line and header section of a response, byte by byte.
 struct WireHead {
     private(set) var bytes: [UInt8] = []
     private var lineEnd: [UInt8] = [.carriageReturn, .lineFeed]
 
-    /// Goes on behind bytes that are whole lines.
+    /// Continues after bytes that are whole lines.
     init(bytes: [UInt8], lineEnd: [UInt8]) {
         self.bytes = bytes
         self.lineEnd = lineEnd
@@ -25,7 +25,7 @@ struct WireHead {
         line(firstLine)
     }
 
-    /// Makes the head of an answer, without its empty line.
+    /// Creates the status line and header section of a response, without the empty line.
     init(_ answer: MockAnswer, _ framing: Framing, closes: Bool) {
         bytes.reserveCapacity(512)
         bytes.append(contentsOf: "HTTP/1.1 ".utf8)
@@ -35,7 +35,7 @@ struct WireHead {
         fields(of: answer, framing, closes: closes)
     }
 
-    /// Adds the answer's own fields and those that follow from its framing.
+    /// Adds the response's own header fields and those that follow from its framing.
     mutating func fields(of answer: MockAnswer, _ framing: Framing, closes: Bool) {
         for header in answer.headers { field(header.name, header.value) }
         let isFramed = answer.headers.contains("Content-Length") || answer.headers.contains("Transfer-Encoding")
@@ -60,13 +60,13 @@ struct WireHead {
         endLine()
     }
 
-    /// Adds bytes as they are.
+    /// Adds bytes unchanged.
     mutating func raw(_ more: [UInt8]) { bytes.append(contentsOf: more) }
 
-    /// Adds the end of a line; after a whole line it is the end of the head.
+    /// Adds the end of a line; after a whole line it ends the header section.
     mutating func endLine() { bytes.append(contentsOf: lineEnd) }
 
-    /// Returns the bytes with the empty line at their end.
+    /// Returns the bytes including the empty line.
     func ended() -> [UInt8] {
         var head = self
         head.endLine()

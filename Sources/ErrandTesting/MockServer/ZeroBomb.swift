@@ -1,22 +1,22 @@
-/// A gzip stream of zero bytes, made while it is sent: a few bytes in front, a run of equal bytes, a few behind.
+/// A gzip stream of zero bytes, created while it is sent: a few bytes in front, a run of equal bytes, a few at the end.
 ///
 /// One deflate block (RFC 1951, section 3.2.7) whose codes are chosen so that a copy of 258 bytes takes two bits, both
-/// zero. Each zero byte of the stream so stands for 1,032 decoded ones, the most that deflate can do.
+/// zero. Each zero byte of the stream decodes to 1,032 zero bytes, the maximum of deflate.
 struct ZeroBomb: Sendable {
-    /// How many bytes one byte of the run stands for.
+    /// The number of decoded bytes for one byte of the run.
     static let decodedByteCountPerByte = 1_032
 
     private(set) var front: [UInt8]
-    /// How many zero bytes stand between ``front`` and ``back``.
+    /// The number of zero bytes between ``front`` and ``back``.
     let runByteCount: Int
     private(set) var back: [UInt8]
 
     /// The length of the whole stream.
     var byteCount: Int { front.count + runByteCount + back.count }
 
-    /// Makes the stream.
+    /// Creates the stream.
     ///
-    /// - Parameter decodedByteCount: How many zero bytes come out; less than 1 counts as 1.
+    /// - Parameter decodedByteCount: The number of decoded zero bytes, at least 1.
     init(decodedByteCount: Int) {
         let count = max(1, decodedByteCount)
         var bits = BitWriter(bytes: Gzip.header)
@@ -69,14 +69,14 @@ struct ZeroBomb: Sendable {
     }
 }
 
-/// Packs bits as deflate wants them: the lowest bit of a byte first.
+/// Packs bits in the order of deflate: the lowest bit of a byte first.
 private struct BitWriter {
     private(set) var bytes: [UInt8]
     private var usedBitCount = 8
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// How many bits of the last byte are not written yet.
+    /// The number of bits of the last byte that are not written yet.
     var freeBitCount: Int { 8 - usedBitCount }
 
     /// Writes a number, its lowest bit first.
