@@ -35,7 +35,7 @@ extension Steps {
             tour.server.on(.get, "/private") { request in
                 request.headers["Authorization"] == "Bearer new" ? .json("1") : .status(401)
             }
-            let session = LoginSession(Tokens(), credential: "old")
+            let session = AuthenticationSession(Tokens(), credential: "old")
             let config = NetworkConfig(baseURL: BaseURL(tour.server.baseURL), authentication: .session(session))
             let agent = Agent(config: config)
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -87,7 +87,7 @@ struct AdmissionSocketTests {
         server.on(.get, "/me") { request in
             request.headers["Authorization"] == "Bearer new" ? .json("7") : .json("{}", status: 401)
         }
-        let session = LoginSession(Tokens(host: server.baseURL.host()), credential: "old")
+        let session = AuthenticationSession(Tokens(host: server.baseURL.host()), credential: "old")
         let agent = Agent(
             config: config {
                 $0.authentication = .session(session)

@@ -158,9 +158,9 @@ import Testing
             let plain = Self.request(change, .share)
             let request = excuse == .variant ? plain.cacheIdentity(CacheIdentity(variant: "en")) : plain
             switch excuse {
-            case .login: config.authentication = .session(LoginSession(AppLogin(applies: true), credential: "a"))
+            case .login: config.authentication = .session(AuthenticationSession(AppLogin(applies: true), credential: "a"))
             case .loginElsewhere:
-                config.authentication = .session(LoginSession(AppLogin(applies: false), credential: "a"))
+                config.authentication = .session(AuthenticationSession(AppLogin(applies: false), credential: "a"))
             case .variant: break
             }
             let agent = Agent(config: config)
@@ -233,8 +233,8 @@ import Testing
         }
         let server = try MockServer { .text($0.headers["X-Customer"] ?? "staff") }
         var (staff, customers) = (Service(id: "staff"), Service(id: "customers"))
-        staff.authentication = .session(LoginSession(AppLogin(applies: true), credential: "s"))
-        customers.authentication = .session(LoginSession(Customers(), credential: "c"))
+        staff.authentication = .session(AuthenticationSession(AppLogin(applies: true), credential: "s"))
+        customers.authentication = .session(AuthenticationSession(Customers(), credential: "c"))
         let agent = Agent(config: Self.config(server, .cacheElseNetwork(maxAge: .seconds(60))))
         let request = Self.request(.query, .allow)
         #expect(try await agent.send(request.service(staff)) == "staff")

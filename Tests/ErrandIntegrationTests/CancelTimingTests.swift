@@ -64,7 +64,7 @@ struct CancelTimingTests {
         defer { server.stop() }
         Self.serve(on: server)
         var config = NetworkConfig(baseURL: server.baseURL)
-        config.authentication = .session(LoginSession(Tokens(), credential: 2))
+        config.authentication = .session(AuthenticationSession(Tokens(), credential: 2))
         config.throttle = Throttle(maximumPerHost: 8)
         let agent = Agent(config: config)
         var generator = SystemRandomNumberGenerator()

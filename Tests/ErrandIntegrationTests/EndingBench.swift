@@ -38,7 +38,7 @@ struct EndingBench: Sendable {
         case .interceptor, .deafInterceptor:
             config.interceptors = [WaitingInterceptor(attempt: row.attempt, isDeaf: isDeaf)]
         case .sendInterceptor: config.sendInterceptors = [WaitingSendInterceptor()]
-        case .refresh: config.authentication = .session(LoginSession(SlowTokens(), credential: 1))
+        case .refresh: config.authentication = .session(AuthenticationSession(SlowTokens(), credential: 1))
         case .cacheRead:
             config.cache = ResponseCache(memory: nil, disk: SlowStore(isSlowToRead: true))
             request = request.cachePolicy(.cacheElseNetwork(maxAge: .seconds(60)))

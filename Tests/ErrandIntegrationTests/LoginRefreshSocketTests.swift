@@ -31,12 +31,12 @@ struct LoginRefreshSocketTests {
     }
 
     private let server: MockServer
-    private let session: LoginSession<TokenAuthenticator>
+    private let session: AuthenticationSession<TokenAuthenticator>
     private let agent: Agent
 
     init() throws {
         server = try MockServer()
-        session = LoginSession(
+        session = AuthenticationSession(
             TokenAuthenticator(baseURL: server.baseURL),
             credential: Tokens(access: "old", refresh: "r1")
         )

@@ -116,7 +116,7 @@ struct SentRequestWireTests {
     @Test(arguments: Ending.allCases)
     func bodyThatCanBeReadOnceIsNeverSentEmpty(_ ending: Ending) async throws {
         defer { server.stop() }
-        let session = LoginSession(Tokens(), credential: "old")
+        let session = AuthenticationSession(Tokens(), credential: "old")
         agent.config.authentication = .session(session)
         let answer: MockAnswer =
             switch ending {

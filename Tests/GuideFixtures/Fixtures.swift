@@ -147,7 +147,7 @@ nonisolated var chain: ChainRequest<User> { ChainRequest(GetUser()) }
 nonisolated var token: Token { Token() }
 nonisolated var stored: Token { Token() }
 nonisolated var keychain: Keychain { Keychain() }
-nonisolated var session: LoginSession<Tokens> { LoginSession(Tokens()) }
+nonisolated var session: AuthenticationSession<Tokens> { AuthenticationSession(Tokens()) }
 nonisolated var server: MockServer { fatalError("compiled, not run") }
 nonisolated var error: NetworkError { NetworkError(.idleTimeout(.seconds(1))) }
 

@@ -26,7 +26,7 @@ public enum AccessoryEvent: Sendable {
     /// ``RetryBudget`` of the host is exhausted.
     case didExhaustRetryBudget(because: any Error)
     /// The send waits for a refresh of its credential: the server rejected it with this error, or it expires soon (`nil`).
-    case willRefreshLogin(because: (any Error)?)
+    case willRefreshCredential(because: (any Error)?)
     /// A redirect is followed.
     case didRedirect(Redirect)
     /// The send has waited for a permit of the throttle.

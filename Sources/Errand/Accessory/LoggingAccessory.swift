@@ -2,7 +2,7 @@ internal import Foundation
 
 /// An accessory that writes a line for the events of each send: `#12 GetUser GET api.example/users/7: 200 in 34 ms`.
 ///
-/// No line contains a secret: URLs are redacted by ``Secrets/telling(_:)-(URL)``, values of header fields and bodies are never
+/// No line contains a secret: URLs are redacted by ``Secrets/redacted(_:)-(URL)``, values of header fields and bodies are never
 /// written, and of an error that is not the library's only the type. Control characters, such as line breaks in a service's
 /// message, are escaped, so that each event is one line. What cannot be written to the standard error is dropped.
 public struct LoggingAccessory: Accessory {
@@ -48,7 +48,7 @@ public struct LoggingAccessory: Accessory {
     }
 
     private func place(of context: RequestContext) -> String {
-        let place = context.url.map { " " + secrets.telling($0).replacing(#/^https?:///#, with: "") } ?? ""
+        let place = context.url.map { " " + secrets.redacted($0).replacing(#/^https?:///#, with: "") } ?? ""
         return "#\(context.id) \(context.typeName) \(context.method)\(place)"
     }
 
@@ -61,9 +61,9 @@ public struct LoggingAccessory: Accessory {
         case .willRetry(let pause, let error): "tries again in \(pause.words), because \(words(for: error))"
         case .didExhaustRetryBudget(let error):
             "is not retried, because the retry budget of the host is exhausted: \(words(for: error))"
-        case .willRefreshLogin(let error?): "waits for a new login, because \(words(for: error))"
-        case .willRefreshLogin(nil): "waits for a new login, because this one ends soon"
-        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(secrets.telling(redirect.to))"
+        case .willRefreshCredential(let error?): "waits for a new login, because \(words(for: error))"
+        case .willRefreshCredential(nil): "waits for a new login, because this one ends soon"
+        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(secrets.redacted(redirect.to))"
         case .didWait(let time): "waited \(time.words) for its turn"
         case .willStop(let outcome): words(for: outcome)
         case .didStop: "stopped"

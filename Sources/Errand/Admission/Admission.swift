@@ -1,16 +1,16 @@
 /// Stage 5: admits a send to the network, or makes it join another one or fail.
 ///
-/// Gates come first, then ``Flights``: the minimum interval and duplicates. Permits are acquired by each attempt, in
-/// ``Turns``.
+/// Gates come first, then ``InFlightFetches``: the minimum interval and duplicates. Permits are acquired by each attempt, in
+/// ``ThrottlePermits``.
 struct Admission: Sendable {
     let timeline: Timeline
-    let flights: Flights
-    let turns: Turns
+    let flights: InFlightFetches
+    let permits: ThrottlePermits
 
     init(timeline: Timeline) {
         self.timeline = timeline
-        turns = Turns(timeline: timeline)
-        flights = Flights(timeline: timeline)
+        permits = ThrottlePermits(timeline: timeline)
+        flights = InFlightFetches(timeline: timeline)
     }
 
     /// Runs the attempts, or waits for another send that runs them.
@@ -32,7 +32,7 @@ struct Admission: Sendable {
         }
         try Task.checkCancellation()
         let passed = timeline.now()
-        var answer = try await flights.run(prepared, isPassing: turns.isPassedBy, fetch)
+        var answer = try await flights.run(prepared, isPassing: permits.isPassedBy, fetch)
         if !gates.isEmpty { answer.metrics.queue += passed - began }
         return answer
     }

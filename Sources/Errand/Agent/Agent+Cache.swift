@@ -81,7 +81,7 @@ extension Agent {
     }
 }
 
-extension LoginSession {
+extension AuthenticationSession {
     /// Removes the credential and the stored responses of its user.
     ///
     /// Responses that are still being received are not stored.

@@ -11,7 +11,7 @@ public import Foundation
 /// formatting context is ``FormattingContext/caller``; all others are on the calling actor. A cancelled send throws
 /// `CancellationError`; errors that your own code throws are passed on unchanged; every other error is a
 /// ``NetworkError``.
-public final class Agent: Sendable, LoginClient {
+public final class Agent: Sendable, RefreshClient {
     private let configs: Lock<ConfigSnapshot>
     let pipeline: Pipeline
 

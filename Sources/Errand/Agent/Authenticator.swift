@@ -2,7 +2,7 @@ public import Foundation
 
 /// A type that applies a credential to requests, detects unauthorized responses, and refreshes the credential.
 ///
-/// A ``LoginSession`` holds the credential and runs one refresh at a time:
+/// A ``AuthenticationSession`` holds the credential and runs one refresh at a time:
 ///
 /// ```swift
 /// struct Tokens: Authenticator {
@@ -54,7 +54,7 @@ public protocol Authenticator<Credential>: Sendable {
     func refresh(_ credential: Credential, with agent: Agent) async throws -> Credential
 
     /// The responses that mean that the credential is no longer accepted. The default is status 401.
-    var refusal: LoginRefusal { get }
+    var refusal: UnauthorizedResponse { get }
 
     /// Returns whether a failed response means that the credential is no longer accepted.
     ///
@@ -82,7 +82,7 @@ public protocol Authenticator<Credential>: Sendable {
 
 extension Authenticator {
     /// Status 401.
-    public var refusal: LoginRefusal { LoginRefusal() }
+    public var refusal: UnauthorizedResponse { UnauthorizedResponse() }
 
     /// Returns whether ``refusal`` contains the status or the service code.
     public func isRefusal(_ error: any Error, of response: RawResponse) -> Bool {
@@ -96,7 +96,7 @@ extension Authenticator {
 }
 
 /// The statuses and service codes that mean that a credential is no longer accepted.
-public struct LoginRefusal: Sendable, Hashable {
+public struct UnauthorizedResponse: Sendable, Hashable {
     /// The status codes that mean so, whatever the body contains.
     public var statusCodes: Set<Int>
 

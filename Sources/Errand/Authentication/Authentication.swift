@@ -9,7 +9,7 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
     private enum Kind: Sendable {
         case inherited
         case anonymous
-        case session(any LoginHolder)
+        case session(any CredentialHolder)
     }
 
     private let kind: Kind
@@ -20,7 +20,7 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
     /// No credential of a session, whatever the config's setting is.
     public static let anonymous = Authentication(kind: .anonymous)
 
-    init(_ session: any LoginHolder) { kind = .session(session) }
+    init(_ session: any CredentialHolder) { kind = .session(session) }
 
     private init(kind: Kind) { self.kind = kind }
 
@@ -34,7 +34,7 @@ public struct Authentication: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The session, or `nil` if there is none.
-    var session: (any LoginHolder)? { if case .session(let session) = kind { session } else { nil } }
+    var session: (any CredentialHolder)? { if case .session(let session) = kind { session } else { nil } }
 
     /// The type of the session, without its content.
     public var description: String {
@@ -65,7 +65,7 @@ final class RefreshScope: Sendable {
     static var isActive: Bool { current?.contains { _ in true } ?? false }
 
     /// Whether the current task is part of a refresh of a session.
-    static func contains(_ session: any LoginHolder) -> Bool {
+    static func contains(_ session: any CredentialHolder) -> Bool {
         current?.contains { $0 == ObjectIdentifier(session) } ?? false
     }
 
@@ -84,11 +84,11 @@ final class RefreshScope: Sendable {
     }
 }
 
-extension PinnedLogin {
+extension PinnedCredential {
     /// Creates the login of a request, or `nil` if it has none; `own` are the header fields of the request itself.
     convenience init?(
         of settings: Settings,
-        for client: any LoginClient,
+        for client: any RefreshClient,
         own: () -> HTTPHeaders
     ) {
         let (config, service) = (settings.config.value.authentication, settings.request.service.authentication)
@@ -101,8 +101,8 @@ extension PinnedLogin {
     }
 }
 
-/// A ``LoginSession`` without its generic types.
-protocol LoginHolder: AnyObject, Sendable {
+/// A ``AuthenticationSession`` without its generic types.
+protocol CredentialHolder: AnyObject, Sendable {
     /// The current credential, or `nil` when logged out.
     var login: Login? { get }
 
@@ -110,19 +110,19 @@ protocol LoginHolder: AnyObject, Sendable {
     func isRefusal(_ error: any Error, of response: RawResponse) -> Bool
 
     /// The reason why a send should wait before it is sent, or `nil`.
-    func needBeforeSending() -> LoginNeed?
+    func needBeforeSending() -> RefreshReason?
 
     /// Whether ``wait(for:by:)`` would suspend.
-    func wouldWait(for need: LoginNeed) -> Bool
+    func wouldWait(for need: RefreshReason) -> Bool
 
     /// Waits until there is a better credential, or none can be obtained. Starts a refresh if none is in progress.
     ///
     /// - Throws: The error of the refresh, or `CancellationError` if the waiting task is cancelled.
-    func wait(for need: LoginNeed, by client: any LoginClient) async throws
+    func wait(for need: RefreshReason, by client: any RefreshClient) async throws
 }
 
 /// The ``Agent`` that sends an ``Authenticator``'s requests during a refresh, without its type.
-protocol LoginClient: AnyObject, Sendable {}
+protocol RefreshClient: AnyObject, Sendable {}
 
 /// A credential, ready to be added to requests.
 struct Login: Sendable {
@@ -136,12 +136,12 @@ struct Login: Sendable {
 ///
 /// The user is recorded when the identity of the send is computed, at the latest before its first attempt. If the user
 /// changed afterwards, the response would be stored and shared under the wrong user.
-final class PinnedLogin: Sendable {
-    let session: any LoginHolder
-    let client: any LoginClient
+final class PinnedCredential: Sendable {
+    let session: any CredentialHolder
+    let client: any RefreshClient
     private let pinned = Lock<String?>(nil)
 
-    init(session: any LoginHolder, client: any LoginClient) { (self.session, self.client) = (session, client) }
+    init(session: any CredentialHolder, client: any RefreshClient) { (self.session, self.client) = (session, client) }
 
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.login?.scope ?? "") }

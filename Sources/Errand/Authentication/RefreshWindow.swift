@@ -1,4 +1,4 @@
-/// The maximum number of refreshes that a ``LoginSession`` starts within a time, so that a server that rejects every
+/// The maximum number of refreshes that a ``AuthenticationSession`` starts within a time, so that a server that rejects every
 /// credential does not cause endless refreshes.
 public struct RefreshWindow: Sendable {
     /// The maximum number of refreshes that start in ``duration``; 0 allows none.

@@ -4,7 +4,7 @@
 /// what URL filters and adapters add. The header fields, the query, the parameters and the authorization of the request
 /// itself are sent wherever the request is sent, and are removed when a redirect leaves the origin.
 ///
-/// A ``LoginSession`` is not affected: its ``Authenticator/appliesTo(_:)`` decides for each URL.
+/// A ``AuthenticationSession`` is not affected: its ``Authenticator/appliesTo(_:)`` decides for each URL.
 ///
 /// In a request, write `var credentialPolicy: CredentialPolicy { .requestOrigin }`.
 public enum CredentialPolicy: String, Sendable, Hashable, CustomStringConvertible {
@@ -15,7 +15,7 @@ public enum CredentialPolicy: String, Sendable, Hashable, CustomStringConvertibl
     case ownOrigins
     /// The origin of the request's URL as well, whatever it is. A redirect to another origin removes credentials.
     case requestOrigin
-    /// Every origin, including those that a redirect leads to. Cookies and a ``LoginSession``'s credential are still removed.
+    /// Every origin, including those that a redirect leads to. Cookies and a ``AuthenticationSession``'s credential are still removed.
     case anyOrigin
 
     /// A description of the policy.

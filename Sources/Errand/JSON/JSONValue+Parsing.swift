@@ -45,7 +45,7 @@ extension JSONValue {
     }
 }
 
-/// Turns validated text into a tree, with a stack of its own in place of recursion.
+/// ThrottlePermits validated text into a tree, with a stack of its own in place of recursion.
 private struct JSONTreeBuilder {
     /// An array or object whose end has not been reached: where its parts begin in `values` and `names`.
     private struct OpenContainer {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Turns an `Encodable` value into a ``JSONValue``.
+/// ThrottlePermits an `Encodable` value into a ``JSONValue``.
 ///
 /// The members keep the order in which they were encoded, which for a synthesized conformance is that of the stored
 /// properties; those of a dictionary are sorted by name, so that equal values give equal text.
@@ -37,7 +37,7 @@ struct JSONValueEncoder {
 }
 
 extension JSONValue {
-    /// Turns an `Encodable` value into JSON without writing text.
+    /// ThrottlePermits an `Encodable` value into JSON without writing text.
     ///
     /// Members keep the order of the stored properties; those of a dictionary are sorted. `Data` becomes Base64, a
     /// `URL` its text, and a `Decimal` keeps every digit.

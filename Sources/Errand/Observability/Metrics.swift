@@ -33,7 +33,7 @@ public struct Metrics: Sendable, Hashable {
     /// A send that shares another's response includes the time that the other waited for its permits.
     public var queue: Duration = .zero
     /// The time spent waiting for a refresh of the credential.
-    public var login: Duration = .zero
+    public var authentication: Duration = .zero
     /// The attempts, in order, including repetitions with a new credential.
     ///
     /// Empty for a cached response.

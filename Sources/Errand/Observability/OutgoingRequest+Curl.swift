@@ -13,12 +13,12 @@ extension OutgoingRequest {
         } else if method != .get {
             words += ["-X", quoted(method.rawValue)]
         }
-        words.append(quoted(secrets.telling(url)))
+        words.append(quoted(secrets.redacted(url)))
         for field in headers {
-            words += ["-H", quoted("\(field.name): \(secrets.telling(field.value, of: field.name))")]
+            words += ["-H", quoted("\(field.name): \(secrets.redacted(field.value, of: field.name))")]
         }
         if !body.isEmpty {
-            let text = body.data.map { secrets.telling($0, mediaType: headers["Content-Type"].flatMap(MediaType.init)) }
+            let text = body.data.map { secrets.redacted($0, mediaType: headers["Content-Type"].flatMap(MediaType.init)) }
             words += ["--data-raw", quoted(text ?? "(a stream)")]
         }
         return words.joined(separator: " ")

@@ -67,22 +67,22 @@ public struct Secrets: Sendable, Hashable {
     ]
 
     /// Returns the value of a header field, masked if it is secret.
-    public func telling(_ value: String, of header: String) -> String {
+    public func redacted(_ value: String, of header: String) -> String {
         isSecret(header: header) ? Self.mask : value
     }
 
     /// Returns a URL without user information and with the secret values of its query masked.
-    public func telling(_ url: URL) -> String {
+    public func redacted(_ url: URL) -> String {
         let text = url.absoluteString
         guard let parts = try? URLParts(absolute: text) else {
             return url.scheme.map { "\($0):\(Self.mask)" } ?? Self.mask
         }
         guard let query = parts.query else { return parts.text }
-        return parts.origin + parts.path + "?" + telling(pairs: query)
+        return parts.origin + parts.path + "?" + redacted(pairs: query)
     }
 
     /// Returns a query or form with its secret values masked.
-    public func telling(pairs: String) -> String {
+    public func redacted(pairs: String) -> String {
         let secrets = pairNames.value
         return pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
             guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
@@ -95,14 +95,14 @@ public struct Secrets: Sendable, Hashable {
     /// Returns a JSON value with its secret members masked.
     ///
     /// Recursion is bounded by the depth that the parser allows.
-    public func telling(_ value: JSONValue) -> JSONValue { memberNames.value.masking(value) }
+    public func redacted(_ value: JSONValue) -> JSONValue { memberNames.value.masking(value) }
 
     /// Returns a body as text: JSON and forms with their secrets masked, anything else as its size.
-    public func telling(_ body: Data, mediaType: MediaType?) -> String {
+    public func redacted(_ body: Data, mediaType: MediaType?) -> String {
         if body.isEmpty { return "" }
-        if mediaType?.isJSON == true, let value = try? JSONValue(parsing: body) { return telling(value).description }
+        if mediaType?.isJSON == true, let value = try? JSONValue(parsing: body) { return redacted(value).description }
         if mediaType?.essence == "application/x-www-form-urlencoded" {
-            return telling(pairs: String(decoding: body, as: UTF8.self))
+            return redacted(pairs: String(decoding: body, as: UTF8.self))
         }
         return "\(body.count) bytes"
     }

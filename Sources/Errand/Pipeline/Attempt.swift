@@ -108,9 +108,9 @@ extension Pipeline {
                 // Code of the user may return after the end of the send.
                 try prepared.stop.check()
                 var response: RawResponse
-                if let turn = WireTurn.current(of: prepared) {
+                if let permit = ThrottlePermit.current(of: prepared) {
                     let (next, isRedirected) = (outgoing, !redirects.isEmpty)
-                    response = try await turn.sending(next) {
+                    response = try await permit.sending(next) {
                         try await exchange(next, of: prepared, record, isRedirected: isRedirected)
                     }
                 } else {

@@ -13,7 +13,7 @@ final class Pipeline: Sendable {
     let admission: Admission
     let cache = ResponseCacheStage()
     let retries: RetryLoop
-    let logins: LoginRefresh
+    let logins: UnauthorizedRetry
     private let lastID = Atomic<Int>(0)
 
     init(transport: any Transport, timeline: Timeline) {
@@ -22,7 +22,7 @@ final class Pipeline: Sendable {
         self.timeline = timeline
         admission = Admission(timeline: timeline)
         retries = RetryLoop(timeline: timeline)
-        logins = LoginRefresh(timeline: timeline)
+        logins = UnauthorizedRetry(timeline: timeline)
     }
 
     func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -138,7 +138,7 @@ extension Pipeline {
     private func attempt(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
         try await retries.run(prepared) { attempt, record in
             try await logins.run(prepared, attempt: attempt, record) {
-                var received = try await admission.turns.run(prepared, attempt: attempt) {  // 5
+                var received = try await admission.permits.run(prepared, attempt: attempt) {  // 5
                     guard prepared.mayChangeOnItsWay || entry != nil else {
                         return try await follow(prepared.outgoing, of: prepared, record)  // 6
                     }

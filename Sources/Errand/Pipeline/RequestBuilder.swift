@@ -17,15 +17,15 @@ struct RequestBuilder {
     func prepare(_ content: RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
         var context = send.context
         let built: BuiltRequest
-        let login: PinnedLogin?
+        let login: PinnedCredential?
         if let outgoing = content.custom {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)
-            login = PinnedLogin(of: settings, for: send.client) { outgoing.headers }
+            login = PinnedCredential(of: settings, for: send.client) { outgoing.headers }
         } else {
             built = try build(content, context: &context)
-            login = PinnedLogin(of: settings, for: send.client) { settings.request.headers }
+            login = PinnedCredential(of: settings, for: send.client) { settings.request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent

@@ -4,7 +4,7 @@ internal import Foundation
 final class Send: Sendable {
     let settings: Settings
     /// The client that sends the requests of a refresh.
-    let client: any LoginClient
+    let client: any RefreshClient
     let stop = StopSignal()
     let id: Int
     /// The type of the request.
@@ -35,7 +35,7 @@ final class Send: Sendable {
         _ request: R,
         id: Int,
         config: ConfigSnapshot,
-        client: any LoginClient,
+        client: any RefreshClient,
         timeline: Timeline,
         within inherited: Deadline? = nil,
         isPart: Bool = false,

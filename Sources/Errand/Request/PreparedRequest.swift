@@ -21,7 +21,7 @@ final class PreparedRequest: Sendable {
     let interceptors: [any Interceptor]
     let sendInterceptors: [any SendInterceptor]
     /// Whose login the request shows; `nil` when none.
-    let login: PinnedLogin?
+    let login: PinnedCredential?
     let accessories: AccessoryChain
     /// How the cache is used; `nil` when it is not.
     let cacheUse: CacheUse?
@@ -55,7 +55,7 @@ final class PreparedRequest: Sendable {
         as context: RequestContext,
         typeID: ObjectIdentifier,
         built: BuiltRequest,
-        login: PinnedLogin?,
+        login: PinnedCredential?,
         accessories: AccessoryChain,
         deadline: Deadline?,
         stop: StopSignal,

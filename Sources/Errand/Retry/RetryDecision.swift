@@ -32,7 +32,7 @@ public enum RetryDecision: Sendable, Hashable {
         /// The body can be read only once.
         case notReplayable
         /// The response is a 413 without a delay set by the server.
-        case noServerTiming
+        case noServerDelay
         /// The server asks for a longer delay than the policy allows.
         case serverTiming(Duration)
         /// The delay would not end before the deadline of the send.
@@ -95,7 +95,7 @@ extension RetryPolicy {
         guard failure.attempt < maximumAttempts ?? 1 else { return .stop(.lastAttempt) }
         guard failure.request.mayBeSentTwice else { return .stop(.notIdempotent) }
         guard failure.request.body.isReplayable else { return .stop(.notReplayable) }
-        if cause == .status(413), retryAfter == nil { return .stop(.noServerTiming) }
+        if cause == .status(413), retryAfter == nil { return .stop(.noServerDelay) }
         guard let pause = delay(afterAttempt: failure.attempt, retryAfter: retryAfter, unit: failure.unit) else {
             return .stop(.serverTiming(retryAfter ?? .zero))
         }
@@ -133,7 +133,7 @@ extension RetryPolicy.Failure {
 
     /// The delay that the server asked for, or `nil` if it asked for none.
     var retryAfter: Duration? {
-        answer.flatMap { ServerTiming.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
+        answer.flatMap { RetryAfter.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
     }
 }
 

@@ -129,7 +129,7 @@ extension AccessoryEvent {
         case .didProgress: "didProgress"
         case .willRetry: "willRetry"
         case .didExhaustRetryBudget: "didExhaustRetryBudget"
-        case .willRefreshLogin: "willRefreshLogin"
+        case .willRefreshCredential: "willRefreshCredential"
         case .didRedirect: "didRedirect"
         case .didWait: "didWait"
         case .willStop(let outcome): "willStop \(outcome.word)"

@@ -1,16 +1,16 @@
 @testable import Errand
 
-/// What ``TurnQueue`` must do, written so that it looks at every host for every permit: the reference that it is
+/// What ``ThrottleQueue`` must do, written so that it looks at every host for every permit: the reference that it is
 /// compared with.
 ///
 /// The most urgent goes first, and among equals the one who came first. After eight in a row that passed somebody who
 /// came earlier and could have gone, that one goes: nobody waits forever behind more urgent ones.
 struct PlainTurnQueue: Sendable {
-    typealias Waiter = TurnQueue.Waiter
+    typealias Waiter = ThrottleQueue.Waiter
 
     private struct Host {
         var running = 0
-        var pace = Pace()
+        var pace = ThrottlePace()
         /// How far back the pace of the host counts.
         var window = Duration.zero
         /// The server's wish: none starts before.
@@ -82,7 +82,7 @@ struct PlainTurnQueue: Sendable {
         change(waiter.host) { $0.lines[waiter.priority.rawValue].append(waiter.id) }
     }
 
-    /// Takes one out who does not want a turn any more.
+    /// Takes one out who does not want a permit any more.
     mutating func leave(_ id: Int) {
         guard let waiter = waiters.removeValue(forKey: id) else { return }
         let waiters = waiters

@@ -78,7 +78,7 @@ struct ThrottleTests {
     }
 
     private func waitForQueue(_ agent: Agent, _ count: Int) async {
-        await wait { agent.pipeline.admission.turns.waitingCount == count }
+        await wait { agent.pipeline.admission.permits.waitingCount == count }
     }
 
     /// So many sends at so many per second, in bursts: with one of 50 the clock is moved 200 times and not 10,000.
@@ -94,10 +94,10 @@ struct ThrottleTests {
             clock.advanceToNextSleeper()
         }
         for task in tasks { #expect(try await task.value == 7) }
-        let most = PaceTests.most(wire.arrivals, in: .seconds(1))
+        let most = ThrottlePaceTests.most(wire.arrivals, in: .seconds(1))
         #expect(most == 50 && wire.arrivals.count == count)
         #expect(clock.now.offset == .milliseconds((count - burst) * 20))
-        #expect(agent.pipeline.admission.turns.runningCount == 0 && clock.sleeperCount == 0)
+        #expect(agent.pipeline.admission.permits.runningCount == 0 && clock.sleeperCount == 0)
         print("\(count) sends at 50 per second: at most \(most) in any one second, \(clock.now.offset) in all")
     }
 
@@ -109,7 +109,7 @@ struct ThrottleTests {
         let tasks = (0..<2_000).map { start(agent, AdmissionBench.get("https://h\($0 % 3).example/")) }
         for task in tasks { #expect(try await task.value == 7) }
         #expect((2...12).contains(wire.most))
-        #expect(agent.pipeline.admission.turns.runningCount == 0)
+        #expect(agent.pipeline.admission.permits.runningCount == 0)
     }
 
     @Test func theMostUrgentGoFirst() async throws {
@@ -213,7 +213,7 @@ struct ThrottleTests {
         #expect(try await agent.send(AdmissionBench.get("https://other.example/")) == 7)
         await clock.waitForSleepers()
         clock.advance(by: .milliseconds(6_999))
-        #expect(agent.pipeline.admission.turns.waitingCount == 5)
+        #expect(agent.pipeline.admission.permits.waitingCount == 5)
         clock.advance(by: .milliseconds(1))
         for task in waiting { #expect(try await task.value == 7) }
         #expect(wire.arrivals.filter { $0 == .seconds(7) }.count == 5)
@@ -243,7 +243,7 @@ struct ThrottleTests {
         clock.advance(by: .seconds(1))
         #expect(try await task.value.metrics.queue == .seconds(1))
         #expect(wire.arrivals == [.zero, .seconds(1), .seconds(1)])
-        #expect(agent.pipeline.admission.turns.runningCount == 0)
+        #expect(agent.pipeline.admission.permits.runningCount == 0)
     }
 
     @Test func aRepetitionByAnInterceptorTakesATurnOneAfterTheOtherOrAtOnce() async throws {
@@ -274,7 +274,7 @@ struct ThrottleTests {
             clock.advance(by: .milliseconds(100))
             #expect(try await task.value == 7)
             #expect(wire.arrivals == [began, began + .milliseconds(100)])
-            #expect(agent.pipeline.admission.turns.runningCount == 0)
+            #expect(agent.pipeline.admission.permits.runningCount == 0)
         }
     }
 
@@ -298,7 +298,7 @@ struct ThrottleTests {
         for task in tasks { #expect(try await task.value == 7) }
         #expect(wire.paths.filter { $0 == "/x" }.count == 200)
         agents.withLock { $0 = [] }
-        #expect(agent.pipeline.admission.turns.runningCount == 0)
+        #expect(agent.pipeline.admission.permits.runningCount == 0)
     }
 
     @Test func aServiceThatIsUnlimitedNeitherWaitsNorCounts() async throws {
@@ -335,7 +335,7 @@ struct ThrottleTests {
             }
         }
         #expect(values >= 1_000)
-        #expect(agent.pipeline.admission.turns.runningCount == 0 && agent.pipeline.admission.turns.waitingCount == 0)
+        #expect(agent.pipeline.admission.permits.runningCount == 0 && agent.pipeline.admission.permits.waitingCount == 0)
     }
 
     @Test(arguments: [false, true])
@@ -351,7 +351,7 @@ struct ThrottleTests {
         let results = await bench.results(1_000)
         #expect(results.filter { $0.value == 7 }.count == 1_000)
         #expect(authenticator.refreshCount == 1)
-        #expect(bench.agent.pipeline.admission.turns.runningCount == 0)
+        #expect(bench.agent.pipeline.admission.permits.runningCount == 0)
         print("1000 sends with an expired token through 4 slots: \(transport.requests.count) requests")
     }
 
@@ -386,12 +386,12 @@ struct ThrottleTests {
         let slow = start(agent, AdmissionBench.get("/slow"))
         await wire.waitForArrivals(2)
         later.open()
-        await wait { agent.pipeline.admission.turns.waitingCount == 1 || wire.arrivals.count > 2 }
+        await wait { agent.pipeline.admission.permits.waitingCount == 1 || wire.arrivals.count > 2 }
         #expect(wire.paths == ["/first", "/slow"])
         gate.open()
         #expect(try await slow.value == 7)
         for task in tasks.all { #expect(try await task.value == 7) }
-        #expect(wire.most == 1 && agent.pipeline.admission.turns.runningCount == 0)
+        #expect(wire.most == 1 && agent.pipeline.admission.permits.runningCount == 0)
     }
 
     /// Each host has one send; the slots are fewer.

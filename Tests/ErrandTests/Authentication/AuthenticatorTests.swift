@@ -41,7 +41,7 @@ struct AuthenticatorTests {
             return .jsonAnswer(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
         }
         var authenticator = TokenAuthenticator()
-        authenticator.refusal = LoginRefusal(serviceCodes: [40101])
+        authenticator.refusal = UnauthorizedResponse(serviceCodes: [40101])
         let bench = LoginBench(authenticator, transport: transport) {
             $0.filter = EnvelopeFilter(code: "code", data: "data")
         }
@@ -92,7 +92,7 @@ struct AuthenticatorTests {
     @Test
     func aServiceShowsALoginOfItsOwn() async throws {
         let bench = LoginBench(transport: TokenTransport(takes: { _ in true }))
-        let other = LoginSession(TokenAuthenticator(), credential: Token(access: "other"))
+        let other = AuthenticationSession(TokenAuthenticator(), credential: Token(access: "other"))
         var service = Service(id: "other")
         service.authentication = .session(other)
         #expect(try await bench.agent.send(LoginBench.request().service(service)) == 7)
@@ -173,7 +173,7 @@ struct AuthenticatorTests {
         }
         let response = try await bench.agent.response(for: LoginBench.request())
         #expect(response.metrics.attempts.count == 2)
-        #expect(log.events == ["willStart", "willRefreshLogin", "willRetry", "willStop", "didStop"])
+        #expect(log.events == ["willStart", "willRefreshCredential", "willRetry", "willStop", "didStop"])
         #expect(bench.transport.requests.map { $0.headers["X-Nonce"] } == ["1", "2"])
     }
 

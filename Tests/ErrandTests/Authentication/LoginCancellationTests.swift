@@ -167,7 +167,7 @@ struct LoginCancellationTests {
     @Test
     func costOfAWaiterDoesNotGrowWithTheWaiters() {
         expectLinear(2_500) { count in
-            var state = LoginState<Token>(window: RefreshWindow())
+            var state = CredentialState<Token>(window: RefreshWindow())
             _ = state.replace(Token(access: "old")) { "\($0)" }
             for _ in 0..<count {
                 _ = state.wouldWait(for: .refused(1), at: .zero)

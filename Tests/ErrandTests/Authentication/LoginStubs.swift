@@ -18,7 +18,7 @@ struct TokenAuthenticator: Authenticator {
     /// Whether every token ends soon.
     let endsAll = Lock(false)
     var header = "Authorization"
-    var refusal = LoginRefusal()
+    var refusal = UnauthorizedResponse()
     var renew: @Sendable (_ number: Int, Token, Agent) async throws -> Token = { number, token, _ in
         Token(access: "new\(number)", user: token.user)
     }
@@ -96,7 +96,7 @@ final class Gate: Sendable {
 /// Everything that a login needs, put together.
 struct LoginBench: Sendable {
     let authenticator: TokenAuthenticator
-    let session: LoginSession<TokenAuthenticator>
+    let session: AuthenticationSession<TokenAuthenticator>
     let transport: TokenTransport
     let agent: Agent
     let clock = ManualClock()
@@ -109,7 +109,7 @@ struct LoginBench: Sendable {
     ) {
         self.authenticator = authenticator
         self.transport = transport
-        session = LoginSession(authenticator, credential: token, clock: clock)
+        session = AuthenticationSession(authenticator, credential: token, clock: clock)
         var config = NetworkConfig(baseURL: "https://api.test")
         config.authentication = .session(session)
         config.retryPolicy = .never

@@ -57,7 +57,7 @@ import Testing
         case .bareAdapter: config.adapters = [Adding(user: user, isScoped: false)]
         case .apiKey: config.headers["X-Api-Key"] = user
         case .cookie: config.headers["Cookie"] = "session=\(user)"
-        case .login: config.authentication = .session(LoginSession(Tokens(), credential: user))
+        case .login: config.authentication = .session(AuthenticationSession(Tokens(), credential: user))
         case .interceptor: config.interceptors = [Inserting(user: user)]
         }
         return request
@@ -142,7 +142,7 @@ import Testing
 
     @Test func loggingOutClearsWhatIsStoredAndWhatIsUnderWay() async throws {
         let cache = ResponseCache(disk: nil)
-        let session = LoginSession(Tokens(), credential: "alice")
+        let session = AuthenticationSession(Tokens(), credential: "alice")
         let config = NetworkConfig.test {
             $0.cache = cache
             $0.cachePolicy = .cacheElseNetwork(maxAge: .seconds(60))

@@ -60,11 +60,11 @@ struct CanaryTests {
         let log: Record<String>
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {
-            for line in CanaryTests.tellings(of: context) + CanaryTests.tellings(of: event) { log.add(line) }
+            for line in CanaryTests.texts(of: context) + CanaryTests.texts(of: event) { log.add(line) }
         }
     }
 
-    private static func tellings(of value: Any) -> [String] {
+    private static func texts(of value: Any) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)
         return ["\(value)", String(reflecting: value), dumped]
@@ -100,21 +100,21 @@ struct CanaryTests {
             }
             do {
                 let response = try await rig.agent.response(for: request)
-                for line in Self.tellings(of: response) + Self.tellings(of: response.raw) { log.add(line) }
-                for line in Self.tellings(of: response.payload) { log.add(line) }
+                for line in Self.texts(of: response) + Self.texts(of: response.raw) { log.add(line) }
+                for line in Self.texts(of: response.payload) { log.add(line) }
             } catch {
-                for line in Self.tellings(of: error) { log.add(line) }
+                for line in Self.texts(of: error) { log.add(line) }
                 let network = error as? NetworkError
                 let response = network?.response ?? (error as? ServiceError)?.response
-                for line in response.map(Self.tellings) ?? [] { log.add(line) }
+                for line in response.map(Self.texts) ?? [] { log.add(line) }
             }
             let plan = try await rig.agent.plan(for: request)
             for value in [plan, plan.request, plan.request.body, config, try request.body] as [Any] {
-                for line in Self.tellings(of: value) { log.add(line) }
+                for line in Self.texts(of: value) { log.add(line) }
             }
             for sent in rig.transport.requests {
                 #expect("\(sent.headers.map(\.value)) \(sent.url)".contains(Self.canary), "the canary was sent")
-                for line in Self.tellings(of: sent) { log.add(line) }
+                for line in Self.texts(of: sent) { log.add(line) }
             }
             log.add(plan.curl)
             #expect(!log.all.isEmpty)

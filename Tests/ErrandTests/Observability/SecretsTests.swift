@@ -16,16 +16,16 @@ import Testing
     func namesAreSecretInWhateverSpelling(name: String) {
         let secrets = Secrets()
         let escaped = URLText.escapingComponent(name)
-        #expect(secrets.telling(pairs: "\(escaped)=x&a=1") == "\(escaped)=•••&a=1")
-        #expect(secrets.telling(.object([name: "x", "a": 1])) == .object([name: "•••", "a": 1]))
-        #expect(secrets.telling([[name: ["x", 1]]]) == [[name: "•••"]])
+        #expect(secrets.redacted(pairs: "\(escaped)=x&a=1") == "\(escaped)=•••&a=1")
+        #expect(secrets.redacted(.object([name: "x", "a": 1])) == .object([name: "•••", "a": 1]))
+        #expect(secrets.redacted([[name: ["x", 1]]]) == [[name: "•••"]])
     }
 
     @Test func aNameOfAnyNumberOfWordsIsJudgedInLinearTime() {
         let secrets = Secrets()
         expectLinear(5_000) { count in
             let name = String(repeating: "a_", count: count)
-            #expect(secrets.telling(.object([name: "x"])) == .object([name: "x"]))
+            #expect(secrets.redacted(.object([name: "x"])) == .object([name: "x"]))
         }
     }
 
@@ -39,11 +39,11 @@ import Testing
         let secrets = Secrets()
         // A digit behind a name does not make it another one.
         guard name != "code2" else {
-            #expect(secrets.telling(.object([name: "x"])) == .object([name: "•••"]))
+            #expect(secrets.redacted(.object([name: "x"])) == .object([name: "•••"]))
             return
         }
-        #expect(secrets.telling(.object([name: "x"])) == .object([name: "x"]))
-        #expect(secrets.telling(pairs: "\(name)=x") == "\(name)=x")
+        #expect(secrets.redacted(.object([name: "x"])) == .object([name: "x"]))
+        #expect(secrets.redacted(pairs: "\(name)=x") == "\(name)=x")
     }
 
     @Test(arguments: [
@@ -52,20 +52,20 @@ import Testing
         ("Content-Type", false), ("Accept", false), ("X-Request-Id", false), ("Status-Code", false), ("ETag", false),
     ])
     func fieldsAreSecretByTheSameRule(name: String, isSecret: Bool) {
-        #expect(Secrets().telling("x", of: name) == (isSecret ? Secrets.mask : "x"))
+        #expect(Secrets().redacted("x", of: name) == (isSecret ? Secrets.mask : "x"))
     }
 
     @Test func namesOfOnesOwnFollowTheSameRule() {
         let secrets = Secrets(headers: ["X-Device"], queryNames: ["email"], jsonKeys: ["taxId"])
-        #expect(secrets.telling(pairs: "e_mail=x&workEmail=x&emails=x") == "e_mail=•••&workEmail=•••&emails=x")
+        #expect(secrets.redacted(pairs: "e_mail=x&workEmail=x&emails=x") == "e_mail=•••&workEmail=•••&emails=x")
         #expect(
-            secrets.telling(["tax_id": 1, "ownerTaxID": 2, "taxi": 3]) == [
+            secrets.redacted(["tax_id": 1, "ownerTaxID": 2, "taxi": 3]) == [
                 "tax_id": "•••", "ownerTaxID": "•••", "taxi": 3,
             ]
         )
-        #expect(secrets.telling("x", of: "x-device") == Secrets.mask)
-        #expect(secrets.telling("x", of: "Device") == "x")
-        #expect(Secrets(headers: [], queryNames: [""], jsonKeys: []).telling(pairs: "a=1&=2") == "a=1&=•••")
+        #expect(secrets.redacted("x", of: "x-device") == Secrets.mask)
+        #expect(secrets.redacted("x", of: "Device") == "x")
+        #expect(Secrets(headers: [], queryNames: [""], jsonKeys: []).redacted(pairs: "a=1&=2") == "a=1&=•••")
     }
 
     @Test func aFieldThatEndsLikeASecretStaysBehindARedirectToAnotherOrigin() async throws {

@@ -121,7 +121,7 @@ struct RetryBudgetSendTests {
         let driver = Task {
             while !Task.isCancelled {
                 await clock.waitForSleepers()
-                await wait { agent.pipeline.admission.turns.runningCount == 1 || Task.isCancelled }
+                await wait { agent.pipeline.admission.permits.runningCount == 1 || Task.isCancelled }
                 clock.advanceToNextSleeper()
                 await Task.yield()
             }

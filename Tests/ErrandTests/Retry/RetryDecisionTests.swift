@@ -39,7 +39,7 @@ import Testing
     func onlySevenStatusesAreTriedAgain(_ code: Int) {
         let expected: RetryDecision =
             switch code {
-            case 413: .stop(.noServerTiming)
+            case 413: .stop(.noServerDelay)
             case 408, 429, 500, 502, 503, 504: .retry(after: .milliseconds(150), because: .status(code))
             default: .stop(.finalFailure)
             }
@@ -49,7 +49,7 @@ import Testing
     @Test
     func a413IsTriedAgainWhenTheServerSaysWhen() {
         #expect(decision(Self.status(413, ["Retry-After": "2"])) == .retry(after: .seconds(2), because: .status(413)))
-        #expect(decision(Self.status(413, ["Retry-After": "later"])) == .stop(.noServerTiming))
+        #expect(decision(Self.status(413, ["Retry-After": "later"])) == .stop(.noServerDelay))
     }
 
     private static let connectionFaults: [NetworkError.Reason] = [

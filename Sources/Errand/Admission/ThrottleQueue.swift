@@ -5,7 +5,7 @@
 ///
 /// Each operation takes time logarithmic in the number of hosts with waiters, and linear in the number of different values of
 /// ``Throttle/maximumInTotal`` among the waiters, at most one for each throttle in the program.
-struct TurnQueue: Sendable {
+struct ThrottleQueue: Sendable {
     /// A request that waits for a permit.
     struct Waiter: Sendable {
         /// An increasing number: the smaller one is older.
@@ -17,7 +17,7 @@ struct TurnQueue: Sendable {
 
     private struct Host {
         var running = 0
-        var pace = Pace()
+        var pace = ThrottlePace()
         /// The time for which the pace of the host counts.
         var window = Duration.zero
         /// The time that the server asked to wait for: no request starts before.
@@ -48,7 +48,7 @@ struct TurnQueue: Sendable {
         }
 
         /// Returns the place of the first waiter of a line, or `nil` while the host has no slot for it.
-        func place(of throttle: Throttle, at now: Duration) -> TurnHeads.Place? {
+        func place(of throttle: Throttle, at now: Duration) -> ThrottleQueueHeads.Place? {
             guard running < throttle.maximumPerHost ?? .max else { return nil }
             let earliest = earliest(throttle)
             return earliest <= now ? .ready : .due(earliest)
@@ -62,7 +62,7 @@ struct TurnQueue: Sendable {
     private var hostLimit = 1_000
     private var waiters = Table<Int, Waiter>()
     /// The first waiter of each line for which its host has a slot.
-    private var heads = TurnHeads()
+    private var heads = ThrottleQueueHeads()
     private(set) var running = 0
     private var passed = 0
     /// The latest time so far: callers read the clock before they call this type, so times can arrive out of order.
@@ -182,7 +182,7 @@ struct TurnQueue: Sendable {
     }
 }
 
-extension TurnQueue {
+extension ThrottleQueue {
     /// A first-in, first-out queue; waiters that leave early are skipped, and removed when there are many of them.
     private struct Line {
         private var ids: [Int] = []

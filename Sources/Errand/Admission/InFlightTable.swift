@@ -1,10 +1,10 @@
-/// The in-flight fetches of an agent and the intervals between its sends; every change is a function of state and time.
-struct FlightTable: Sendable {
+/// The in-fetch fetches of an agent and the intervals between its sends; every change is a function of state and time.
+struct InFlightTable: Sendable {
     /// A fetch in progress, and its subscribers.
-    struct Flight: Sendable {
+    struct Fetch: Sendable {
         let id: Int
         let isShared: Bool
-        var seats = Table<ObjectIdentifier, FlightSeat>()
+        var subscribers = Table<ObjectIdentifier, InFlightSubscriber>()
         var task: Task<Void, Never>?
     }
 
@@ -13,33 +13,33 @@ struct FlightTable: Sendable {
         /// Fetch on its own.
         case alone
         /// Wait for this fetch.
-        case join(_ flight: Int)
+        case join(_ fetch: Int)
         /// Start this fetch, and end the previous one.
-        case start(_ flight: Int, instead: Flight?)
+        case start(_ fetch: Int, instead: Fetch?)
         /// Fail.
         case reject(NetworkError.Reason)
     }
 
-    private(set) var flights = Table<DuplicateKey, Flight>()
+    private(set) var fetches = Table<DuplicateKey, Fetch>()
     private var intervals = MinimumIntervals()
     private var lastID = 0
 
     /// Returns the step for a send, and records its consequences.
     ///
     /// A send that joins a fetch sends nothing, and needs no interval. A send without a policy neither joins a fetch nor
-    /// can be joined. The seat is the send's subscription, if it waits.
+    /// can be joined. The subscriber is the send's subscription, if it waits.
     mutating func enter(
         _ key: DuplicateKey,
         _ policy: DuplicatePolicy,
         sendID: Int,
-        seat: FlightSeat,
+        subscriber: InFlightSubscriber,
         interval: Duration?,
         at now: Duration
     ) -> Step {
         // Numbers and not the fetch itself: a copy of it would copy its subscribers for each one that is added.
-        let current = policy == .allow ? nil : flights[key].map { (id: $0.id, isShared: $0.isShared) }
+        let current = policy == .allow ? nil : fetches[key].map { (id: $0.id, isShared: $0.isShared) }
         if policy == .share, let current, current.isShared {
-            change(key) { $0.seats[ObjectIdentifier(seat)] = seat }
+            change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = subscriber }
             return .join(current.id)
         }
         if policy == .rejectNew, current != nil { return .reject(.duplicate) }
@@ -49,23 +49,23 @@ struct FlightTable: Sendable {
         // The fetch in progress has another policy and may not be shared.
         if policy == .allow || policy == .share && current != nil { return .alone }
         lastID += 1
-        let previous = flights[key]
-        var flight = Flight(id: lastID, isShared: policy == .share)
-        flight.seats[ObjectIdentifier(seat)] = seat
-        flights[key] = flight
+        let previous = fetches[key]
+        var fetch = Fetch(id: lastID, isShared: policy == .share)
+        fetch.subscribers[ObjectIdentifier(subscriber)] = subscriber
+        fetches[key] = fetch
         return .start(lastID, instead: previous)
     }
 
-    /// Changes a flight that is under way.
-    private mutating func change(_ key: DuplicateKey, _ body: (inout Flight) -> Void) {
-        flights.change(key, default: Flight(id: 0, isShared: false), body)
+    /// Changes a fetch that is under way.
+    private mutating func change(_ key: DuplicateKey, _ body: (inout Fetch) -> Void) {
+        fetches.change(key, default: Fetch(id: 0, isShared: false), body)
     }
 
     /// Sets the task that a fetch owns.
     ///
     /// - Returns: Whether any send still waits for it.
     mutating func own(_ task: Task<Void, Never>, _ key: DuplicateKey, _ id: Int) -> Bool {
-        guard flights[key]?.id == id else { return false }
+        guard fetches[key]?.id == id else { return false }
         change(key) { $0.task = task }
         return true
     }
@@ -73,23 +73,23 @@ struct FlightTable: Sendable {
     /// Removes a send that no longer waits.
     ///
     /// - Returns: The task of the fetch if no other send waits for it, or `nil`.
-    mutating func leave(_ key: DuplicateKey, _ id: Int, _ seat: FlightSeat) -> Task<Void, Never>? {
-        guard flights[key]?.id == id else { return nil }
-        change(key) { $0.seats[ObjectIdentifier(seat)] = nil }
-        guard flights[key]?.seats.isEmpty == true else { return nil }
-        return flights.removeValue(forKey: key)?.task
+    mutating func leave(_ key: DuplicateKey, _ id: Int, _ subscriber: InFlightSubscriber) -> Task<Void, Never>? {
+        guard fetches[key]?.id == id else { return nil }
+        change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
+        guard fetches[key]?.subscribers.isEmpty == true else { return nil }
+        return fetches.removeValue(forKey: key)?.task
     }
 
     /// Removes a fetch that has ended, and returns its subscribers.
-    mutating func end(_ key: DuplicateKey, _ id: Int) -> [FlightSeat] {
-        guard let flight = flights[key], flight.id == id else { return [] }
-        flights[key] = nil
-        return flight.seats.values
+    mutating func end(_ key: DuplicateKey, _ id: Int) -> [InFlightSubscriber] {
+        guard let fetch = fetches[key], fetch.id == id else { return [] }
+        fetches[key] = nil
+        return fetch.subscribers.values
     }
 
     /// Returns the subscribers of a fetch.
-    func seats(_ key: DuplicateKey, _ id: Int) -> [FlightSeat] {
-        guard let flight = flights[key], flight.id == id else { return [] }
-        return flight.seats.values
+    func subscribers(_ key: DuplicateKey, _ id: Int) -> [InFlightSubscriber] {
+        guard let fetch = fetches[key], fetch.id == id else { return [] }
+        return fetch.subscribers.values
     }
 }

@@ -3,13 +3,13 @@ import Testing
 @testable import Errand
 
 /// Who goes first, as a table of times: no clock, no tasks.
-@Suite struct TurnQueueTests {
+@Suite struct ThrottleQueueTests {
     /// A queue that can be changed inside an expectation.
     private final class Changing {
-        var value = TurnQueue()
+        var value = ThrottleQueue()
 
         func enter(_ id: Int, _ priority: Priority = .normal, _ host: String = "a", _ limit: Throttle = one) {
-            value.enter(TurnQueue.Waiter(id: id, host: host, priority: priority, throttle: limit))
+            value.enter(ThrottleQueue.Waiter(id: id, host: host, priority: priority, throttle: limit))
         }
         func start(_ host: String, _ limit: Throttle = one, at now: Duration = .zero) -> Bool {
             value.start(host, limit, at: now)
@@ -17,7 +17,7 @@ import Testing
         func next(at now: Duration = .zero) -> Int? { value.next(at: now) }
         func end(_ host: String, at now: Duration = .zero) { value.end(host, at: now) }
 
-        /// Those who may go, each giving its turn back at once.
+        /// Those who may go, each giving its permit back at once.
         func drain() -> [Int] {
             var ids: [Int] = []
             while let id = next() {
@@ -124,7 +124,7 @@ import Testing
         for _ in 0..<round { _ = random.next() }
         let hostCount = [1, 3, 40][round % 3]
         let throttles = Self.throttles.shuffled(using: &random).prefix(1 + round % 4)
-        var (queue, plain) = (TurnQueue(), PlainTurnQueue())
+        var (queue, plain) = (ThrottleQueue(), PlainTurnQueue())
         var (waiting, running): ([Int], [String]) = ([], [])
         var now = Duration.zero
         for id in 0..<1_500 {
@@ -133,7 +133,7 @@ import Testing
             switch Int.random(in: 0..<12, using: &random) {
             case 0..<5:
                 let priority = [Priority.low, .normal, .high].randomElement(using: &random) ?? .low
-                let waiter = TurnQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
+                let waiter = ThrottleQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
                 queue.enter(waiter)
                 plain.enter(waiter)
                 waiting.append(id)
@@ -183,10 +183,10 @@ import Testing
     @Test(arguments: [Throttle(maximumPerHost: 2, maximumInTotal: 4), Throttle(maximumInTotal: 4, rate: .perSecond(1))])
     func costOfAPermitDoesNotGrowWithTheHosts(_ throttle: Throttle) {
         expectLinear(1_250) { count in
-            var queue = TurnQueue()
+            var queue = ThrottleQueue()
             var (running, now, done): ([String], Duration, Int) = ([], .zero, 0)
             for id in 0..<count {
-                queue.enter(TurnQueue.Waiter(id: id, host: "h\(id)", priority: .normal, throttle: throttle))
+                queue.enter(ThrottleQueue.Waiter(id: id, host: "h\(id)", priority: .normal, throttle: throttle))
                 queue.pause("h\(id)", until: .milliseconds(id % 100))
             }
             while done < count {
@@ -202,11 +202,11 @@ import Testing
     /// Waiters of one host that leave in any order, as when a screen is closed.
     @Test func costOfLeavingDoesNotGrowWithTheWaiters() {
         expectLinear(2_500) { count in
-            var (queue, random) = (TurnQueue(), SeededGenerator())
+            var (queue, random) = (ThrottleQueue(), SeededGenerator())
             let limit = Throttle(maximumPerHost: 1)
             _ = queue.start("h", limit, at: .zero)
             for id in 0..<count {
-                queue.enter(TurnQueue.Waiter(id: id, host: "h", priority: .normal, throttle: limit))
+                queue.enter(ThrottleQueue.Waiter(id: id, host: "h", priority: .normal, throttle: limit))
             }
             for id in (0..<count).shuffled(using: &random) { queue.leave(id) }
         }
@@ -214,9 +214,9 @@ import Testing
 
     /// A host whose slot is taken and freed leaves nothing behind, however often.
     @Test func memoryDoesNotGrowWithTheNumberOfPermits() {
-        var heads = TurnHeads()
+        var heads = ThrottleQueueHeads()
         let limit = Throttle(maximumInTotal: 1)
-        let waiters = (0..<10).map { TurnQueue.Waiter(id: $0, host: "h\($0)", priority: .low, throttle: limit) }
+        let waiters = (0..<10).map { ThrottleQueue.Waiter(id: $0, host: "h\($0)", priority: .low, throttle: limit) }
         for round in 0..<10_000 {
             heads.place(waiters[round % 10], .due(.seconds(round)))
             heads.place(waiters[(round + 3) % 10], .ready)

@@ -3,7 +3,7 @@
 ///
 /// An entry of a heap is valid only while ``places`` agrees with it. Invalid entries are dropped when they reach the top,
 /// and removed when they are the majority.
-struct TurnHeads: Sendable {
+struct ThrottleQueueHeads: Sendable {
     /// Whether a waiter may start as far as its host is concerned.
     enum Place: Sendable, Equatable {
         case ready
@@ -39,7 +39,7 @@ struct TurnHeads: Sendable {
     }
 
     /// Sets the place of a waiter, or removes it if `nil`.
-    mutating func place(_ waiter: TurnQueue.Waiter, _ place: Place?) {
+    mutating func place(_ waiter: ThrottleQueue.Waiter, _ place: Place?) {
         guard places[waiter.id] != place else { return }
         places[waiter.id] = place
         guard let place else { return }
@@ -106,8 +106,8 @@ struct TurnHeads: Sendable {
     }
 }
 
-extension TurnHeads.Group {
-    fileprivate mutating func insert(_ id: Int, _ priority: Priority, _ places: [Int: TurnHeads.Place]) {
+extension ThrottleQueueHeads.Group {
+    fileprivate mutating func insert(_ id: Int, _ priority: Priority, _ places: [Int: ThrottleQueueHeads.Place]) {
         let limit = 2 * places.count + 32
         switch priority {
         case .low: ready.0.insert(id, limit: limit) { places[$0] == .ready }
@@ -116,11 +116,11 @@ extension TurnHeads.Group {
         }
     }
 
-    fileprivate mutating func insert(_ entry: TurnHeads.Due, _ places: [Int: TurnHeads.Place]) {
+    fileprivate mutating func insert(_ entry: ThrottleQueueHeads.Due, _ places: [Int: ThrottleQueueHeads.Place]) {
         due.insert(entry, limit: 2 * places.count + 32) { places[$0.id] == .due($0.time) }
     }
 
-    fileprivate mutating func dropTops(_ places: [Int: TurnHeads.Place]) {
+    fileprivate mutating func dropTops(_ places: [Int: ThrottleQueueHeads.Place]) {
         ready.0.removeFirst { places[$0] != .ready }
         ready.1.removeFirst { places[$0] != .ready }
         ready.2.removeFirst { places[$0] != .ready }

@@ -5,7 +5,7 @@ internal import Foundation
 /// A permit is acquired before adapters run, so that signatures and credentials are fresh, and released when the response
 /// is complete. Requests that an adapter, an interceptor or a refresh sends through the same agent do not wait, but are
 /// counted: they would otherwise wait for sends that wait for them.
-final class Turns: Sendable {
+final class ThrottlePermits: Sendable {
     /// The maximum time for which a server can hold requests back.
     static let longestPause = Duration.seconds(60)
 
@@ -16,7 +16,7 @@ final class Turns: Sendable {
     }
 
     private struct State {
-        var queue = TurnQueue()
+        var queue = ThrottleQueue()
         var waiters = Table<Int, Delivery<Bool>>()
         var timer: Timer?
         private var lastID = 0
@@ -41,7 +41,7 @@ final class Turns: Sendable {
     var runningCount: Int { state.withLock { $0.queue.running } }
 
     /// Whether requests of the current task must not wait, because others wait for them.
-    var isPassedBy: Bool { RefreshScope.isActive || WireTurn.current?.belongs(to: self) == true }
+    var isPassedBy: Bool { RefreshScope.isActive || ThrottlePermit.current?.belongs(to: self) == true }
 
     /// Runs an attempt with a permit, or directly if it is not throttled.
     ///
@@ -52,15 +52,15 @@ final class Turns: Sendable {
         _ work: () async throws -> RawResponse
     ) async throws -> RawResponse {
         guard prepared.choices.throttle.value.isLimited else { return try await work() }
-        let turn = WireTurn(turns: self, of: prepared, attempt: attempt, waits: !(prepared.isPassing || isPassedBy))
-        try await turn.take(at: prepared.outgoing.url.origin)
+        let permit = ThrottlePermit(permits: self, of: prepared, attempt: attempt, waits: !(prepared.isPassing || isPassedBy))
+        try await permit.take(at: prepared.outgoing.url.origin)
         // Code of the user's own that is left behind must not keep the permit.
-        let id = prepared.stop.onAbandon { turn.release() }
+        let id = prepared.stop.onAbandon { permit.release() }
         defer {
             prepared.stop.removeAbandonHandler(id)
-            turn.finish()
+            permit.finish()
         }
-        return try await WireTurn.$current.withValue(turn) { try await work() }
+        return try await ThrottlePermit.$current.withValue(permit) { try await work() }
     }
 
     /// Waits for a permit.
@@ -70,7 +70,7 @@ final class Turns: Sendable {
         let began = timeline.now()
         let id = state.withLock { $0.queue.start(host, throttle, at: began) ? nil : $0.makeID() }
         guard let id else { return .zero }
-        let waiter = TurnQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
+        let waiter = ThrottleQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
         let hasTurn = await withTaskCancellationHandler {
             await enter(waiter).value()
         } onCancel: {
@@ -93,33 +93,33 @@ final class Turns: Sendable {
     }
 
     /// Releases a permit.
-    func giveBack(_ host: String) { change { $0.queue.end(host, at: $1) } }
+    func release(_ host: String) { change { $0.queue.end(host, at: $1) } }
 
     /// Prevents requests to a host from starting for a while.
     func pause(_ host: String, for duration: Duration) {
         change { $0.queue.pause(host, until: $1 + min(duration, Self.longestPause)) }
     }
 
-    private func enter(_ waiter: TurnQueue.Waiter) -> Delivery<Bool> {
-        let turn = Delivery<Bool>()
+    private func enter(_ waiter: ThrottleQueue.Waiter) -> Delivery<Bool> {
+        let permit = Delivery<Bool>()
         let isCancelled = change { state, _ in
             // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is
             // seen here, or the handler finds the waiter.
             if Task.isCancelled { return true }
             state.queue.enter(waiter)
-            state.waiters[waiter.id] = turn
+            state.waiters[waiter.id] = permit
             return false
         }
-        if isCancelled { turn.deliver(false) }
-        return turn
+        if isCancelled { permit.deliver(false) }
+        return permit
     }
 
     private func leave(_ id: Int) {
-        let turn = change { state, _ in
+        let permit = change { state, _ in
             state.queue.leave(id)
             return state.waiters.removeValue(forKey: id)
         }
-        turn?.deliver(false)
+        permit?.deliver(false)
     }
 
     /// Changes the state, then starts all waiters that may start, and sets the timer for the next one.
@@ -133,7 +133,7 @@ final class Turns: Sendable {
             return (value, ready, setTimer(&state))
         }
         stale?.cancel()
-        for turn in ready { turn.deliver(true) }
+        for permit in ready { permit.deliver(true) }
         return value
     }
 

@@ -1,7 +1,7 @@
 /// One send's subscription to an in-flight fetch: receives its events in order, to be read by the send's task.
-final class FlightSeat: Sendable {
+final class InFlightSubscriber: Sendable {
     /// An event of an in-flight fetch for one send.
-    indirect enum News: Sendable {
+    indirect enum Event: Sendable {
         case event(AccessoryEvent, attempt: Int)
         case ended(Result<Answer, any Error>)
         /// A newer send replaced this one.
@@ -11,16 +11,16 @@ final class FlightSeat: Sendable {
     }
 
     private struct State {
-        var events: [News] = []
-        var end: News?
-        var reader: Delivery<News>?
+        var events: [Event] = []
+        var end: Event?
+        var reader: Delivery<Event>?
 
         /// Removes the next event, together with the reader that waits for it.
-        mutating func delivery() -> (Delivery<News>, News)? {
+        mutating func delivery() -> (Delivery<Event>, Event)? {
             guard let reader else { return nil }
-            guard let news = events.isEmpty ? end : events.removeFirst() else { return nil }
+            guard let event = events.isEmpty ? end : events.removeFirst() else { return nil }
             self.reader = nil
-            return (reader, news)
+            return (reader, event)
         }
     }
 
@@ -49,16 +49,16 @@ final class FlightSeat: Sendable {
     /// Discards further events and ends the subscription as replaced by a newer send.
     func supersede() { end(at: .superseded) }
 
-    private func end(at news: News) {
+    private func end(at event: Event) {
         change { state in
             state.events = []
-            state.end = news
+            state.end = event
         }
     }
 
     /// Waits for the next event; must not be called concurrently.
-    func next() async -> News {
-        let reader = Delivery<News>()
+    func next() async -> Event {
+        let reader = Delivery<Event>()
         change { $0.reader = reader }
         return await reader.value()
     }
@@ -69,6 +69,6 @@ final class FlightSeat: Sendable {
             body(&state)
             return state.delivery()
         }
-        if let (reader, news) = delivery { reader.deliver(news) }
+        if let (reader, event) = delivery { reader.deliver(event) }
     }
 }

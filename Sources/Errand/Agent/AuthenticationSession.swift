@@ -3,7 +3,7 @@ internal import Foundation
 /// An object that holds the credential of a user for all requests of the configs and services that use it.
 ///
 /// ```swift
-/// let session = LoginSession(Tokens(), credential: stored)
+/// let session = AuthenticationSession(Tokens(), credential: stored)
 /// config.authentication = .session(session)
 /// session.login(token)
 /// session.logout()
@@ -14,10 +14,10 @@ internal import Foundation
 /// repeated once. If the refresh fails, all of them fail with its error; until the window of ``RefreshWindow`` has passed,
 /// or a new credential is set, requests with an unauthorized response fail at once with the same error. Without a
 /// credential, requests are sent without one.
-public final class LoginSession<A: Authenticator>: LoginHolder {
+public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     private let authenticator: A
     private let timeline: Timeline
-    private let state: Lock<LoginState<A.Credential>>
+    private let state: Lock<CredentialState<A.Credential>>
     /// A name that is unique among all sessions of all processes.
     private let name = UUID().uuidString
 
@@ -36,7 +36,7 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     ) where C.Duration == Duration {
         self.authenticator = authenticator
         timeline = Timeline(clock)
-        state = Lock(LoginState(window: window))
+        state = Lock(CredentialState(window: window))
         if let credential { login(credential) }
     }
 
@@ -83,18 +83,18 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         }
     }
 
-    func needBeforeSending() -> LoginNeed? {
+    func needBeforeSending() -> RefreshReason? {
         let (held, isRefreshing) = state.withLock { ($0.held, $0.flight != nil) }
         guard let held, isRefreshing || authenticator.needsRefresh(held.credential) else { return nil }
         return .expiring(held.version)
     }
 
-    func wouldWait(for need: LoginNeed) -> Bool {
+    func wouldWait(for need: RefreshReason) -> Bool {
         let now = timeline.now()
         return state.withLock { $0.wouldWait(for: need, at: now) }
     }
 
-    func wait(for need: LoginNeed, by client: any LoginClient) async throws {
+    func wait(for need: RefreshReason, by client: any RefreshClient) async throws {
         guard let agent = client as? Agent else { throw NetworkError(.other("only an agent can refresh a login")) }
         let id = state.withLock { $0.makeID() }
         let outcome = await withTaskCancellationHandler {
@@ -109,10 +109,10 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         }
     }
 
-    private func enter(id: Int, for need: LoginNeed, by agent: Agent) -> Delivery<LoginOutcome> {
-        let waiter = Delivery<LoginOutcome>()
+    private func enter(id: Int, for need: RefreshReason, by agent: Agent) -> Delivery<RefreshOutcome> {
+        let waiter = Delivery<RefreshOutcome>()
         let now = timeline.now()
-        let (outcome, flight) = state.withLock { state -> (LoginOutcome?, LoginState<A.Credential>.Flight?) in
+        let (outcome, flight) = state.withLock { state -> (RefreshOutcome?, CredentialState<A.Credential>.Flight?) in
             // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is seen
             // here, or the handler finds the waiter.
             if Task.isCancelled { return (.cancelled, nil) }
@@ -135,7 +135,7 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     // MARK: The refresh
 
     /// Starts a refresh in a task that the session owns; it ends by itself or with ``replace(_:)``.
-    private func start(_ flight: LoginState<A.Credential>.Flight, by agent: Agent) {
+    private func start(_ flight: CredentialState<A.Credential>.Flight, by agent: Agent) {
         // Detached, so that it inherits nothing from the waiter that happens to come first except the refreshes that it
         // is part of, so that none of them waits for itself.
         let scope = RefreshScope(of: self)
@@ -149,14 +149,14 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
         if !isWanted { task.cancel() }
     }
 
-    private func refresh(_ flight: LoginState<A.Credential>.Flight, with agent: Agent) async {
+    private func refresh(_ flight: CredentialState<A.Credential>.Flight, with agent: Agent) async {
         let result: Result<A.Credential, any Error>
         var isRemembered = true
         do {
             result = .success(try await authenticator.refresh(flight.held.credential, with: agent))
         } catch {
             isRemembered = !(error is CancellationError)
-            result = .failure(Self.telling(error))
+            result = .failure(Self.redacted(error))
         }
         let scope = (try? result.get()).flatMap(authenticator.scope)  // A failure has none.
         let now = timeline.now()
@@ -176,7 +176,7 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     ///
     /// Errors of the library don't mention a refresh, so they become the underlying error of one that does; other
     /// errors are unchanged. With a bare `CancellationError`, a caller would seem to have been cancelled itself.
-    private static func telling(_ error: any Error) -> any Error {
+    private static func redacted(_ error: any Error) -> any Error {
         switch error {
         case is NetworkError, is ServiceError, is CancellationError: NetworkError(.refreshFailed, underlying: error)
         default: error
@@ -184,16 +184,16 @@ public final class LoginSession<A: Authenticator>: LoginHolder {
     }
 }
 
-extension LoginState.Flight {
+extension CredentialState.Flight {
     /// Completes the refresh for all waiters.
-    fileprivate func settle(_ outcome: LoginOutcome) {
+    fileprivate func settle(_ outcome: RefreshOutcome) {
         for waiter in waiters.values { waiter.deliver(outcome) }
     }
 }
 
 extension Authentication {
     /// Authenticates with the credential of a session, which any number of configs, services and agents may share.
-    public static func session<A: Authenticator>(_ session: LoginSession<A>) -> Authentication {
+    public static func session<A: Authenticator>(_ session: AuthenticationSession<A>) -> Authentication {
         Authentication(session)
     }
 }

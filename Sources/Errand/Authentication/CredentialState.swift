@@ -1,5 +1,5 @@
-/// The state of a ``LoginSession``; every change is a function of state and time.
-struct LoginState<Credential: Sendable>: Sendable {
+/// The state of a ``AuthenticationSession``; every change is a function of state and time.
+struct CredentialState<Credential: Sendable>: Sendable {
     /// A credential with the numbers that distinguish it from others.
     struct Held: Sendable {
         let credential: Credential
@@ -13,7 +13,7 @@ struct LoginState<Credential: Sendable>: Sendable {
         let held: Held
         /// Whether a server rejected the credential, rather than that it expires soon.
         var wasRefused: Bool
-        var waiters = Table<Int, Delivery<LoginOutcome>>()
+        var waiters = Table<Int, Delivery<RefreshOutcome>>()
         var task: Task<Void, Never>?
     }
 
@@ -62,7 +62,7 @@ struct LoginState<Credential: Sendable>: Sendable {
     }
 
     /// Returns the step for a send; a refresh that it starts is in progress when this returns.
-    mutating func step(for need: LoginNeed, at now: Duration) -> Step {
+    mutating func step(for need: RefreshReason, at now: Duration) -> Step {
         if let running = flight {
             if case .refused(running.held.version) = need { flight?.wasRefused = true }
             return .wait
@@ -84,7 +84,7 @@ struct LoginState<Credential: Sendable>: Sendable {
     /// Whether ``step(for:at:)`` would make the send wait.
     ///
     /// Not implemented with a copy of the state, because its waiters would then be copied when the next one is added.
-    func wouldWait(for need: LoginNeed, at now: Duration) -> Bool {
+    func wouldWait(for need: RefreshReason, at now: Duration) -> Bool {
         if flight != nil { return true }
         guard let held, held.version == need.version else { return false }
         if let failure, failure.version == held.version, now < failure.end { return false }
@@ -101,7 +101,7 @@ struct LoginState<Credential: Sendable>: Sendable {
         scope: (_ login: Int) -> String,
         isRemembered: Bool,
         at now: Duration
-    ) -> (flight: Flight, outcome: LoginOutcome)? {
+    ) -> (flight: Flight, outcome: RefreshOutcome)? {
         guard let ended = flight, ended.id == id else { return nil }
         flight = nil
         switch result {
@@ -119,7 +119,7 @@ struct LoginState<Credential: Sendable>: Sendable {
 }
 
 /// The reason why a send needs a better credential than that of a version.
-enum LoginNeed: Sendable {
+enum RefreshReason: Sendable {
     case refused(_ version: Int)
     case expiring(_ version: Int)
 
@@ -131,7 +131,7 @@ enum LoginNeed: Sendable {
 }
 
 /// The outcome of waiting for a credential.
-enum LoginOutcome: Sendable {
+enum RefreshOutcome: Sendable {
     /// The session's current credential is the best available.
     case settled
     /// The refresh of a rejected credential failed.

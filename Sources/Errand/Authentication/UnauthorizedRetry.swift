@@ -3,7 +3,7 @@ internal import Foundation
 /// The stage around an attempt, inside the retries, that refreshes a rejected credential and repeats the attempt once.
 ///
 /// A second unauthorized response is returned to the caller.
-struct LoginRefresh: Sendable {
+struct UnauthorizedRetry: Sendable {
     let timeline: Timeline
 
     /// Runs an attempt of stages 6 to 8, and once more with a new credential if the response was unauthorized.
@@ -25,7 +25,7 @@ struct LoginRefresh: Sendable {
             return try await attempt().adding(nil, waiting: waiting)
         } catch let refusal as CredentialRefusal {
             refused = refusal.response
-            let need = LoginNeed.refused(refusal.version)
+            let need = RefreshReason.refused(refusal.version)
             waiting += try await turn.wait(for: need, because: refusal.error, in: refusal.response)
             guard record?.isRepeatable ?? true else { throw refusal.error }
             await turn.tell(.willRetry(after: .zero, because: refusal.error))
@@ -40,7 +40,7 @@ struct LoginRefresh: Sendable {
 
 /// The error of an attempt that failed because its credential was rejected.
 ///
-/// Never leaves ``LoginRefresh``.
+/// Never leaves ``UnauthorizedRetry``.
 private struct CredentialRefusal: Error {
     let version: Int
     let error: any Error
@@ -63,7 +63,7 @@ extension Answer {
     fileprivate func adding(_ attempt: Metrics.Attempt?, waiting: Duration) -> Answer {
         var copy = self
         if let attempt { copy.metrics.attempts.insert(attempt, at: 0) }
-        copy.metrics.login += waiting
+        copy.metrics.authentication += waiting
         return copy
     }
 }
@@ -79,13 +79,13 @@ extension Error {
 
 /// One attempt with a session's credential.
 private struct Turn {
-    let login: PinnedLogin
+    let login: PinnedCredential
     let accessories: AccessoryChain
     let context: RequestContext
     let url: URL
     let timeline: Timeline
 
-    init(login: PinnedLogin, prepared: PreparedRequest, attempt: Int, timeline: Timeline) {
+    init(login: PinnedCredential, prepared: PreparedRequest, attempt: Int, timeline: Timeline) {
         var context = prepared.context
         context.attempt = attempt
         self.login = login
@@ -102,8 +102,8 @@ private struct Turn {
     }
 
     /// Waits until there is a better credential, or none can be obtained; returns the time spent waiting.
-    func wait(for need: LoginNeed, because error: (any Error)?, in response: RawResponse?) async throws -> Duration {
-        if !accessories.isEmpty, login.session.wouldWait(for: need) { await tell(.willRefreshLogin(because: error)) }
+    func wait(for need: RefreshReason, because error: (any Error)?, in response: RawResponse?) async throws -> Duration {
+        if !accessories.isEmpty, login.session.wouldWait(for: need) { await tell(.willRefreshCredential(because: error)) }
         let began = timeline.now()
         do {
             try await login.session.wait(for: need, by: login.client)

@@ -3,10 +3,10 @@ import Testing
 @testable import Errand
 
 /// A rate is never exceeded in any window, and reached where nothing else is in the way.
-@Suite struct PaceTests {
+@Suite struct ThrottlePaceTests {
     /// Starts as early as it may, so many times, after waits that a closure makes.
     private func starts(_ count: Int, by rate: Throttle.Rate, lateness: () -> Duration = { .zero }) -> [Duration] {
-        var pace = Pace()
+        var pace = ThrottlePace()
         var now = Duration.zero
         return (0..<count).map { _ in
             now = max(now, pace.earliest(by: rate)) + lateness()
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func noMoreStartsAreKeptThanARateNeeds() {
-        var pace = Pace()
+        var pace = ThrottlePace()
         let rate = Throttle.Rate.perSecond(5, burst: 5)
         for step in 0..<10_000 { pace.start(by: rate, at: .milliseconds(step)) }
         #expect(pace.count == 5)

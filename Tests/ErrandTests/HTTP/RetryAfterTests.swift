@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite(.ownThread) struct ServerTimingTests {
+@Suite(.ownThread) struct RetryAfterTests {
     /// Sunday, 2026-03-01 12:00:00.
     private static let now = Date(timeIntervalSince1970: 1_772_366_400)
 
@@ -13,7 +13,7 @@ import Testing
     ]
 
     private func pause(_ headers: HTTPHeaders, status: Int = 429, now: Date = Self.now) -> Duration? {
-        ServerTiming.pause(statusCode: status, headers: headers, now: now)
+        RetryAfter.pause(statusCode: status, headers: headers, now: now)
     }
 
     @Test

@@ -1,9 +1,9 @@
 internal import Foundation
 
 /// The permit of one attempt, which sends once or, after redirects and handshakes, several times in a row.
-final class WireTurn: Sendable {
+final class ThrottlePermit: Sendable {
     /// The permit that the current task is part of.
-    @TaskLocal static var current: WireTurn?
+    @TaskLocal static var current: ThrottlePermit?
 
     private struct State {
         /// The host of the permit, or `nil` if it was released.
@@ -19,8 +19,8 @@ final class WireTurn: Sendable {
         var lastWaiter = 0
     }
 
-    private let turns: Turns
-    private let outer: WireTurn?
+    private let permits: ThrottlePermits
+    private let outer: ThrottlePermit?
     private let throttle: Throttle
     private let priority: Priority
     private let waits: Bool
@@ -29,8 +29,8 @@ final class WireTurn: Sendable {
     private let context: RequestContext
     private let state = Lock(State())
 
-    init(turns: Turns, of prepared: PreparedRequest, attempt: Int, waits: Bool) {
-        self.turns = turns
+    init(permits: ThrottlePermits, of prepared: PreparedRequest, attempt: Int, waits: Bool) {
+        self.permits = permits
         self.waits = waits
         outer = Self.current?.unfinished
         throttle = prepared.choices.throttle.value
@@ -42,33 +42,33 @@ final class WireTurn: Sendable {
         self.context = context
     }
 
-    private init(beside turn: WireTurn) {
-        turns = turn.turns
-        waits = turn.waits
-        outer = turn.outer
-        throttle = turn.throttle
-        priority = turn.priority
-        queued = turn.queued
-        accessories = turn.accessories
-        context = turn.context
+    private init(beside permit: ThrottlePermit) {
+        permits = permit.permits
+        waits = permit.waits
+        outer = permit.outer
+        throttle = permit.throttle
+        priority = permit.priority
+        queued = permit.queued
+        accessories = permit.accessories
+        context = permit.context
     }
 
     /// Whether it is one of an agent's permits, or inside one, whose attempt is still in progress.
-    func belongs(to turns: Turns) -> Bool {
-        if self.turns === turns, !state.withLock({ $0.isFinished }) { return true }
-        return outer?.belongs(to: turns) == true
+    func belongs(to permits: ThrottlePermits) -> Bool {
+        if self.permits === permits, !state.withLock({ $0.isFinished }) { return true }
+        return outer?.belongs(to: permits) == true
     }
 
     /// This permit, or the next one around it whose attempt is in progress, so that chains do not grow with time.
-    private var unfinished: WireTurn? { state.withLock { $0.isFinished } ? outer?.unfinished : self }
+    private var unfinished: ThrottlePermit? { state.withLock { $0.isFinished } ? outer?.unfinished : self }
 
     /// Waits for the permit.
     func take(at host: String) async throws {
         guard waits else {
-            turns.takeAtOnce(host, throttle)
+            permits.takeAtOnce(host, throttle)
             return state.withLock { $0.host = host }
         }
-        let waited = try await turns.take(host, priority, throttle)
+        let waited = try await permits.take(host, priority, throttle)
         state.withLock { $0.host = host }
         guard waited > .zero else { return }
         queued?.withLock { $0 += waited }
@@ -82,26 +82,26 @@ final class WireTurn: Sendable {
             defer { state.waiters = Table() }
             return (state.isBusy, state.waiters)
         }
-        if !isBusy { giveBack() }
+        if !isBusy { releaseNow() }
         for waiter in waiters.values { waiter.deliver(()) }
     }
 
     /// Releases the permit if no request is being sent with it, because the code that holds it was left behind.
     ///
     /// Requests of that code still do not wait, because others may wait for them.
-    func release() { if !state.withLock({ $0.isBusy }) { giveBack() } }
+    func release() { if !state.withLock({ $0.isBusy }) { releaseNow() } }
 
     /// Releases the permit unless that has been done.
-    private func giveBack() {
+    private func releaseNow() {
         let host = state.withLock { state in
             defer { state.host = nil }
             return state.host
         }
-        if let host { turns.giveBack(host) }
+        if let host { permits.release(host) }
     }
 
     /// Returns the permit of the attempt that the current task is part of, or `nil` if nothing is throttled.
-    static func current(of prepared: PreparedRequest) -> WireTurn? {
+    static func current(of prepared: PreparedRequest) -> ThrottlePermit? {
         prepared.choices.throttle.value.isLimited ? current : nil
     }
 
@@ -112,7 +112,7 @@ final class WireTurn: Sendable {
         _ exchange: () async throws -> RawResponse
     ) async throws -> RawResponse {
         let response = try await use(at: request.url.origin, exchange)
-        heed(response)
+        apply(response)
         return response
     }
 
@@ -142,16 +142,16 @@ final class WireTurn: Sendable {
             guard use == .later else { break }
             // There may be a free permit beside that of the attempt. Waiting for one could take forever: all may be held
             // by attempts that wait as this one does.
-            if turns.takeIfFree(host, throttle) {
-                defer { turns.giveBack(host) }
+            if permits.takeIfFree(host, throttle) {
+                defer { permits.release(host) }
                 return try await exchange()
             }
             try await waitUntilIdle()
         }
         if use == .beside {
-            let turn = WireTurn(beside: self)
-            try await turn.take(at: host)
-            defer { turn.finish() }
+            let permit = ThrottlePermit(beside: self)
+            try await permit.take(at: host)
+            defer { permit.finish() }
             return try await exchange()
         }
         defer {
@@ -160,11 +160,11 @@ final class WireTurn: Sendable {
                 defer { state.waiters = Table() }
                 return (state.isFinished, state.waiters)
             }
-            if isFinished { giveBack() }
+            if isFinished { releaseNow() }
             for waiter in waiters.values { waiter.deliver(()) }
         }
         if use == .anew {
-            giveBack()
+            releaseNow()
             try await take(at: host)
         }
         return try await exchange()
@@ -190,9 +190,9 @@ final class WireTurn: Sendable {
     }
 
     /// Applies the delay that a response asks for to its host.
-    private func heed(_ response: RawResponse) {
+    private func apply(_ response: RawResponse) {
         guard response.statusCode == 429 || response.statusCode == 503 else { return }
-        let pause = ServerTiming.pause(statusCode: response.statusCode, headers: response.headers, now: turns.date)
-        if let pause, pause > .zero { turns.pause(response.url.origin, for: pause) }
+        let pause = RetryAfter.pause(statusCode: response.statusCode, headers: response.headers, now: permits.date)
+        if let pause, pause > .zero { permits.pause(response.url.origin, for: pause) }
     }
 }

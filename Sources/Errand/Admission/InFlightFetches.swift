@@ -1,18 +1,18 @@
 /// The second half of stage 5: minimum intervals and duplicates.
 ///
-/// An in-flight fetch is one run of stages 6 to 8, in a task that it owns. It ends by itself, when the last subscriber
+/// An in-fetch fetch is one run of stages 6 to 8, in a task that it owns. It ends by itself, when the last subscriber
 /// leaves, or when a newer send replaces it. Each subscriber receives its events in a task of its own, until it is
 /// cancelled or its deadline has expired.
-final class Flights: Sendable {
+final class InFlightFetches: Sendable {
     private let timeline: Timeline
-    private let table = Lock(FlightTable())
+    private let table = Lock(InFlightTable())
 
     init(timeline: Timeline) { self.timeline = timeline }
 
-    /// The number of sends that wait for in-flight fetches.
-    var waiterCount: Int { table.withLock { $0.flights.values.reduce(0) { $0 + $1.seats.count } } }
-    /// The number of in-flight fetches.
-    var count: Int { table.withLock { $0.flights.count } }
+    /// The number of sends that wait for in-fetch fetches.
+    var waiterCount: Int { table.withLock { $0.fetches.values.reduce(0) { $0 + $1.subscribers.count } } }
+    /// The number of in-fetch fetches.
+    var count: Int { table.withLock { $0.fetches.count } }
 
     /// Fetches, alone or in a shared fetch; `isPassing` is whether the send must not wait for permits.
     func run(
@@ -27,32 +27,32 @@ final class Flights: Sendable {
         else { return try await fetch(prepared) }
         if policy == .share, !key.isShareable { policy = .allow }
         let now = timeline.now()
-        let seat = FlightSeat(hearsEvents: !prepared.accessories.isEmpty)
+        let subscriber = InFlightSubscriber(hearsEvents: !prepared.accessories.isEmpty)
         let step = table.withLock { [policy] in
-            $0.enter(key, policy, sendID: prepared.context.id, seat: seat, interval: interval, at: now)
+            $0.enter(key, policy, sendID: prepared.context.id, subscriber: subscriber, interval: interval, at: now)
         }
         switch step {
         case .alone: return try await fetch(prepared)
         case .reject(let reason):
             throw NetworkError(reason).placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
-        case .join(let id): return try await wait(in: seat, for: key, id, as: prepared, fetch)
+        case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, fetch)
         case .start(let id, let previous):
             previous?.task?.cancel()
-            for seat in previous?.seats.values ?? [] { seat.supersede() }
-            start(key, id, seat, isPassing: isPassing, prepared, fetch)
-            return try await wait(in: seat, for: key, id, as: prepared, fetch)
+            for subscriber in previous?.subscribers.values ?? [] { subscriber.supersede() }
+            start(key, id, subscriber, isPassing: isPassing, prepared, fetch)
+            return try await wait(in: subscriber, for: key, id, as: prepared, fetch)
         }
     }
 
     private func start(
         _ key: DuplicateKey,
         _ id: Int,
-        _ starter: FlightSeat,
+        _ starter: InFlightSubscriber,
         isPassing: Bool,
         _ prepared: PreparedRequest,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
     ) {
-        let prepared = prepared.inFlight(telling: Relay(flights: self, key: key, id: id), isPassing: isPassing)
+        let prepared = prepared.inFlight(telling: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
             let result: Result<Answer, any Error>
             do {
@@ -62,8 +62,8 @@ final class Flights: Sendable {
             }
             // If what was sent differs from what was identified, it may be another user's: only the starter gets it.
             let isShared = prepared.mayShare(result)
-            for seat in table.withLock({ $0.end(key, id) }) {
-                if isShared || seat === starter { seat.end(with: result) } else { seat.endWithoutResult() }
+            for subscriber in table.withLock({ $0.end(key, id) }) {
+                if isShared || subscriber === starter { subscriber.end(with: result) } else { subscriber.endWithoutResult() }
             }
         }
         // If no send waits any more, the task is cancelled; if the fetch has ended, that has no effect.
@@ -71,7 +71,7 @@ final class Flights: Sendable {
     }
 
     private func wait(
-        in seat: FlightSeat,
+        in subscriber: InFlightSubscriber,
         for key: DuplicateKey,
         _ id: Int,
         as prepared: PreparedRequest,
@@ -79,7 +79,7 @@ final class Flights: Sendable {
     ) async throws -> Answer {
         try await withTaskCancellationHandler {
             while true {
-                switch await seat.next() {
+                switch await subscriber.next() {
                 case .superseded:
                     prepared.stop.note(.superseded)
                     throw CancellationError()
@@ -92,20 +92,20 @@ final class Flights: Sendable {
                 }
             }
         } onCancel: {
-            let abandoned = table.withLock { $0.leave(key, id, seat) }
-            seat.cancel()
+            let abandoned = table.withLock { $0.leave(key, id, subscriber) }
+            subscriber.cancel()
             abandoned?.cancel()
         }
     }
 
     /// Passes the events of a fetch to all its subscribers.
     private struct Relay: Accessory {
-        let flights: Flights
+        let fetches: InFlightFetches
         let key: DuplicateKey
         let id: Int
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {
-            for seat in flights.table.withLock({ $0.seats(key, id) }) { seat.tell(event, attempt: context.attempt) }
+            for subscriber in fetches.table.withLock({ $0.subscribers(key, id) }) { subscriber.tell(event, attempt: context.attempt) }
         }
     }
 }

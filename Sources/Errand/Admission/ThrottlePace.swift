@@ -1,5 +1,5 @@
 /// The start times of the requests to one host that a ``Throttle/Rate`` depends on: a pure function of times.
-struct Pace: Sendable {
+struct ThrottlePace: Sendable {
     /// The time when the next request would start in even steps.
     private var due = Duration.zero
 

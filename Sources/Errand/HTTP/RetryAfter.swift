@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// What an answer says about when to come back.
-enum ServerTiming {
+enum RetryAfter {
     /// The fields that say it, the one that counts most first.
     ///
     /// `Retry-After` counts whatever the status. The others are sent with successes and failures alike, and say when
