@@ -158,7 +158,8 @@ import Testing
             let plain = Self.request(change, .share)
             let request = excuse == .variant ? plain.cacheIdentity(CacheIdentity(variant: "en")) : plain
             switch excuse {
-            case .login: config.authentication = .session(AuthenticationSession(AppLogin(applies: true), credential: "a"))
+            case .login:
+                config.authentication = .session(AuthenticationSession(AppLogin(applies: true), credential: "a"))
             case .loginElsewhere:
                 config.authentication = .session(AuthenticationSession(AppLogin(applies: false), credential: "a"))
             case .variant: break

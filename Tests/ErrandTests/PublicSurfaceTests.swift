@@ -20,7 +20,7 @@ import Testing
         #expect(names.filter { $0.hasPrefix("_") } == [])
     }
 
-    @Test(arguments: ["VerbFormatter", "GeneralFilter", "CompositionFormatter", "Redacted"])
+    @Test(arguments: ["VerbFormatter", "GeneralFilter", "CompositionFormatter", "SafeDescription"])
     func typesThatNobodyNamesAreNotPublic(_ name: String) throws {
         #expect(try !Self.publicNames().contains(name))
     }

@@ -63,7 +63,11 @@ final class InFlightFetches: Sendable {
             // If what was sent differs from what was identified, it may be another user's: only the starter gets it.
             let isShared = prepared.mayShare(result)
             for subscriber in table.withLock({ $0.end(key, id) }) {
-                if isShared || subscriber === starter { subscriber.end(with: result) } else { subscriber.endWithoutResult() }
+                if isShared || subscriber === starter {
+                    subscriber.end(with: result)
+                } else {
+                    subscriber.endWithoutResult()
+                }
             }
         }
         // If no send waits any more, the task is cancelled; if the fetch has ended, that has no effect.
@@ -105,7 +109,9 @@ final class InFlightFetches: Sendable {
         let id: Int
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {
-            for subscriber in fetches.table.withLock({ $0.subscribers(key, id) }) { subscriber.tell(event, attempt: context.attempt) }
+            for subscriber in fetches.table.withLock({ $0.subscribers(key, id) }) {
+                subscriber.tell(event, attempt: context.attempt)
+            }
         }
     }
 }

@@ -52,7 +52,12 @@ final class ThrottlePermits: Sendable {
         _ work: () async throws -> RawResponse
     ) async throws -> RawResponse {
         guard prepared.choices.throttle.value.isLimited else { return try await work() }
-        let permit = ThrottlePermit(permits: self, of: prepared, attempt: attempt, waits: !(prepared.isPassing || isPassedBy))
+        let permit = ThrottlePermit(
+            permits: self,
+            of: prepared,
+            attempt: attempt,
+            waits: !(prepared.isPassing || isPassedBy)
+        )
         try await permit.take(at: prepared.outgoing.url.origin)
         // Code of the user's own that is left behind must not keep the permit.
         let id = prepared.stop.onAbandon { permit.release() }

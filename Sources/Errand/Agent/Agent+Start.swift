@@ -91,29 +91,6 @@ extension Agent {
         }
     }
 
-    /// Starts a send for an owner that is held weakly.
-    ///
-    /// If the owner is deallocated, the send is cancelled and its completion isn't called.
-    ///
-    /// - Parameters:
-    ///   - request: The request to send.
-    ///   - owner: The owner of the send. Whether it still exists is checked ten times a second, and before the
-    ///     completion is called.
-    ///   - completion: Called once with the owner, and the model or the error of the send.
-    /// - Returns: A handle to cancel the send. It need not be kept.
-    @MainActor
-    @discardableResult
-    public func start<R: Request, Owner: AnyObject>(
-        _ request: R,
-        owner: Owner,
-        completion: @escaping @MainActor (Owner, Result<R.Model, any Error>) -> Void
-    ) -> RequestHandle {
-        let isWanted: @MainActor () -> Bool = { [weak owner] in owner != nil }
-        return launchOnMain(request, in: nil, watching: isWanted) { [weak owner] handle, result in
-            if let owner, let result = handle.settle(result) { completion(owner, result.map { $0.model }) }
-        }
-    }
-
     /// A function that runs a started send.
     typealias Running<R: Request> =
         @Sendable (
@@ -201,20 +178,6 @@ extension Agent {
     ) async {
         // An error was delivered.
         _ = try? await runComposed(request, reporting: handle.note, delivering: deliver)
-    }
-
-    /// Returns a task that abandons the send once the owner is deallocated.
-    ///
-    /// Nothing notifies of that, so the task checks ten times a second.
-    @MainActor
-    private func watch(_ handle: RequestHandle, while isWanted: @escaping @MainActor () -> Bool) -> Task<Void, Never> {
-        Task { @MainActor [weak handle] in
-            while !Task.isCancelled, let current = handle, !current.isFinished {
-                guard isWanted() else { return current.abandon() }
-                // If the sleep is cancelled, the loop ends.
-                try? await Task.sleep(for: .milliseconds(100))
-            }
-        }
     }
 }
 

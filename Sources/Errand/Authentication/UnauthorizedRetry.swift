@@ -102,8 +102,11 @@ private struct Turn {
     }
 
     /// Waits until there is a better credential, or none can be obtained; returns the time spent waiting.
-    func wait(for need: RefreshReason, because error: (any Error)?, in response: RawResponse?) async throws -> Duration {
-        if !accessories.isEmpty, login.session.wouldWait(for: need) { await tell(.willRefreshCredential(because: error)) }
+    func wait(for need: RefreshReason, because error: (any Error)?, in response: RawResponse?) async throws -> Duration
+    {
+        if !accessories.isEmpty, login.session.wouldWait(for: need) {
+            await tell(.willRefreshCredential(because: error))
+        }
         let began = timeline.now()
         do {
             try await login.session.wait(for: need, by: login.client)

@@ -79,31 +79,6 @@ enum CacheControl {
         "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Set-Cookie", "Set-Cookie2",
     ]
 
-    // MARK: Vary
-
-    /// The names of the request's fields that a response depends on, in lower case.
-    static func varyNames(_ headers: HTTPHeaders) -> [String] {
-        headers.values(for: "Vary").flatMap(CacheDirectives.names).map { $0.lowercased() }
-    }
-
-    /// The fields of a request that a response depends on.
-    static func vary(_ response: HTTPHeaders, request: HTTPHeaders) -> [CacheEntry.VaryField] {
-        Set(varyNames(response)).sortedUnspecialized(by: <).map {
-            CacheEntry.VaryField(name: $0, digest: digest(request, $0))
-        }
-    }
-
-    /// Whether a request has the same values in the fields that a stored response depends on (RFC 9111, section 4.1).
-    static func matches(_ entry: CacheEntry, request: HTTPHeaders) -> Bool {
-        entry.vary.allSatisfy { $0.digest == digest(request, $0.name) }
-    }
-
-    /// A value may be a secret, so only its digest is kept; white space does not count.
-    private static func digest(_ headers: HTTPHeaders, _ name: String) -> String {
-        guard let value = headers[name] else { return "" }
-        return SHA256.hexadecimal(value.utf8.filter { $0 != 0x20 && $0 != 0x09 })
-    }
-
     // MARK: Validation
 
     /// The header fields that validate a stored response; empty if it has no validator (RFC 9111, section 4.3.1).

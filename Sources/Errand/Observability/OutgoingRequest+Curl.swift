@@ -18,7 +18,9 @@ extension OutgoingRequest {
             words += ["-H", quoted("\(field.name): \(secrets.redacted(field.value, of: field.name))")]
         }
         if !body.isEmpty {
-            let text = body.data.map { secrets.redacted($0, mediaType: headers["Content-Type"].flatMap(MediaType.init)) }
+            let text = body.data.map {
+                secrets.redacted($0, mediaType: headers["Content-Type"].flatMap(MediaType.init))
+            }
             words += ["--data-raw", quoted(text ?? "(a stream)")]
         }
         return words.joined(separator: " ")

@@ -9,7 +9,7 @@ final class Pipeline: Sendable {
     /// The same transport, if its exchanges can be ended from outside.
     let stoppableTransport: (any StoppableTransport)?
     let timeline: Timeline
-    let sends = Sends()
+    let sends = RunningSends()
     let admission: Admission
     let cache = ResponseCacheStage()
     let retries: RetryLoop

@@ -335,7 +335,9 @@ struct ThrottleTests {
             }
         }
         #expect(values >= 1_000)
-        #expect(agent.pipeline.admission.permits.runningCount == 0 && agent.pipeline.admission.permits.waitingCount == 0)
+        #expect(
+            agent.pipeline.admission.permits.runningCount == 0 && agent.pipeline.admission.permits.waitingCount == 0
+        )
     }
 
     @Test(arguments: [false, true])

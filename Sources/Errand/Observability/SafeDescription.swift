@@ -3,9 +3,9 @@ internal import Foundation
 /// A value that contains secrets and represents itself only by its description, in `print`, string interpolation and `dump`.
 ///
 /// The library's own types conform to it. Their properties remain accessible.
-protocol Redacted: CustomStringConvertible, CustomReflectable {}
+protocol SafeDescription: CustomStringConvertible, CustomReflectable {}
 
-extension Redacted {
+extension SafeDescription {
     /// A mirror with the description and no children.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: [description], ancestorRepresentation: .suppressed)
@@ -17,14 +17,14 @@ extension URL {
     var place: String { (host() ?? "") + (port.map { ":\($0)" } ?? "") + path() }
 }
 
-extension HTTPHeaders: Redacted {}
+extension HTTPHeaders: SafeDescription {}
 
-extension HTTPHeaders.Field: Redacted {
+extension HTTPHeaders.Field: SafeDescription {
     /// The name without the value, which may be a secret.
     public var description: String { name.oneLine }
 }
 
-extension OutgoingBody: Redacted {
+extension OutgoingBody: SafeDescription {
     /// The number of bytes.
     public var description: String {
         switch byteCount {
@@ -35,37 +35,37 @@ extension OutgoingBody: Redacted {
     }
 }
 
-extension OutgoingRequest: Redacted {
+extension OutgoingRequest: SafeDescription {
     /// Method, host and path, names of header fields, and the size of the body.
     public var description: String { "\(method) \(url.place) \(headers) \(body)" }
 }
 
-extension RawResponse: Redacted {
+extension RawResponse: SafeDescription {
     /// Status, host and path, names of header fields, and the size of the body.
     public var description: String { "\(statusCode) from \(url.place) \(headers) \(bodyByteCount) bytes" }
 }
 
-extension TransportResponse: Redacted {
+extension TransportResponse: SafeDescription {
     /// Status and names of header fields.
     public var description: String { "\(statusCode) \(headers)" }
 }
 
-extension Response: Redacted {
+extension Response: SafeDescription {
     /// The type of the model, and the description of the ``RawResponse``.
     public var description: String { "\(Model.self) of \(raw)" }
 }
 
-extension Payload: Redacted {
+extension Payload: SafeDescription {
     /// The number of bytes, and the media type if there is one.
     public var description: String { "\(data.count) bytes" + (mediaType.map { " of \($0.essence)" } ?? "") }
 }
 
-extension Redirect: Redacted {
+extension Redirect: SafeDescription {
     /// The status, and host and path of both URLs.
     public var description: String { "\(statusCode) from \(from.place) to \(to.place)" }
 }
 
-extension RequestContext: Redacted {
+extension RequestContext: SafeDescription {
     /// Number, type, method, host and path, and the attempt once there is one.
     public var description: String {
         let place = url.map { " " + $0.place } ?? ""
@@ -73,12 +73,12 @@ extension RequestContext: Redacted {
     }
 }
 
-extension Parameters: Redacted {
+extension Parameters: SafeDescription {
     /// The names without the values, which may be secrets.
     public var description: String { "[\(names.joined(separator: ", "))]".oneLine }
 }
 
-extension RequestBody: Redacted {
+extension RequestBody: SafeDescription {
     /// The kind of body.
     public var description: String {
         switch content {
@@ -90,12 +90,12 @@ extension RequestBody: Redacted {
     }
 }
 
-extension Service: Redacted {
+extension Service: SafeDescription {
     /// The ID, and the base URL if there is one.
     public var description: String { (id + (baseURL.map { " at \($0.place)" } ?? "")).oneLine }
 }
 
-extension NetworkConfig: Redacted {
+extension NetworkConfig: SafeDescription {
     /// The base URL if there is one.
     public var description: String { "config" + (baseURL.map { " for \($0.place)" } ?? "") }
 }
@@ -113,8 +113,8 @@ extension BaseURL: CustomReflectable {
     }
 }
 
-extension Authorization: Redacted {}
-extension IdempotencyKey: Redacted {
+extension Authorization: SafeDescription {}
+extension IdempotencyKey: SafeDescription {
     /// Whether there is a key and who makes it, without the key.
     public var description: String {
         switch source {
@@ -124,6 +124,6 @@ extension IdempotencyKey: Redacted {
         }
     }
 }
-extension NetworkError: Redacted {}
-extension ServiceError: Redacted {}
-extension RequestPlan: Redacted {}
+extension NetworkError: SafeDescription {}
+extension ServiceError: SafeDescription {}
+extension RequestPlan: SafeDescription {}

@@ -1,5 +1,5 @@
 /// The running sends of an agent, so that each can be ended from outside its own task.
-struct Sends: Sendable {
+struct RunningSends: Sendable {
     private enum Running {
         case send(Send)
         /// A fetch in the background, which no caller waits for.
