@@ -1,15 +1,16 @@
 public import Foundation
 
 extension NetworkError: CustomStringConvertible, LocalizedError {
-    /// One sentence: where, what, and what to do; with the status and size of an answer, never its content.
+    /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// The size is that of the whole body, also where only its beginning is kept. Control characters are escaped.
+    /// It contains no content of the response. The size is that of the whole body, even if only its beginning is kept.
+    /// Control characters are escaped.
     public var description: String {
         let place = [method?.rawValue, host.map { $0 + (path ?? "").shortened() } ?? requestName].compactMap(\.self)
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
 
-    /// The description without its place.
+    /// The description without method and URL.
     var detail: String {
         var text = reason.sentence
         if let response {
@@ -28,7 +29,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 }
 
 extension NetworkError.Reason {
-    /// What happened and what to do, without a full stop.
+    /// The reason and what to do, without a full stop.
     var sentence: String {
         switch self {
         case .invalidBaseURL(let text): "\(text); give an absolute http or https URL with a host"
