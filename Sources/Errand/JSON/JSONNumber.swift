@@ -15,7 +15,7 @@ public struct JSONNumber: Sendable {
     public init?(_ text: String) {
         let isNumber = Array(text.utf8).withUnsafeBytes { bytes in
             guard let first = bytes.first, JSONType(firstByte: first) == .number else { return false }
-            guard let range = try? JSONScanner.validate(bytes) else { return false }  // Why it is none does not matter.
+            guard let range = try? JSONScanner.validate(bytes) else { return false }  // The error does not matter.
             return range == 0..<bytes.count
         }
         guard isNumber else { return nil }
