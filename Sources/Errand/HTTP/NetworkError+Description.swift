@@ -3,8 +3,8 @@ public import Foundation
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// It contains no content of the response. The size is that of the whole body, even if only its beginning is kept.
-    /// Control characters are escaped.
+    /// It contains no content of the response except a number that does not fit the model. The size is that of the
+    /// whole body, even if only its beginning is kept. Control characters are escaped.
     public var description: String {
         let place = [method?.rawValue, host.map { $0 + (path ?? "").shortened() } ?? requestName].compactMap(\.self)
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine

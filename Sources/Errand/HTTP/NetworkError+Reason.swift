@@ -127,7 +127,7 @@ extension NetworkError {
         case contentType(String)
         /// The decoded body is larger than this number of bytes.
         case bodyTooLarge(limit: Int)
-        /// The decoded body is larger than this multiple of its `Content-Length`, such as that of a decompression bomb.
+        /// The decoded body is at least this multiple of its `Content-Length`, such as that of a decompression bomb.
         case decompressionRatio(limit: Int)
         /// The body is not JSON that may be decoded.
         case invalidJSON(JSONError)

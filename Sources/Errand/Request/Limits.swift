@@ -25,7 +25,7 @@ public struct Limits: Sendable, Hashable {
     /// The library default is 300 KiB, which is also the maximum of the system's libcurl.
     public var maximumHeadSize: Int?
 
-    /// The maximum ratio of a body's size after content decoding to its `Content-Length`.
+    /// The ratio of a body's size after content decoding to its `Content-Length` at which the send fails.
     ///
     /// It is checked once the body exceeds 1 MiB. The library default is 200.
     public var maximumExpansion: Int?

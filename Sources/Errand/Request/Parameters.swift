@@ -2,9 +2,9 @@ internal import Foundation
 
 /// The ordered names and values of a request, which a ``ParameterEncoding`` puts into a query or a body.
 ///
-/// A literal accepts any `Encodable & Sendable` value, also as an Optional: `["page": page, "q": optional, "tags":
-/// ["a", "b"]]`. `nil` is not sent, at any depth; a JSON null is `JSONValue.null`. A nested dictionary is sorted by
-/// name.
+/// A literal accepts any `Encodable & Sendable` value, also as an Optional:
+/// `["page": page, "q": optional, "tags": ["a", "b"]]`. `nil` is not sent, at any depth; a JSON null is
+/// `JSONValue.null`. A nested dictionary is sorted by name.
 public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     enum Content: Sendable {
         /// A value of the caller, which is converted to JSON once the encoding, and so the style of its dates, is

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The rules for which redirects are followed, and how.
 ///
-/// Methods change as RFC 9110 describes, and targets are resolved by RFC 3986. Credentials are sent to another origin
-/// only if the ``CredentialPolicy`` is `.anyOrigin`.
+/// Methods change as RFC 9110 describes, and targets are resolved by RFC 3986. A redirect to another origin removes
+/// credentials unless the ``CredentialPolicy`` is `.anyOrigin`.
 ///
 /// In a request, write `var redirectPolicy: RedirectPolicy { .refuse }`.
 public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {

@@ -29,10 +29,10 @@ public protocol Request<Model> {
     /// The path relative to the base URL, or an absolute URL, which is used without the base.
     ///
     /// It is already-encoded text: valid escapes are kept, illegal characters are encoded, and `?` starts the query.
-    /// Base and path are joined by exactly one slash. Write values that may contain any character as `\(component:
-    /// value)`, which encodes what would change the path. A relative path with `.` or `..` as a component, or with `#`,
-    /// fails with ``NetworkError/Kind/invalidRequest``; in an absolute URL these are resolved and omitted (RFC 3986,
-    /// section 5.2.4).
+    /// Base and path are joined by exactly one slash. Write values that may contain any character as
+    /// `\(component: value)`, which encodes what would change the path. A relative path with `.` or `..` as a
+    /// component, or with `#`, fails with ``NetworkError/Kind/invalidRequest``; in an absolute URL these are resolved
+    /// and omitted (RFC 3986, section 5.2.4).
     ///
     /// Spelling: `var path: String { "/users/\(id)" }`, or `{ "/users/\(component: name)" }`.
     var path: String { get }
@@ -63,8 +63,8 @@ public protocol Request<Model> {
     /// else none.
     ///
     /// ``parameterEncoding`` decides where they go. Of stored properties, `nil` is not sent, `_id` is sent as `id`, and
-    /// those that are members of this protocol are not sent unless `CodingKeys: String` list them. They are not sent if
-    /// the request has a ``body`` of its own.
+    /// those that are members of this protocol are not sent unless `CodingKeys: String` list them. Stored properties are
+    /// not sent if the request has a ``body`` of its own.
     ///
     /// Parameters of the service and the config go to the same place. If that is the body and the request has one of
     /// its own, they are not sent: the body is sent unchanged, and secrets must not appear in the query. To send them
@@ -214,8 +214,8 @@ public protocol Request<Model> {
     /// Spelling: `func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { … }`.
     func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool
 
-    /// Returns a request whose URL, header fields and body are used in place of building one, or `nil`, the default, to
-    /// build it.
+    /// Returns a request whose method, URL, header fields and body are used in place of building one, or `nil`, the
+    /// default, to build it.
     ///
     /// URL filters and parameters are not applied to it; all later stages are.
     ///

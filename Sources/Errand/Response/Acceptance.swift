@@ -5,8 +5,7 @@ internal import Foundation
 /// The status code is checked first, then the content type, neither of which requires parsing, and then the body's
 /// shape if there is one.
 ///
-/// In a request, write `var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes:
-/// ["application/json"]) }`.
+/// In a request, write `var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes: ["application/json"]) }`.
 public struct Acceptance: Sendable, Hashable {
     /// The ranges of accepted status codes.
     public var statusCodes: [Range<Int>]
