@@ -1,29 +1,29 @@
 internal import Foundation
 
-/// A character encoding by its name in a `Content-Type` field.
+/// A character encoding, by its name in a `Content-Type` field.
 ///
-/// Names are those of the IANA registry. Where senders in practice use a superset under the name of its subset, the
-/// superset is read, as the WHATWG Encoding Standard does: GB18030 for `gb2312` and `gbk`, code page 949 for `euc-kr`,
-/// 932 for `shift_jis`, 950 with the additions of Hong Kong for `big5`.
+/// Names are those of the IANA registry. If senders in practice use a superset under the name of its subset, the
+/// superset is read, as in the WHATWG Encoding Standard: GB18030 for `gb2312` and `gbk`, code page 949 for `euc-kr`,
+/// 932 for `shift_jis`, 950 with the Hong Kong additions for `big5`.
 struct Charset {
-    /// How the bytes become text.
+    /// The way to convert the bytes to text.
     private enum Conversion {
         case foundation(String.Encoding)
-        /// By the system's converter; the first name that the system knows is used.
+        /// The system's converter, with the first name that the system supports.
         case system([String])
     }
 
-    /// Why there is no text.
+    /// Why the bytes cannot be converted.
     enum Failure: Error {
-        /// The name is not known, here or to the system.
+        /// The name is not known to the library or the system.
         case unknown
-        /// The bytes are not in this encoding.
+        /// The bytes are not valid in this encoding.
         case malformed
     }
 
     private let conversion: Conversion
 
-    /// The charset of a name in lower case; `nil` when the library does not know it.
+    /// Creates the charset of a lowercase name, or returns `nil` if the library does not know it.
     init?(_ name: String) {
         if let encoding = Self.foundation[name] {
             conversion = .foundation(encoding)

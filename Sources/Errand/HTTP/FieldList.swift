@@ -1,6 +1,6 @@
-/// The fields whose lines a transport may have joined although a comma doesn't always separate their values.
+/// The header fields whose lines a transport may have joined although a comma doesn't always separate their values.
 ///
-/// Each reads a line once. What doesn't follow the grammar stays part of the value before it.
+/// Each line is read once. What doesn't follow the grammar remains part of the value before it.
 enum FieldList {
     /// `Set-Cookie` (RFC 6265, section 4.1).
     case cookies
@@ -9,7 +9,7 @@ enum FieldList {
     /// `Link` (RFC 8288, section 3).
     case links
 
-    /// The grammar of a field, or `nil` if its lines are left as they are.
+    /// Creates the grammar of a field, or returns `nil` if its lines are not split.
     init?(_ name: String) {
         switch name.utf8.count {
         case 4 where name.isSameFieldName(as: "Link"): self = .links
@@ -20,7 +20,7 @@ enum FieldList {
         }
     }
 
-    /// Returns the values of a line, without the space around them.
+    /// Returns the values of a line, without surrounding white space.
     func values(of line: String) -> [String] {
         let bytes = line.utf8
         guard bytes.contains(UInt8(ascii: ",")) else { return [line] }
@@ -48,12 +48,12 @@ enum FieldList {
         case .links:
             return rest.first == UInt8(ascii: "<")
         case .cookies:
-            // A name and `=`, after a space, so neither the date after a weekday nor a comma within a value.
+            // A space, a name and `=`, which excludes the date after a weekday and a comma within a value.
             guard rest.startIndex != text.startIndex else { return false }
             let name = rest.prefix { $0 > 0x20 && $0 < 0x7F && !";,=\"".utf8.contains($0) }
             return !name.isEmpty && rest[name.endIndex...].first == UInt8(ascii: "=")
         case .challenges:
-            // A scheme, which no `=` follows as it does the name of a parameter.
+            // A scheme, which, unlike the name of a parameter, is not followed by `=`.
             let scheme = rest.prefix { $0.isTokenCharacter }
             let after = rest[scheme.endIndex...]
             guard !scheme.isEmpty, let byte = after.first else { return !scheme.isEmpty }
@@ -68,7 +68,7 @@ enum FieldList {
     private struct Reader {
         var rest: Substring.UTF8View
 
-        /// The next comma that is neither in a quoted string nor between angle brackets, where these count.
+        /// Returns the next comma outside quoted strings and angle brackets, if these apply, or `nil` if there is none.
         mutating func comma(quotes: Bool, brackets: Bool) -> String.Index? {
             var closing: UInt8?
             while let byte = rest.first {
@@ -95,7 +95,7 @@ extension UInt8 {
 }
 
 extension Substring.UTF8View {
-    /// The same without spaces, tabs and commas at its ends.
+    /// The text without spaces, tabs and commas at its ends.
     fileprivate var trimmed: Substring.UTF8View {
         func isLeft(_ byte: UInt8) -> Bool { byte.isFieldSpace || byte == UInt8(ascii: ",") }
         let rest = drop(while: isLeft)

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// Writes and reads the dates of HTTP header fields.
+/// Formats and parses the dates of HTTP header fields (RFC 9110, section 5.6.7).
 ///
-/// Three forms are read, one is written. Names compare without case, as RFC 9111, section 4.2, allows; the name of the
-/// weekday must be one, but need not be that of the date. Source: RFC 9110, section 5.6.7.
+/// Three formats are parsed, and one is written. Names are compared ignoring case, as RFC 9111, section 4.2, allows.
+/// The name of the weekday must be valid, but need not match the date.
 enum HTTPDate {
-    /// The text in the form `Sun, 06 Nov 1994 08:49:37 GMT`, or `nil` for a date outside the years 0 to 9999.
+    /// Returns the text in the form `Sun, 06 Nov 1994 08:49:37 GMT`, or `nil` for a date outside the years 0 to 9999.
     static func text(for date: Date) -> String? {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         guard seconds >= -62_167_219_200, seconds < 253_402_300_800 else { return nil }
@@ -19,15 +19,16 @@ enum HTTPDate {
             + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2)) GMT"
     }
 
-    /// The date that a text spells, or `nil` when it spells none.
+    /// Returns the date of a text, or `nil` if the text is not a date.
     ///
     /// - Parameters:
-    ///   - text: IMF-fixdate, or one of the two obsolete forms, those of RFC 850 and of `asctime`.
-    ///   - now: Tells the century of a year of two digits: the latest that is not more than 50 years ahead.
+    ///   - text: IMF-fixdate, or one of the two obsolete formats, those of RFC 850 and of `asctime`.
+    ///   - now: The current date, which determines the century of a two-digit year: the latest that is not more than 50
+    ///     years in the future.
     /// - Returns: The date, in whole seconds.
     static func date(from text: String, now: Date) -> Date? {
         let bytes = text.utf8.drop { $0 == 0x20 || $0 == 0x09 }
-        // The longest form has 33; more is refused before it is copied.
+        // The longest form has 33 bytes; a longer text is rejected before it is copied.
         guard let end = bytes.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }), bytes[...end].count <= 33 else {
             return nil
         }
@@ -49,7 +50,7 @@ enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Reads on after the weekday, as in `06 Nov 1994 08:49:37 GMT`.
+    /// Parses what follows the weekday, as in `06 Nov 1994 08:49:37 GMT`.
     private static func fixdate(_ reader: inout DateReader) -> Int64? {
         guard let day = reader.number(digits: 2), reader.take(" "), let month = reader.index(of: months, length: 3),
             reader.take(" "), let year = reader.number(digits: 4), reader.take(" "), let time = reader.time(),
@@ -58,7 +59,7 @@ enum HTTPDate {
         return seconds(year, month, day, time)
     }
 
-    /// Reads on after the weekday, as in `06-Nov-94 08:49:37 GMT`.
+    /// Parses what follows the weekday, as in `06-Nov-94 08:49:37 GMT`.
     private static func rfc850(_ reader: inout DateReader, now: Date) -> Int64? {
         guard let day = reader.number(digits: 2), reader.take("-"), let month = reader.index(of: months, length: 3),
             reader.take("-"), let year = reader.number(digits: 2), reader.take(" "), let time = reader.time(),
@@ -72,7 +73,7 @@ enum HTTPDate {
         return seconds(full - 100, month, day, time)
     }
 
-    /// Reads on after the weekday, as in ` Nov  6 08:49:37 1994`.
+    /// Parses what follows the weekday, as in ` Nov  6 08:49:37 1994`.
     private static func asctime(_ reader: inout DateReader) -> Int64? {
         guard reader.take(" "), let month = reader.index(of: months, length: 3), reader.take(" "),
             let day = reader.take(" ") ? reader.number(digits: 1) : reader.number(digits: 2), reader.take(" "),
@@ -81,7 +82,7 @@ enum HTTPDate {
         return seconds(year, month, day, time)
     }
 
-    /// Seconds since 1970, or `nil` for a day that does not exist.
+    /// Returns the seconds since 1970, or `nil` for a day that does not exist.
     private static func seconds(_ year: Int, _ monthIndex: Int, _ day: Int, _ time: Int) -> Int64? {
         let days = CivilDate.days(fromYear: year, month: monthIndex + 1, day: day)
         guard CivilDate.civil(fromDays: days) == (year, monthIndex + 1, day) else { return nil }
@@ -95,7 +96,8 @@ enum HTTPDate {
 }
 
 extension Date {
-    /// The time since 1970, exact to the microsecond, at most 30,000 years either way; zero for what is not a number.
+    /// The time since 1970, exact to the microsecond, limited to 30,000 years before and after; zero if it is not a
+    /// number.
     var timeSince1970: Duration {
         let limit = Double(1 << 40 as Int64)
         let seconds = timeIntervalSince1970.isNaN ? 0 : min(max(timeIntervalSince1970, -limit), limit)
@@ -104,7 +106,7 @@ extension Date {
     }
 }
 
-/// Takes the parts of a date from the front of a text.
+/// Reads the components of a date from the beginning of a text.
 private struct DateReader {
     var rest: ArraySlice<UInt8>
 
@@ -115,7 +117,8 @@ private struct DateReader {
         return true
     }
 
-    /// The place in a list of the name that comes next, of which only the first characters count.
+    /// Returns the index in a list of the next name, of which only the first characters are compared, or `nil` for any
+    /// other.
     mutating func index(of names: [String], length: Int) -> Int? {
         guard let index = names.firstIndex(where: { starts(with: $0.utf8.prefix(length)) }) else { return nil }
         rest.removeFirst(min(length, names[index].utf8.count))
@@ -128,7 +131,7 @@ private struct DateReader {
         return rest.prefix(digits).reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// The seconds since midnight; second 60 is a leap second.
+    /// Returns the seconds since midnight; second 60 is a leap second.
     mutating func time() -> Int? {
         guard let hour = number(digits: 2), take(":"), let minute = number(digits: 2), take(":"),
             let second = number(digits: 2), hour < 24, minute < 60, second <= 60

@@ -1,34 +1,36 @@
-/// A list of header fields: names compare without case, order is kept, a name may stand more than once.
+/// An ordered list of header fields, whose names are compared ignoring case and may repeat.
 ///
-/// Names and values are checked when a request is built: a name must be an RFC 9110 token and a value must not hold
-/// CR, LF or NUL; what does not fit is an error there, never dropped in silence.
+/// Names and values are validated when a request is built: a name must be an RFC 9110 token, and a value must not
+/// contain CR, LF, NUL or another control character except tab. Invalid fields cause an error and are never dropped
+/// silently.
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
     /// One field line.
     public struct Field: Sendable, Hashable {
-        /// The name as it was given; two names that differ only in ASCII case mean the same field.
+        /// The name as written; two names that differ only in ASCII case are equal.
         public var name: String
-        /// The value, without white space around it, which is no part of it (RFC 9110, section 5.5).
+        /// The value, without surrounding white space, which is not part of it (RFC 9110, section 5.5).
         public var value: String { didSet { value = value.withoutSurroundingSpace } }
 
-        /// Takes a name and a value; both are checked when a request is built.
+        /// Creates a field from a name and a value, both of which are validated when a request is built.
         public init(name: String, value: String) {
             self.name = name
             self.value = value.withoutSurroundingSpace
         }
 
-        /// Whether the names are the same but for ASCII case, and the values exactly.
+        /// Whether the names are equal ignoring ASCII case, and the values are identical.
         public static func == (one: Field, other: Field) -> Bool {
             one.value == other.value && one.name.isSameFieldName(as: other.name)
         }
 
-        /// Hashes the name in lower case, and the value.
+        /// Hashes the lowercase name and the value.
         public func hash(into hasher: inout Hasher) {
             hasher.combine(name.lowercased())
             hasher.combine(value)
         }
     }
 
-    /// Makes the fields of an answer when somebody first asks, for that is dear and most answers are only decoded.
+    /// Reads the header fields of a response on first access, because that is expensive and most responses are only
+    /// decoded.
     private typealias Source = Lock<Result<[Field], Unread>>
 
     private struct Unread: Error { let read: @Sendable () -> [Field] }
@@ -50,32 +52,32 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         }
     }
 
-    /// An empty list.
+    /// Creates an empty list.
     public init() { own = [] }
 
-    /// A list that is made when somebody first asks for it.
+    /// Creates a list that is read on first access.
     init(reading read: @escaping @Sendable () -> [Field]) {
         own = []
         source = Source(.failure(Unread(read: read)))
     }
 
-    /// Takes pairs of name and value in their order; a name given twice is kept twice.
+    /// Creates a list from name-value pairs, preserving their order and repeated names.
     public init(dictionaryLiteral elements: (String, String)...) {
         own = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// Takes fields in their order.
+    /// Creates a list from fields, preserving their order.
     public init(_ fields: some Sequence<Field>) { own = Array(fields) }
 
-    /// Takes a dictionary, sorted by name so that the order is the same in every process.
+    /// Creates a list from a dictionary, sorted by name so that the order is deterministic.
     public init(_ dictionary: [String: String]) {
         own = dictionary.sortedUnspecialized { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
     }
 
-    /// The value of a field, or `nil` when there is none.
+    /// The value of a field, or `nil` if there is none.
     ///
-    /// Reading joins several lines of one name by `", "` (RFC 9110, section 5.3), those of `Cookie` by `"; "`
-    /// (RFC 6265, section 5.4). Writing replaces all lines of that name by one, in the place of the first; writing `nil`
+    /// Reading joins several lines of one name by `", "` (RFC 9110, section 5.3), those of `Cookie` by `"; "` (RFC
+    /// 6265, section 5.4). Writing replaces all lines of the name by one, at the position of the first; writing `nil`
     /// removes them.
     public subscript(name: String) -> String? {
         get {
@@ -104,30 +106,30 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         }
     }
 
-    /// What joins several lines of one name.
+    /// Returns the separator for several lines of one name.
     private static func separator(of name: String) -> String { name.isSameFieldName(as: "Cookie") ? "; " : ", " }
 
-    /// The values of all lines of a name, in order; empty when there is none.
+    /// Returns the values of all lines of a name, in order, or an empty array if there is none.
     ///
     /// URLSession joins the lines of a response by commas. `Link` values, the challenges of `WWW-Authenticate` and
-    /// `Proxy-Authenticate`, and the cookies of `Set-Cookie` are told apart again, one value each; the commas in dates,
-    /// quoted strings and URLs are part of their value. Values of other fields stay as they are in their lines.
+    /// `Proxy-Authenticate`, and the cookies of `Set-Cookie` are split again into one value each; commas in dates,
+    /// quoted strings and URLs remain part of their value. The lines of other fields are returned unchanged.
     public func values(for name: String) -> [String] {
         let lines = fields.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
         guard let list = FieldList(name), !lines.isEmpty else { return lines }
         return lines.flatMap(list.values)
     }
 
-    /// Whether at least one line has the name.
+    /// Returns whether at least one line has a name.
     public func contains(_ name: String) -> Bool { fields.contains { $0.name.isSameFieldName(as: name) } }
 
-    /// Adds a line and keeps those that are there.
+    /// Adds a line without removing those of the same name.
     public mutating func add(_ name: String, _ value: String) {
         settle()
         own.append(Field(name: name, value: value))
     }
 
-    /// Puts the fields of another list over this one: a name that stands there replaces all its lines here.
+    /// Merges another list into this one; its lines are appended and replace all lines of the same names.
     public mutating func merge(_ other: HTTPHeaders) {
         guard !other.isEmpty else { return }
         guard !isEmpty else {
@@ -171,37 +173,37 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
         }
     }
 
-    /// Makes the fields its own, to change them.
+    /// Reads the fields from the source, so that they can be changed.
     private mutating func settle() {
         guard source != nil else { return }
         own = fields
         source = nil
     }
 
-    /// Returns this list with another put over it.
+    /// Returns this list merged with another, as ``merge(_:)`` does.
     public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
         var merged = self
         merged.merge(other)
         return merged
     }
 
-    /// Returns the lines that fit, without asking for each by its position.
+    /// Returns the lines that satisfy a predicate, without an access by index for each.
     @inline(never)
     func filter(_ isIncluded: (Field) throws -> Bool) rethrows -> [Field] { try fields.filter(isIncluded) }
 
-    /// Iterates over the lines.
+    /// Returns an iterator over the lines.
     public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
 
-    /// The position of the first line: 0.
+    /// The position of the first line, which is 0.
     public var startIndex: Int { 0 }
-    /// The position after the last line: the number of lines.
+    /// The position after the last line, which is the number of lines.
     public var endIndex: Int { fields.count }
-    /// The line at a position in 0..<`count`; any other traps.
+    /// The line at a position in 0..<`count`; any other position traps.
     public subscript(position: Int) -> Field { fields[position] }
 }
 
 extension HTTPHeaders: Hashable {
-    /// Whether both have the same lines in the same order.
+    /// Whether both lists have the same lines in the same order.
     public static func == (one: HTTPHeaders, other: HTTPHeaders) -> Bool { one.fields == other.fields }
 
     /// Hashes the lines.
@@ -209,13 +211,13 @@ extension HTTPHeaders: Hashable {
 }
 
 extension HTTPHeaders: CustomStringConvertible {
-    /// The names only: a value may be a secret.
+    /// The names only, because a value may be secret.
     public var description: String { "[\(fields.map(\.name).joined(separator: ", "))]" }
 }
 
-/// Names of header fields, found without regard to ASCII case in time that doesn't grow with their number.
+/// A set of header field names that ignores ASCII case, with look-ups in constant time.
 struct FieldNames: Sendable {
-    /// How many names are compared one by one, which is faster than hashing them.
+    /// The maximum number of names that are compared one by one, which is faster than hashing them.
     static let few = 8
 
     private let list: [String]
@@ -233,7 +235,7 @@ struct FieldNames: Sendable {
 }
 
 extension String {
-    /// The same without spaces and tabs at its ends.
+    /// The text without spaces and tabs at its ends.
     fileprivate var withoutSurroundingSpace: String {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         guard let first = utf8.first, let last = utf8.last, isSpace(first) || isSpace(last) else { return self }
@@ -242,14 +244,14 @@ extension String {
         return String(self[rest.startIndex..<end])
     }
 
-    /// The name in the one spelling that equal field names share: ASCII letters in lower case.
+    /// The canonical spelling of the name, with ASCII letters in lower case.
     @inline(never)
     var fieldNameKey: String {
         guard utf8.contains(where: { ($0 | 0x20).isASCIILowercase && $0 & 0x20 == 0 }) else { return self }
         return String(decoding: utf8.map { ($0 | 0x20).isASCIILowercase ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// Whether two field names mean the same field: equal but for ASCII case.
+    /// Whether two field names are equal ignoring ASCII case.
     func isSameFieldName(as other: String) -> Bool {
         let (one, two) = (utf8, other.utf8)
         guard one.count == two.count else { return false }

@@ -1,26 +1,26 @@
-/// A request method, by its name on the wire.
+/// A request method.
 ///
-/// The name is checked as an RFC 9110 token when a request is built, not here, so that a method read from a file
-/// gives a typed error and not a trap.
+/// The name is validated as an RFC 9110 token when a request is built, so that an invalid method, such as one read from
+/// a file, causes a typed error instead of a trap.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The name as it is sent; methods are case-sensitive (RFC 9110, section 9.1).
+    /// The name as sent; methods are case-sensitive (RFC 9110, section 9.1).
     public let rawValue: String
 
-    /// What the creator of a method of its own stated; `nil` leaves it to the registry.
+    /// The semantics that the initializer declared, or `nil` for those of the registry.
     private let semantics: Semantics?
 
     private enum Semantics: UInt8, Sendable { case safe, idempotent, neither }
 
-    /// Takes the name as it is sent.
+    /// Creates a method from its name as sent.
     public init(rawValue: String) {
         self.rawValue = rawValue
         semantics = nil
     }
 
-    /// Takes the name as it is sent: `"PROPFIND"`.
+    /// Creates a method from a literal: `"PROPFIND"`.
     public init(stringLiteral value: String) { self.init(rawValue: value) }
 
-    /// Creates a method that isn't in the IANA registry, or whose meaning a server defines more strictly.
+    /// Creates a method that isn't in the IANA registry, or whose semantics a server defines more strictly.
     ///
     /// ```swift
     /// extension HTTPMethod {
@@ -31,8 +31,8 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
     /// Two methods are equal if their names are.
     ///
     /// - Parameters:
-    ///   - name: The name as it is sent.
-    ///   - isSafe: Whether the method only reads; a safe method is idempotent, too (RFC 9110, section 9.2.1).
+    ///   - name: The name as sent.
+    ///   - isSafe: Whether the method only reads; a safe method is also idempotent (RFC 9110, section 9.2.1).
     ///   - isIdempotent: Whether sending a request twice has the effect of sending it once. Requests with such a method
     ///     are retried, and sent again after an authentication refresh.
     public init(_ name: String, isSafe: Bool = false, isIdempotent: Bool) {
@@ -40,7 +40,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
         semantics = isSafe ? .safe : isIdempotent ? .idempotent : .neither
     }
 
-    /// Whether the names are the same, with their case.
+    /// Whether the names are equal, including their case.
     public static func == (one: HTTPMethod, other: HTTPMethod) -> Bool { one.rawValue == other.rawValue }
 
     /// Hashes the name.
@@ -63,7 +63,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
     /// TRACE (RFC 9110, section 9.3.8).
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
-    /// Whether the method asks for nothing but a response (RFC 9110, section 9.2.1), as registered or as stated by
+    /// Whether the method is safe (RFC 9110, section 9.2.1), as registered or as declared by
     /// ``init(_:isSafe:isIdempotent:)``; `false` for any other method.
     public var isSafe: Bool {
         switch (semantics, self) {
@@ -75,8 +75,8 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
         }
     }
 
-    /// Whether sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2), as registered or as
-    /// stated by ``init(_:isSafe:isIdempotent:)``; `false` for any other method.
+    /// Whether the method is idempotent (RFC 9110, section 9.2.2), as registered or as declared by
+    /// ``init(_:isSafe:isIdempotent:)``; `false` for any other method.
     public var isIdempotent: Bool {
         switch (semantics, self) {
         case (.neither?, _): false
@@ -88,23 +88,23 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStr
         }
     }
 
-    /// The methods that the IANA HTTP Method Registry calls safe.
+    /// The methods that are safe according to the IANA HTTP Method Registry.
     private static let registeredAsSafe: Set<String> = [
         "GET", "HEAD", "OPTIONS", "PRI", "PROPFIND", "QUERY", "REPORT", "SEARCH", "TRACE",
     ]
 
-    /// The methods that the IANA HTTP Method Registry calls idempotent, but not safe.
+    /// The methods that are idempotent but not safe according to the IANA HTTP Method Registry.
     private static let registeredAsIdempotent: Set<String> = [
         "ACL", "BASELINE-CONTROL", "BIND", "CHECKIN", "CHECKOUT", "COPY", "DELETE", "LABEL", "LINK", "MERGE",
         "MKACTIVITY", "MKCALENDAR", "MKCOL", "MKREDIRECTREF", "MKWORKSPACE", "MOVE", "ORDERPATCH", "PROPPATCH", "PUT",
         "REBIND", "UNBIND", "UNCHECKOUT", "UNLINK", "UNLOCK", "UPDATE", "UPDATEREDIRECTREF", "VERSION-CONTROL",
     ]
 
-    /// Whether parameters belong into the query unless the request says otherwise: GET, HEAD and DELETE.
+    /// Whether parameters go into the query by default, which is so for GET, HEAD and DELETE.
     ///
-    /// A body of these methods has no defined meaning (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5).
+    /// A body of these methods has no defined semantics (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5).
     var putsParametersInQuery: Bool { self == .get || self == .head || self == .delete }
 
-    /// The name as it is sent.
+    /// The name as sent.
     public var description: String { rawValue }
 }

@@ -1,11 +1,12 @@
-/// The `Link` field of an answer (RFC 8288, section 3): `<https://api.example/x?page=2>; rel="next", <…>; rel="last"`.
+/// The `Link` field of a response (RFC 8288, section 3): `<https://api.example/x?page=2>; rel="next", <…>; rel="last"`.
 enum LinkField {
-    /// Finds the first link with a relation.
+    /// Returns the target of the first link with a relation.
     ///
     /// - Parameters:
-    ///   - relation: Compared without regard to case; one link may have several, with spaces between.
-    ///   - values: The values of the fields, in order. What is malformed ends its field and says nothing.
-    /// - Returns: The target as it is written; `nil` when there is none.
+    ///   - relation: The relation in lower case; a link may have several, separated by spaces and in any case.
+    ///   - values: The values of the fields, in order. A malformed link and all that follows it in its field are
+    ///     ignored.
+    /// - Returns: The target as written, or `nil` if there is none.
     static func target(rel relation: String, in values: [String]) -> String? {
         for value in values {
             var rest = Substring(value)[...]
@@ -17,7 +18,7 @@ enum LinkField {
         return nil
     }
 
-    /// Takes a link off the front of a value.
+    /// Removes and returns the link at the beginning of a value.
     private static func next(in rest: inout Substring) -> (target: String, rel: String?)? {
         rest = rest.drop { $0 == "," || $0 == " " || $0 == "\t" }
         guard rest.first == "<", let end = rest.firstIndex(of: ">") else { return nil }
@@ -25,13 +26,13 @@ enum LinkField {
         rest = rest[rest.index(after: end)...]
         var rel: String?
         while let parameter = parameter(in: &rest) {
-            // Of several the first counts (section 3.3).
+            // Only the first of several `rel` parameters is used (section 3.3).
             if parameter.name.lowercased() == "rel", rel == nil { rel = parameter.value }
         }
         return (target, rel)
     }
 
-    /// Takes `; name="value"` off the front; `nil` where the next link begins.
+    /// Removes and returns `; name="value"` at the beginning, or returns `nil` if the next link begins.
     private static func parameter(in rest: inout Substring) -> (name: String, value: String)? {
         rest = rest.drop { $0 == " " || $0 == "\t" }
         guard rest.first == ";" else { return nil }

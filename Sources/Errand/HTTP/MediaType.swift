@@ -1,11 +1,11 @@
-/// A media type with its character set (RFC 9110, section 8.3.1).
+/// A media type with its charset (RFC 9110, section 8.3.1).
 public struct MediaType: Sendable, Hashable, CustomStringConvertible {
-    /// Type and subtype in lower case, such as `application/json`.
+    /// The lowercase type and subtype, such as `application/json`.
     public let essence: String
-    /// The `charset` parameter in lower case, or `nil` when there is none.
+    /// The lowercase `charset` parameter, or `nil` if there is none.
     public let charset: String?
 
-    /// Reads the value of a `Content-Type` field; `nil` when it has no type and subtype.
+    /// Creates a media type from the value of a `Content-Type` field, or returns `nil` if it has no type and subtype.
     public init?(_ fieldValue: String) {
         let parts = fieldValue.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         guard let first = parts.first else { return nil }
@@ -17,7 +17,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         charset = parts.dropFirst().lazy.compactMap(Self.charset).first
     }
 
-    /// The value of a parameter when it is the charset, quoted or not.
+    /// Returns the value of a `charset` parameter, quoted or not, or `nil` for any other.
     private static func charset(in parameter: Substring.UTF8View) -> String? {
         guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
             parameter[..<equals].trimmingHTTPSpace().lowercasedText == "charset"
@@ -29,15 +29,15 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         return value.isEmpty ? nil : value.lowercasedText
     }
 
-    /// Whether a body of this type is JSON: `application/json`, `text/json` or any `+json`.
+    /// Whether the type is JSON: `application/json`, `text/json` or any `+json`.
     public var isJSON: Bool { essence == "application/json" || essence.hasSuffix("+json") || essence == "text/json" }
 
-    /// The type as it would stand in a `Content-Type` field.
+    /// The type as the value of a `Content-Type` field.
     public var description: String { charset.map { "\(essence); charset=\($0)" } ?? essence }
 }
 
 extension Substring.UTF8View {
-    /// Without the spaces and tabs around it (RFC 9110, section 5.6.3).
+    /// Returns the text without surrounding spaces and tabs (RFC 9110, section 5.6.3).
     func trimmingHTTPSpace() -> Substring.UTF8View {
         let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         var rest = self[...]

@@ -1,22 +1,23 @@
 public import Foundation
 
 extension NetworkError: CustomStringConvertible, LocalizedError {
-    /// One sentence: where, what, and what to do; with the status and size of an answer, never its content.
+    /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// The size is that of the whole body, also where only its beginning is kept. Control characters are escaped.
+    /// It contains no content of the response except a number that does not fit the model. The size is that of the
+    /// whole body, even if only its beginning is kept. Control characters are escaped.
     public var description: String {
         let place = [method?.rawValue, host.map { $0 + (path ?? "").shortened() } ?? requestName].compactMap(\.self)
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
 
-    /// The description without its place.
+    /// The description without method and URL.
     var detail: String {
         var text = reason.sentence
         if let response {
             let type =
                 response.headers["Content-Type"].map { " of \(String($0.prefix { $0 != ";" }).shortened(to: 100))" }
                 ?? ""
-            text += " (the answer: status \(response.statusCode), \(response.bodyByteCount) bytes\(type))"
+            text += " (the response: status \(response.statusCode), \(response.bodyByteCount) bytes\(type))"
         }
         if attempts > 1 { text += " after \(attempts) attempts" }
         if isRetryBudgetExhausted { text += "; not retried: the retry budget of the host is exhausted" }
@@ -28,13 +29,13 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 }
 
 extension NetworkError.Reason {
-    /// What happened and what to do, without a full stop.
+    /// The reason and what to do, without a full stop.
     var sentence: String {
         switch self {
         case .invalidBaseURL(let text): "\(text); give an absolute http or https URL with a host"
         case .invalidURL(let text): "the URL cannot be formed: \(text.shortened())"
         case .unsupportedScheme(let scheme):
-            "the scheme '\(scheme.shortened(to: 100))' is not spoken here; use http or https"
+            "the scheme '\(scheme.shortened(to: 100))' is not supported; use http or https"
         case .unsupportedHost(let host):
             "the host '\(host.shortened(to: 300))' cannot be used in this spelling on this platform; use a host name"
         case .invalidMethod: "the method is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
@@ -42,7 +43,7 @@ extension NetworkError.Reason {
         case .invalidHeaderValue(let name):
             "the value of the header '\(name)' holds a line break, NUL or another control character; remove it"
         case .reservedHeader(let name):
-            "the header '\(name)' frames the message and is set by the transport; leave it out"
+            "the header '\(name)' frames the message and is set by the transport; omit it"
         case .bodyNotAllowed(let method):
             "a \(method) request has no body; use another method, or send the parameters with .query"
         case .bodyAlreadySent:
@@ -52,17 +53,17 @@ extension NetworkError.Reason {
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
         case .unsupportedModel(let text): text
         case .notOneRequest(let name):
-            "\(name) is more than one request and has no answer of its own; use send, start or results"
+            "\(name) is more than one request and has no response of its own; use send, start or results"
         case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
-        case .loginChanged: "the login that the request began with has changed; send it again if it is still wanted"
+        case .loginChanged: "the credential has changed since the request began; send it again if it is still wanted"
         case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause)"
         case .tooSoon(let pause): "the same was sent a moment ago; try again in \(pause)"
-        case .duplicate: "the same is being sent already; wait for it, or share its answer with .share"
+        case .duplicate: "the same is being sent already; wait for it, or share its response with .share"
         case .superseded:
             "a newer equal request took its place; give the requests different duplicate keys or another duplicatePolicy"
-        case .refreshFailed: "the login was refused and could not be refreshed; log in again"
+        case .refreshFailed: "the credential was rejected and could not be refreshed; log in again"
         case .excessiveRefresh(let limit, let window):
-            "the login was refused after \(limit) refreshes in \(window); log in again"
+            "the credential was rejected after \(limit) refreshes in \(window); log in again"
         case .hostNotFound: "the host name is not known; check its spelling and the name server"
         case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
         case .noConnection: "there is no connection to the network"
@@ -71,7 +72,7 @@ extension NetworkError.Reason {
         case .proxyRefused(let status): "the proxy refused the connection with status \(status)"
         case .proxyNotFound: "the host name of the proxy is not known; check the proxy variables of the environment"
         case .connectionReset: "the connection was reset by the other side"
-        case .closedWithoutResponse: "the connection was closed without an answer"
+        case .closedWithoutResponse: "the connection was closed without a response"
         case .closedInBody: "the connection was closed before the body was whole"
         case .sendFailed: "the request could not be sent whole; the connection died"
         case .bodyUnreadable: "the request's body could not be read while it was sent"
@@ -81,13 +82,13 @@ extension NetworkError.Reason {
         case .tlsHandshakeFailed(let text): "the TLS handshake failed: \(text)"
         case .insecureSchemeNotAllowed:
             "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
-        case .malformedStatusLine: "the answer does not begin with a status line of HTTP/1.x or 2"
-        case .malformedHeader: "a header line of the answer is malformed"
+        case .malformedStatusLine: "the response does not begin with a status line of HTTP/1.x or 2"
+        case .malformedHeader: "a header line of the response is malformed"
         case .headTooLarge:
-            "the head of the answer is too large; raise limits.maximumHeadSize if it may be, up to 300 KiB on Linux"
-        case .malformedChunk: "a chunk of the answer is malformed"
-        case .invalidContentLength: "the Content-Length of the answer is not a length"
-        case .invalidContentCoding: "the answer's content coding is unknown or its data damaged"
+            "the header section is too large; raise limits.maximumHeadSize if it may be, up to 300 KiB on Linux"
+        case .malformedChunk: "a chunk of the response is malformed"
+        case .invalidContentLength: "the Content-Length of the response is not a length"
+        case .invalidContentCoding: "the response's content coding is unknown or its data damaged"
         case .tooManyRedirects(let limit): "there were more than \(limit) redirects"
         case .insecureRedirect: "a redirect from https to http is not followed"
         case .invalidRedirect(let text): "the redirect cannot be followed: \(text.shortened())"
@@ -102,7 +103,7 @@ extension NetworkError.Reason {
         case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"
         case .path(let error): "the path leads to no value: \(error)"
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"
-        case .notCached: "there is no stored answer"
+        case .notCached: "there is no cached response"
         case .other(let text): text
         }
     }

@@ -1,151 +1,154 @@
 extension NetworkError {
-    /// What happened, in detail.
+    /// The detailed reason of an error.
     ///
-    /// New cases may come: keep a `default` when you switch over it.
+    /// Cases may be added: include a `default` if you switch over it.
     public enum Reason: Sendable, Hashable {
         // Nothing was sent.
-        /// A base URL is neither absolute nor http(s), or a path needs one and there is none.
+        /// A base URL is not an absolute http or https URL, or a path needs one and there is none.
         case invalidBaseURL(String)
-        /// The URL cannot be formed; the text says which part is wrong.
+        /// The URL cannot be formed; the text is the reason.
         case invalidURL(String)
-        /// Only http and https are spoken.
+        /// The URL's scheme is neither http nor https.
         case unsupportedScheme(String)
-        /// A host that this platform's transport cannot reach by this spelling, such as an IPv6 literal on Linux.
+        /// The platform's transport does not support the host in this spelling, such as an IPv6 literal on Linux.
         case unsupportedHost(String)
-        /// The method is not a token of RFC 9110.
+        /// The method is not a token as defined by RFC 9110.
         case invalidMethod
-        /// A header name is not a token of RFC 9110.
+        /// The name of a header field is not a token as defined by RFC 9110.
         case invalidHeaderName
-        /// A header value holds CR, LF, NUL or another control character.
+        /// The value of a header field contains CR, LF, NUL or another control character.
         case invalidHeaderValue(name: String)
-        /// The field frames the message and belongs to the transport.
+        /// The header field frames the message and is set by the transport.
         case reservedHeader(name: String)
-        /// The method has no body, and the request has one.
+        /// The method allows no body, and the request has one.
         case bodyNotAllowed(HTTPMethod)
-        /// The body can be read once, and an interceptor sent it a second time.
+        /// The body can be read only once, and an interceptor sent it a second time.
         case bodyAlreadySent
-        /// The parameters of this type do not encode as an object with names.
+        /// The parameters of this type are not encoded as an object.
         case parametersNotAnObject(String)
-        /// A parameter or body cannot be written in the chosen format.
+        /// A parameter or body cannot be represented in the chosen format.
         case unencodable(String)
-        /// A URLRequest of the caller's has no URL, or a stream for a body that cannot be read twice.
+        /// A custom URLRequest has no URL, or has a body stream, which cannot be read twice.
         case invalidURLRequest(String)
-        /// The model's type and its formatter do not fit.
+        /// The formatter cannot create the model's type.
         case unsupportedModel(String)
-        /// A batch, a chain or the like, where one request with one answer is wanted; the text names it.
+        /// A request that consists of several requests, such as a batch or a chain, is used where a single one is
+        /// required; the text is its name.
         case notOneRequest(String)
 
-        // This side said no.
-        /// A send interceptor returned without having run the send.
+        // The request was rejected by a client-side policy.
+        /// A send interceptor returned without running the send.
         case interceptedWithoutAnswer
-        /// The login that the send began with was replaced by another user's, or ended, before it was on the wire.
+        /// The credential that the send began with was replaced by another user's, or removed, before the request was
+        /// sent.
         case loginChanged
-        /// The circuit of the host is open; the time is the least after which another try makes sense.
+        /// The circuit breaker of the host is open; the duration is the minimum time before another attempt.
         case circuitOpen(retryAfter: Duration)
 
-        /// An equal send was let through less than the request's minimum interval ago; the time is what is left of it.
+        /// An equal send was admitted less than the request's minimum interval ago; the duration is the remainder of
+        /// it.
         case tooSoon(retryAfter: Duration)
-        /// An equal send is in flight, and the request says ``DuplicatePolicy/rejectNew``.
+        /// An equal send is in flight, and the request's policy is ``DuplicatePolicy/rejectNew``.
         case duplicate
-        /// A newer equal request of a batch or chain took the place of this one, by ``DuplicatePolicy/cancelPrevious``.
+        /// A newer equal request of a batch or chain replaced this one because of ``DuplicatePolicy/cancelPrevious``.
         case superseded
 
-        // The login.
-        /// The credential was refused and its refresh failed; the error below says why.
+        // The authentication failed.
+        /// The server did not accept the credential, and its refresh failed with the underlying error.
         case refreshFailed
-        /// The credential was refused, and so many refreshes in so much time did not help.
+        /// The server did not accept the credential, even after the maximum number of refreshes within a time window.
         case excessiveRefresh(limit: Int, window: Duration)
 
-        // No connection.
-        /// The name server does not know the host.
+        // No connection was made.
+        /// The host name could not be resolved.
         case hostNotFound
-        /// Nothing listens at the host and port.
+        /// The host accepts no connections at the port.
         case connectionRefused
-        /// This machine has no network.
+        /// This device has no network connection.
         case noConnection
-        /// The proxy of the environment refused to connect to the host, with this status; 407 means that it wants
-        /// credentials.
+        /// The proxy of the environment rejected the connection to the host with this status; 407 means that it
+        /// requires credentials.
         case proxyRefused(statusCode: Int)
-        /// The name server does not know the host of the proxy.
+        /// The host name of the proxy could not be resolved.
         case proxyNotFound
 
-        // The connection broke.
-        /// The other side reset the connection.
+        // The connection was lost.
+        /// The server reset the connection.
         case connectionReset
-        /// The server closed without an answer.
+        /// The server closed the connection without sending a response.
         case closedWithoutResponse
-        /// The server closed before the body was whole.
+        /// The server closed the connection before the body was complete.
         case closedInBody
-        /// The request could not be sent whole.
+        /// The request could not be sent completely.
         case sendFailed
-        /// The body could not be read from its source while it was sent.
+        /// The body of the request could not be read from its source while it was sent.
         case bodyUnreadable
 
-        // Time.
-        /// Nothing was sent or received for this long.
+        // A time limit was exceeded.
+        /// No data was sent or received for this duration.
         case idleTimeout(Duration)
-        /// The whole send took longer than this.
+        /// The whole send took longer than this deadline.
         case deadlineExceeded(Duration)
 
-        // TLS.
-        /// The server's certificate could not be validated; the text says why.
+        // TLS failed.
+        /// The server's certificate could not be validated; the text is the reason.
         case certificateRefused(String)
-        /// The TLS handshake failed for another reason than the server's certificate; the text says why.
+        /// The TLS handshake failed for another reason than the server's certificate; the text is the reason.
         case tlsHandshakeFailed(String)
         /// App Transport Security on Apple platforms doesn't allow http for this host.
         case insecureSchemeNotAllowed
 
-        // Not HTTP.
-        /// The answer does not begin with a status line.
+        // The response is not valid HTTP.
+        /// The response does not begin with a status line.
         case malformedStatusLine
-        /// A field line of the answer is malformed.
+        /// A field line of the response is malformed.
         case malformedHeader
-        /// The head of the answer is larger than the transport takes.
+        /// The header section of the response is larger than the transport accepts.
         case headTooLarge
-        /// The chunked framing of the answer is damaged.
+        /// The chunked framing of the response is malformed.
         case malformedChunk
-        /// The `Content-Length` of the answer is not a length.
+        /// The `Content-Length` of the response is not a valid length.
         case invalidContentLength
-        /// The content coding is unknown or its data damaged.
+        /// The content coding is not supported, or its data is corrupt.
         case invalidContentCoding
 
-        // A redirect is not followed.
-        /// More hops than allowed.
+        // A redirect was not followed.
+        /// There were more redirects than allowed.
         case tooManyRedirects(limit: Int)
-        /// From https to http.
+        /// A redirect leads from https to http.
         case insecureRedirect
-        /// The target is not an http or https URL.
+        /// A redirect cannot be followed; the text is the reason.
         case invalidRedirect(String)
 
-        // The answer is refused.
-        /// ``Acceptance`` refuses the status.
+        // The response was rejected.
+        /// The request's ``Acceptance`` does not include the status.
         case status(Int)
-        /// ``Acceptance`` refuses the media type; `none` when the answer states none.
+        /// The request's ``Acceptance`` does not include the media type, which is `none` if the response has none.
         case contentType(String)
-        /// The decoded body is larger than this many bytes.
+        /// The decoded body is larger than this number of bytes.
         case bodyTooLarge(limit: Int)
-        /// The body is larger than a multiple of what the head says it has on the wire: a decompression bomb.
+        /// The decoded body is at least this multiple of its `Content-Length`, such as that of a decompression bomb.
         case decompressionRatio(limit: Int)
         /// The body is not JSON that may be decoded.
         case invalidJSON(JSONError)
-        /// The body has another shape than ``Acceptance/shape``.
+        /// The body does not have the shape that ``Acceptance/shape`` requires.
         case shape(JSONError)
-        /// The envelope lacks what its filter needs.
+        /// The envelope lacks what its filter requires.
         case envelope(String)
-        /// A path leads nowhere in the payload, or is written wrongly.
+        /// A path does not exist in the payload, or has invalid syntax.
         case path(JSONError)
-        /// The payload does not become a model of this type.
+        /// The payload cannot be decoded as a model of this type.
         case model(type: String, detail: String)
-        /// Only a stored answer was wanted, and there is none.
+        /// Only a cached response was allowed, and there is none.
         case notCached
 
-        /// What the system said, with secrets left out.
+        /// The system's error message, with secrets removed.
         case other(String)
     }
 }
 
 extension NetworkError.Reason {
-    /// The decision that the reason leads to.
+    /// What a caller can do about the reason.
     public var kind: NetworkError.Kind {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,

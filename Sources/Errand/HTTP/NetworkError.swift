@@ -1,31 +1,32 @@
-/// Every failure that the framework itself reports.
+/// An error that the framework itself reports.
 ///
-/// What your own code throws reaches you unchanged, and a cancelled send throws `CancellationError`; all else is this.
-/// ``kind`` says what a caller can do about it, ``reason`` what happened. The description names method, host and path
-/// and never holds a header value, a query or a body.
+/// An error thrown by your own code reaches you unchanged, and a cancelled send throws `CancellationError`; every other
+/// failure is a network error. Use ``kind`` to decide what to do, and ``reason`` for the details. The description
+/// contains the method, the host and the path, but no query, no header value except a media type, and no value of a
+/// body except a number that does not fit its type.
 public struct NetworkError: Error, Sendable {
-    /// What happened, in detail.
+    /// The detailed reason.
     public let reason: Reason
 
-    /// The method of the request; `nil` when the failure came before there was one.
+    /// The method of the request, or `nil` if it was not known yet.
     public internal(set) var method: HTTPMethod?
 
-    /// The host, with its port where the URL names one; `nil` when there was no URL yet.
+    /// The host, with the port if the URL has one, or `nil` if there was no URL yet.
     public internal(set) var host: String?
 
-    /// The path without query; `nil` when there was no URL yet.
+    /// The path without the query, or `nil` if there was no URL yet.
     public internal(set) var path: String?
 
-    /// The name of the request's type; `nil` when it was not sent by an agent.
+    /// The name of the request's type, or `nil` if it was not sent by an agent.
     public internal(set) var requestName: String?
 
-    /// The answer, when one arrived: status, headers and the body up to ``maximumBodyByteCount``.
+    /// The response, with at most ``maximumBodyByteCount`` bytes of its body, or `nil` if none was received.
     public internal(set) var response: RawResponse?
 
-    /// The error below, where there was one: the system's, a decoder's, a refresh's.
+    /// The error that caused this one, such as the system's, a decoder's or a refresh's, or `nil` if there is none.
     public internal(set) var underlying: (any Error)?
 
-    /// How many times the request was put on the wire, repetitions under a refreshed login included.
+    /// The number of times that the request was sent, including those after an authentication refresh.
     public internal(set) var attempts: Int {
         get { attemptCount + repetitionCount }
         set { attemptCount = newValue }
@@ -37,13 +38,13 @@ public struct NetworkError: Error, Sendable {
 
     private var attemptCount = 0
 
-    /// How many times the last attempt was repeated.
+    /// The number of times that the last attempt was repeated.
     var repetitionCount = 0
 
-    /// The most bytes of a body that an error keeps.
+    /// The maximum number of bytes of a body that an error keeps.
     public static let maximumBodyByteCount = 64 << 10
 
-    /// A failure of a transport, an interceptor or a filter; the agent adds where it happened.
+    /// Creates an error, for a transport, an interceptor or a filter; the agent adds the method and the URL.
     @inline(never)
     public init(_ reason: Reason, response: RawResponse? = nil, underlying: (any Error)? = nil) {
         self.reason = reason
@@ -51,46 +52,47 @@ public struct NetworkError: Error, Sendable {
         self.underlying = underlying
     }
 
-    /// What a caller can do about it.
+    /// What a caller can do about the error.
     public var kind: Kind { reason.kind }
 
-    /// The status of the answer, or `nil` when none arrived.
+    /// The status code of the response, or `nil` if none was received.
     public var statusCode: Int? {
-        // Inlined into a caller's string interpolation, it makes the optimizer of Swift 6.3.1 crash.
+        // If it is inlined into a caller's string interpolation, the optimizer of Swift 6.3.1 crashes.
         @inline(never) get { response?.statusCode }
     }
 
-    /// What a caller can do: one case for each decision.
+    /// What a caller can do about an error, with one case for each decision.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Nothing was sent; the call itself must be mended.
+        /// Nothing was sent; fix the call.
         case invalidRequest
-        /// Nothing was sent; a policy of this side said no: a gate, an interval, a duplicate, a circuit breaker.
+        /// The request was rejected by a client-side policy, such as a gate, an interval, a duplicate policy or a
+        /// circuit breaker.
         case rejected
-        /// The login is not taken any more and could not be renewed: log in again.
+        /// The credential is no longer accepted and could not be refreshed; ask the user to log in again.
         case unauthenticated
-        /// No connection could be made; later it may.
+        /// No connection could be made; a later attempt may succeed.
         case unreachable
-        /// The connection broke before the answer was whole.
+        /// The connection was lost before the response was complete.
         case connectionLost
-        /// It took too long.
+        /// A time limit was exceeded.
         case timedOut
-        /// TLS could not vouch for the server.
+        /// TLS could not validate the server.
         case insecureConnection
-        /// What the server sent cannot be read as HTTP.
+        /// The server's response is not valid HTTP.
         case invalidResponse
-        /// A redirect leads where none is followed.
+        /// A redirect was not followed.
         case redirectRefused
-        /// The server answered with a status that the request does not accept.
+        /// The status of the response is not accepted by the request.
         case unacceptableStatus
-        /// The answer's content is not what the request accepts.
+        /// The content of the response is not accepted by the request.
         case unacceptableContent
-        /// The answer is larger than allowed.
+        /// The response is larger than allowed.
         case tooLarge
-        /// The payload does not fit the model.
+        /// The payload cannot be decoded as the model.
         case undecodable
-        /// Only a stored answer was wanted, and there is none.
+        /// Only a cached response was allowed, and there is none.
         case cacheMiss
-        /// The system failed in a way that fits nowhere else.
+        /// The system failed for a reason that no other case describes.
         case unknown
     }
 }

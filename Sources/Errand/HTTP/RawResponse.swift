@@ -1,43 +1,43 @@
 public import Foundation
 
-/// A head and a body as received: what filters, errors and interceptors see.
+/// A response as received, for filters, errors and interceptors.
 public struct RawResponse: Sendable {
-    /// The status code as received.
+    /// The status code.
     public var statusCode: Int
-    /// The fields of the head; `Content-Length` and `Content-Encoding` are those before decoding.
+    /// The header fields; `Content-Length` and `Content-Encoding` are those before content decoding.
     public var headers: HTTPHeaders
-    /// The bytes after content decoding; empty when there were none.
+    /// The body after content decoding, which is empty if there was none.
     public var body: Data { didSet { (isGuarded, wholeByteCount) = (false, nil) } }
-    /// Where the answer came from, after redirects.
+    /// The URL of the response, after redirects.
     public var url: URL
 
-    /// The redirects that led to this answer, in order.
+    /// The redirects that led to the response, in order.
     public internal(set) var redirects: [Redirect] = []
 
-    /// When its bytes came.
+    /// The timing of the exchange.
     var timing: ExchangeTiming?
 
-    /// Why ``Acceptance`` refuses this answer; `nil` when it accepts it.
+    /// The reason why ``Acceptance`` rejects the response, or `nil` if it is accepted.
     ///
-    /// A filter that finds nothing better to say throws it.
+    /// A filter that finds no more specific error throws it.
     public internal(set) var failure: (any Error)?
 
-    /// Which credential of a login the request showed; `nil` when none.
+    /// The version of the credential that the request had, or `nil` if it had none.
     var credentialVersion: Int?
 
-    /// What a stage noted of the exchange for a later one; `nil` when none did.
+    /// A note on the exchange for a later stage, or `nil` if there is none.
     var note: (any ExchangeNote)?
 
-    /// Whether the JSON guard has read the body already; a change of the body ends that.
+    /// Whether the JSON guard has checked the body; changing the body resets it.
     var isGuarded = false
 
-    /// The size of a body of which only the beginning is kept; `nil` when the body is whole.
+    /// The size of the body before it was truncated, or `nil` if it is complete.
     private var wholeByteCount: Int?
 
-    /// The size of the body as it was received.
+    /// The size of the body as received.
     var bodyByteCount: Int { wholeByteCount ?? body.count }
 
-    /// An answer made by hand, for tests and for interceptors that answer by themselves.
+    /// Creates a response, for tests and for interceptors that return one without sending the request.
     public init(statusCode: Int = 200, headers: HTTPHeaders = [:], body: Data = Data(), url: URL) {
         self.statusCode = statusCode
         self.headers = headers
@@ -45,10 +45,10 @@ public struct RawResponse: Sendable {
         self.url = url
     }
 
-    /// The type and parameters of the `Content-Type` field; `nil` when there is none.
+    /// The media type in the `Content-Type` field, or `nil` if there is none.
     public var mediaType: MediaType? { headers["Content-Type"].flatMap(MediaType.init) }
 
-    /// Returns this answer with at most so many bytes of its body.
+    /// Returns this response with its body truncated to a number of bytes.
     func bounded(to limit: Int) -> RawResponse {
         guard body.count > limit else { return self }
         var copy = self
@@ -58,19 +58,20 @@ public struct RawResponse: Sendable {
     }
 }
 
-/// What one stage notes of an exchange for another; it passes unseen through the code of interceptors.
+/// A note on an exchange from one stage for another, which interceptors don't see.
 protocol ExchangeNote: AnyObject, Sendable {}
 
-/// When the bytes of a response came.
+/// The timing of an exchange.
 struct ExchangeTiming: Sendable, Hashable {
-    /// From the request to the final head; `nil` when none came, or the transport cannot tell.
+    /// The time from the request to the final header section, or `nil` if none was received or the transport cannot
+    /// report it.
     var firstByte: Duration?
-    /// From the final head to the last byte; `nil` when the body did not come whole.
+    /// The time from the final header section to the last byte, or `nil` if the body is incomplete.
     var transfer: Duration?
-    /// From the request to the last byte.
+    /// The time from the request to the last byte.
     var total: Duration
 
-    /// Takes in what went before it on the wire, since `start`.
+    /// Adds the time that earlier exchanges took since `start`.
     mutating func begin(at start: Duration, ended end: Duration) {
         let before = (end - start) - total
         firstByte = firstByte.map { $0 + before }

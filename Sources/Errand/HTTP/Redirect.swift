@@ -1,17 +1,18 @@
 public import Foundation
 
-/// One hop from a URL to another.
+/// A redirect from one URL to another.
 public struct Redirect: Sendable, Hashable {
-    /// 301, 302, 303, 307 or 308.
+    /// The status code: 301, 302, 303, 307 or 308.
     public let statusCode: Int
-    /// Where the answer came from.
+    /// The URL of the response that redirected.
     public let from: URL
-    /// Where the request goes next.
+    /// The URL of the next request.
     public let to: URL
-    /// The header fields of the response that redirected, `Set-Cookie` among them; they may contain secrets, which the
-    /// description leaves out.
+    /// The header fields of the response that redirected, including `Set-Cookie`.
+    ///
+    /// They may contain secrets, which the description of the redirect omits.
     public let headers: HTTPHeaders
 
-    /// Whether scheme, host or port differ, so that credentials stay behind.
+    /// Whether scheme, host or port differ, so that credentials are removed.
     public var leavesOrigin: Bool { from.origin != to.origin }
 }

@@ -1,33 +1,33 @@
 internal import Foundation
 
-/// What an answer says about when to come back.
+/// The delay that a response's Retry-After and rate-limit fields request.
 enum RetryAfter {
-    /// The fields that say it, the one that counts most first.
+    /// The names of the fields, in descending precedence.
     ///
-    /// `Retry-After` counts whatever the status. The others are sent with successes and failures alike, and say when
-    /// to come back only where the status says that there was too much.
+    /// `Retry-After` applies to any status. The others are also sent with successes, and request a delay only if the
+    /// status indicates that a limit was exceeded.
     private static let fields = [
         "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset", "X-Rate-Limit-Reset",
     ]
     private static let limitingStatuses = [413, 429, 503]
 
-    /// 2024-01-01: a greater number of seconds in a reset field is a point in time.
+    /// 2024-01-01; a greater number of seconds in a reset field is a point in time.
     private static let firstEpoch: Int64 = 1_704_067_200
 
-    /// What a number beyond all reason counts as: 30,000 years, far from where sums overflow.
+    /// The maximum number of seconds, 30,000 years, which cannot overflow in sums.
     private static let mostSeconds: Int64 = 1 << 40
 
-    /// The pause that the server asks for, or `nil` when it asks for none in a form that can be read.
+    /// Returns the delay that the server requests, or `nil` if it requests none or the fields are malformed.
     ///
-    /// Each field may hold a number of seconds or a date; one that is malformed, or stands there twice, does not count.
-    /// Reads each byte once or twice, whatever they are. Source: RFC 9110, section 10.2.3.
+    /// Each field may contain a number of seconds or a date; a malformed or repeated field is ignored. Reads each byte
+    /// once or twice, whatever the content. Source: RFC 9110, section 10.2.3.
     ///
     /// - Parameters:
-    ///   - statusCode: The status of the answer.
-    ///   - headers: The fields of the answer.
-    ///   - now: The present where the answer has no `Date`, which is better: one server's clock cannot disagree with
-    ///     itself.
-    /// - Returns: Zero or more; `nil` for the usual pause.
+    ///   - statusCode: The status of the response.
+    ///   - headers: The header fields of the response.
+    ///   - now: The current date, used if the response has no `Date`. That of the server is preferred, because it is
+    ///     not subject to clock skew.
+    /// - Returns: A delay of zero or more, or `nil` for the retry policy's own.
     static func pause(statusCode: Int, headers: HTTPHeaders, now: Date) -> Duration? {
         let count = limitingStatuses.contains(statusCode) ? fields.count : 1
         for field in fields.prefix(count) {
@@ -53,14 +53,14 @@ enum RetryAfter {
         return found
     }
 
-    /// The time since 1970, as the server sees it.
+    /// Returns the time since 1970 by the server's clock, if the response has a `Date`.
     private static func present(_ headers: HTTPHeaders, now: Date) -> Duration {
         (single("Date", in: headers).flatMap { HTTPDate.date(from: $0, now: now) } ?? now).timeSince1970
     }
 
-    /// Digits, and perhaps a fraction.
+    /// A number of digits, with an optional fraction.
     private struct Number {
-        /// The whole seconds, ``mostSeconds`` at most.
+        /// The whole seconds, at most ``mostSeconds``.
         var seconds: Int64 = 0
         private var nanoseconds: Int64 = 0
 

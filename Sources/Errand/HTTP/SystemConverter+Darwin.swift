@@ -2,9 +2,9 @@
 internal import CoreFoundation
 internal import Foundation
 
-/// Core Foundation's converters.
+/// The converters of Core Foundation.
 enum SystemConverter {
-    /// Returns the text of the bytes in the first of these charsets that the system knows.
+    /// Returns the text of the bytes in the first of these charsets that the system supports.
     static func text(of data: Data, charsets: [String]) throws(Charset.Failure) -> String {
         for charset in charsets {
             let encoding = CFStringConvertIANACharSetNameToEncoding(charset as CFString)

@@ -1,21 +1,21 @@
 internal import Foundation
 
-/// An absolute http or https URL, taken apart as text: nothing is decoded, so valid escapes survive.
+/// The components of an absolute http or https URL as text; nothing is decoded, so valid escapes are kept.
 struct URLParts: Sendable, Hashable {
-    /// Scheme, host and port: `https://api.example:8443`, without user information.
+    /// The scheme, host and port without user information: `https://api.example:8443`.
     let origin: String
-    /// The origin in the one spelling that equal origins share (RFC 6454).
+    /// The canonical spelling of the origin (RFC 6454).
     let originKey: String
-    /// Whether Foundation is known to take the host and port.
+    /// Whether Foundation is known to accept the host and the port.
     private(set) var isHostSound = false
-    /// Encoded, empty or beginning with a slash.
+    /// The encoded path, which is empty or begins with a slash.
     var path: String
-    /// Encoded, without its question mark; `nil` when there is none.
+    /// The encoded query without its question mark, or `nil` if there is none.
     var query: String?
 
-    /// Reads an absolute URL; `nil` when the text is not absolute, but a path.
+    /// Parses an absolute URL, or returns `nil` if the text is a path.
     ///
-    /// - Throws: Another scheme than http and https, or no host.
+    /// - Throws: ``NetworkError`` if the scheme is neither http nor https, or there is no host.
     init?(absolute text: String) throws(NetworkError) {
         guard let scheme = Self.scheme(of: text) else { return nil }
         guard scheme == "http" || scheme == "https" else { throw NetworkError(.unsupportedScheme(scheme)) }
@@ -39,9 +39,10 @@ struct URLParts: Sendable, Hashable {
         path = URLText.removingDotSegments(path)
     }
 
-    /// Puts a path below this URL: exactly one slash between, and its query after this one's.
+    /// Appends a path with exactly one slash between, and its query after this one's.
     ///
-    /// - Throws: The path has a dot segment, which would lead elsewhere, or a fragment, which would be cut off.
+    /// - Throws: ``NetworkError`` if the path has a dot segment, which would lead elsewhere, or a fragment, which would
+    ///   be cut off.
     mutating func append(_ text: String) throws(NetworkError) {
         if URLText.isPlainPath(text) {
             if URLText.dotSegments(in: text) != .absent { throw Self.dotSegment(in: text) }
@@ -61,10 +62,10 @@ struct URLParts: Sendable, Hashable {
         if let query { append(encodedQuery: query) }
     }
 
-    /// What to do about a path whose text is not only what its author wrote.
+    /// The advice for a path that contains interpolated text.
     static let advice = #"write values that are interpolated into a path as "\(component: value)""#
 
-    /// A path that would lead elsewhere.
+    /// Returns the error for a path that would lead elsewhere.
     static func dotSegment(in path: String) -> NetworkError {
         NetworkError(
             .invalidURL("the path '\(URLText.withoutSecrets(path))' has '.' or '..' as a component: \(advice)")
@@ -83,7 +84,7 @@ struct URLParts: Sendable, Hashable {
         }
     }
 
-    /// Adds already-encoded pairs to the query.
+    /// Appends already-encoded pairs to the query.
     mutating func append(encodedQuery pairs: String) {
         guard !pairs.isEmpty else { return }
         query = query.map { $0.isEmpty ? pairs : "\($0)&\(pairs)" } ?? pairs
@@ -100,7 +101,7 @@ struct URLParts: Sendable, Hashable {
         return text
     }
 
-    /// The URL that Foundation makes of the parts.
+    /// Returns the URL, parsed by Foundation.
     func url() throws(NetworkError) -> URL {
         if !isHostSound { try checkHost() }
         guard let url = URL(string: text) else {
@@ -109,7 +110,7 @@ struct URLParts: Sendable, Hashable {
         return url
     }
 
-    /// Returns the same parts; the host of those that can be used is not looked at again.
+    /// Returns the same components, with the host marked as valid if it is, so that it is not checked again.
     func checked() -> URLParts {
         var copy = self
         if (try? url()) != nil { copy.isHostSound = true }
@@ -120,7 +121,7 @@ struct URLParts: Sendable, Hashable {
 
     private func checkHost() throws(NetworkError) {
         #if canImport(FoundationNetworking)
-        // URLSession there fails on IPv6 literals with a bare "bad URL".
+        // URLSession on this platform fails on IPv6 literals with a "bad URL" error.
         if host.first == UInt8(ascii: "[") { throw NetworkError(.unsupportedHost(String(Substring(host)))) }
         #endif
         guard Self.hasValidPort(host) else {
@@ -128,7 +129,7 @@ struct URLParts: Sendable, Hashable {
         }
     }
 
-    /// Whether what follows the colon of an authority is a port: Foundation takes any run of digits for one.
+    /// Whether the text after the colon of an authority is a valid port; Foundation accepts any number of digits.
     private static func hasValidPort(_ authority: Substring.UTF8View) -> Bool {
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return true }
         let port = authority[authority.index(after: colon)...]
@@ -136,7 +137,8 @@ struct URLParts: Sendable, Hashable {
         return Int(String(Substring(port))).map { 0...0xFFFF ~= $0 } ?? false
     }
 
-    /// The path and query of an encoded text; a fragment never leaves the client and is left out (RFC 9110, 4.2.5).
+    /// Returns the path and query of an encoded text without its fragment, which is never sent (RFC 9110, section
+    /// 4.2.5).
     private static func pathAndQuery(_ text: String) -> (path: String, query: String?) {
         let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
         guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else {
@@ -146,9 +148,9 @@ struct URLParts: Sendable, Hashable {
         return (URLText.escapingPath(Substring(bytes[..<mark])), URLText.escapingQuery(query))
     }
 
-    /// The scheme in lower case when the text begins with one, so that it cannot be meant as a path.
+    /// Returns the lowercase scheme if the text begins with one, so that it cannot be a path.
     ///
-    /// `users:search` is a path; `mailto:x@y` and everything before `://` is not.
+    /// `users:search` is a path. `mailto:x@y` and everything with `://` is not.
     private static func scheme(of text: String) -> String? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let name = text.utf8[..<colon]

@@ -1,15 +1,15 @@
 extension URLText {
     /// How a path contains `.` or `..` as a segment.
     enum DotSegments: Sendable, Equatable {
-        /// Not at all.
+        /// It contains none.
         case absent
-        /// As written.
+        /// Only unescaped.
         case literal
-        /// At least one with an escaped dot, such as `%2e%2E`, which stands for the same (RFC 3986, section 6.2.2.2).
+        /// At least one has an escaped dot, such as `%2e%2E`, which is equivalent (RFC 3986, section 6.2.2.2).
         case escaped
     }
 
-    /// Finds segments of an encoded path that change what is requested.
+    /// Returns how an encoded path contains dot segments.
     static func dotSegments(in path: some StringProtocol) -> DotSegments {
         guard path.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return .absent }
         var found = DotSegments.absent
@@ -20,8 +20,8 @@ extension URLText {
         return found
     }
 
-    /// Removes the segments `.` and `..` from an encoded path (RFC 3986, section 5.2.4), escaped ones too, because some
-    /// clients and servers take them for dots.
+    /// Removes dot segments from an encoded path (RFC 3986, section 5.2.4), including escaped ones, because some
+    /// clients and servers treat them as dots.
     static func removingDotSegments(_ path: String) -> String {
         guard dotSegments(in: path) != .absent else { return path }
         var kept: [Substring.UTF8View] = []
@@ -31,7 +31,7 @@ extension URLText {
                 kept.append(segment)
                 continue
             }
-            // The first segment is what stands before the first slash: nothing.
+            // The first segment is the empty text before the first slash.
             if count == 2, kept.count > 1 { kept.removeLast() }
             if index == segments.count - 1 { kept.append("".utf8[...]) }
         }
@@ -40,7 +40,7 @@ extension URLText {
         return result
     }
 
-    /// The number of dots of a segment that consists of one or two, escaped or not; `nil` for any other.
+    /// Returns the number of dots of a segment that consists of one or two, escaped or not, or `nil` for any other.
     private static func dots(in segment: some Collection<UInt8>) -> Int? {
         guard segment.count <= 6 else { return nil }
         var rest = Array(segment)[...]

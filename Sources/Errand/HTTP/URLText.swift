@@ -1,14 +1,14 @@
-/// Percent-encoding on bytes, as RFC 3986 has it.
+/// Percent-encoding on bytes, as in RFC 3986.
 ///
-/// Our own, because one invalid escape makes Foundation encode every `%` of a string again, and its query items leave
-/// `+` as it is, which servers read as a space.
+/// Foundation is not used, because one invalid escape makes it encode every `%` of a string again, and its query items
+/// keep `+`, which servers read as a space.
 package enum URLText {
-    /// Encodes all but the unreserved characters: for names and values in queries and forms, and for path segments.
+    /// Encodes all but the unreserved characters, for names and values in queries and forms, and for path segments.
     package static func escapingComponent(_ text: some StringProtocol) -> String {
         escaping(String(text), keeping: isUnreserved, keepsEscapes: false)
     }
 
-    /// Encodes what must not stand in a path and keeps what is valid, escapes included.
+    /// Encodes what is not allowed in a path and keeps what is valid, including escapes.
     static func escapingPath(_ text: some StringProtocol) -> String {
         escaping(
             String(text),
@@ -17,7 +17,7 @@ package enum URLText {
         )
     }
 
-    /// Encodes what must not stand in a query and keeps what is valid, escapes included.
+    /// Encodes what is not allowed in a query and keeps what is valid, including escapes.
     static func escapingQuery(_ text: some StringProtocol) -> String {
         escaping(
             String(text),
@@ -26,7 +26,7 @@ package enum URLText {
         )
     }
 
-    /// Encodes what must not stand in a relative reference of path and query, escapes and both separators kept.
+    /// Encodes what is not allowed in a relative reference of path and query; keeps escapes and both separators.
     static func escapingReference(_ text: some StringProtocol) -> String {
         escaping(
             String(text),
@@ -35,12 +35,12 @@ package enum URLText {
         )
     }
 
-    /// Whether a text is a path that may stand in a URL as it is, without query, fragment and escapes.
+    /// Whether a text is a path that needs no encoding and has no query, fragment or escapes.
     static func isPlainPath(_ text: String) -> Bool {
         text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
     }
 
-    /// A URL or path for messages: without query, fragment and user information.
+    /// Returns a URL or path for messages, without query, fragment and user information.
     static func withoutSecrets(_ text: String) -> String {
         let text = text.prefix { $0 != "?" && $0 != "#" }
         let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
@@ -86,6 +86,6 @@ extension UInt8 {
     var isASCIILetter: Bool { (self | 0x20).isASCIILowercase }
     var isHexDigit: Bool { isASCIIDigit || ((self | 0x20) >= 0x61 && (self | 0x20) <= 0x66) }
 
-    /// Whether the byte may stand in a method or field name (RFC 9110, section 5.6.2).
+    /// Whether the byte is allowed in a method or field name (RFC 9110, section 5.6.2).
     var isTokenCharacter: Bool { isASCIILetter || isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
 }

@@ -1,5 +1,6 @@
 extension JSONValue {
-    /// The same value in another JSON type, for a type that cannot be read from this one; `nil` where nothing is the same.
+    /// Returns the same value in another JSON type, for a type that cannot be decoded from this one, or `nil` if there
+    /// is none.
     func converted(for scalar: any JSONScalarDecodable.Type) -> JSONValue? {
         switch scalar {
         case is String.Type: return text.map(JSONValue.string)
@@ -11,7 +12,7 @@ extension JSONValue {
         }
     }
 
-    /// A number as it is written, and a Boolean.
+    /// The text of a number as written, or of a Boolean.
     private var text: String? {
         switch self {
         case .number(let number): number.text
@@ -20,7 +21,7 @@ extension JSONValue {
         }
     }
 
-    /// The numbers 0 and 1, and these and the two words as strings.
+    /// The Boolean of the numbers 0 and 1, or of the strings `0`, `1`, `false` and `true` in any case.
     private var flag: Bool? {
         switch self {
         case .number(let number): ["0": false, "1": true][number.int.map(String.init) ?? ""]
@@ -29,7 +30,7 @@ extension JSONValue {
         }
     }
 
-    /// Without members that are null, at every depth; elements of arrays stay.
+    /// The value without members that are null, at every depth; array elements are kept.
     var withoutNulls: JSONValue {
         switch self {
         case .array(let elements): .array(elements.map(\.withoutNulls))

@@ -1,18 +1,19 @@
 import Foundation
 
-/// How a `Date` is written in JSON.
+/// The format of a `Date` in JSON.
 @nonexhaustive
 public enum JSONDateStrategy: Sendable, Hashable {
-    /// `2024-05-01T12:00:00Z`, RFC 3339 in UTC; a fraction of a second is cut off when writing and read when there.
+    /// `2024-05-01T12:00:00Z`, RFC 3339 in UTC; a fraction of a second is omitted when encoding, and decoded if there
+    /// is one.
     case iso8601
-    /// `2024-05-01T12:00:00.250Z`, the same with milliseconds.
+    /// `2024-05-01T12:00:00.250Z`, RFC 3339 in UTC with milliseconds.
     case iso8601WithMilliseconds
     /// Seconds since 1 January 1970, UTC, as a number.
     case secondsSince1970
     /// Milliseconds since 1 January 1970, UTC, as a number.
     case millisecondsSince1970
 
-    /// The date in JSON, or `nil` when it is outside the years 0 to 9999 of RFC 3339, or not finite.
+    /// Returns the date in JSON, or `nil` if it is not finite or, for RFC 3339, outside the years 0 to 9999.
     func value(for date: Date) -> JSONValue? {
         switch self {
         case .iso8601: JSONTimestamp.text(for: date, milliseconds: false).map(JSONValue.string)
@@ -22,7 +23,7 @@ public enum JSONDateStrategy: Sendable, Hashable {
         }
     }
 
-    /// The date that `value` spells, or `nil` when it spells none.
+    /// Returns the date that a value represents, or `nil` if there is none.
     func date(from value: JSONValue) -> Date? {
         switch self {
         case .iso8601, .iso8601WithMilliseconds: value.string.flatMap(JSONTimestamp.date(from:))

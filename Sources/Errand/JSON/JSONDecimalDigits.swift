@@ -1,17 +1,17 @@
 /// The exact value of a number: its digits without zeros at either end, and the power of ten of the last one.
 ///
-/// Every number has one such form, so comparing forms compares values.
+/// This form is unique, so equal forms mean equal values.
 struct JSONDecimalDigits: Hashable {
-    /// ASCII digits; none for zero.
+    /// The ASCII digits; empty for zero.
     private(set) var digits: [UInt8] = []
 
     /// The power of ten by which the digits, read as an integer, are multiplied; 0 for zero.
     private(set) var exponent = 0
 
-    /// Whether the number is below zero; minus zero is not.
+    /// Whether the number is less than zero, which minus zero is not.
     private(set) var isNegative = false
 
-    /// Takes a number's text apart; `nil` when the exponent itself does not fit an `Int`.
+    /// Creates the form of a number's text, or returns `nil` if the exponent does not fit an `Int`.
     ///
     /// - Parameter text: A validated number.
     init?(_ text: String) {

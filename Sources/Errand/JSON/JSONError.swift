@@ -1,62 +1,62 @@
-/// What is wrong with a JSON text, with a path into it, or with the shape it was expected to have.
+/// An error in a JSON text, in a path into it, or in the shape that the text is expected to have.
 ///
-/// The description says what to do about it and never contains a value of the body: names come from the caller's
-/// own paths and shapes.
+/// The description states what to do about it, and never contains a value of the body: names come from the caller's own
+/// paths and shapes.
 public struct JSONError: Error, Sendable, Hashable {
-    /// One case for each thing a caller can learn.
+    /// The reason of a JSON error.
     @nonexhaustive
     public enum Reason: Sendable, Hashable {
-        /// The text breaks the grammar of RFC 8259; the text says what was expected.
+        /// The text is not JSON as defined by RFC 8259; the associated text is what was expected.
         case syntax(expected: String)
-        /// The text ends inside a value, or holds none.
+        /// The text ends within a value, or is empty.
         case unexpectedEnd
-        /// Something other than white space follows the value.
+        /// The value is followed by something other than white space.
         case trailingText
         /// Arrays and objects are nested deeper than the limit.
         case tooDeep(limit: Int)
         /// The bytes are not UTF-8, or begin with a byte order mark.
         case invalidUTF8
-        /// A `\u` escape names one half of a surrogate pair.
+        /// A `\u` escape is half a surrogate pair.
         case loneSurrogate
-        /// A string holds a control character that is not escaped.
+        /// A string contains an unescaped control character.
         case controlCharacter
-        /// An object holds this member more than once, in whatever spelling.
+        /// An object contains this member more than once, in any spelling.
         case duplicateMember(String)
-        /// A number does not fit the type that was asked for.
+        /// A number does not fit the requested type.
         case numberOutOfRange(type: String)
-        /// There is no such member.
+        /// The member does not exist.
         case missing
-        /// The value is `null` where one was required.
+        /// The value is `null` where another value is required.
         case null
-        /// The value is of another type.
+        /// The value has another type.
         case typeMismatch(expected: String, found: String)
-        /// The array has no such element.
+        /// The array has no element at this index.
         case indexOutOfRange(index: Int, count: Int)
-        /// A value is of the right type and breaks another rule of its shape.
+        /// A value has the right type, but violates another rule of its shape.
         case violates(rule: String)
-        /// An object holds a member that its shape does not know.
+        /// An object contains a member that its shape does not list.
         case unexpectedMember
-        /// A path is written wrongly; ``JSONError/offset`` is the position in the path.
+        /// A path has invalid syntax; ``JSONError/offset`` is the position in the path.
         case pathSyntax(String)
     }
 
-    /// What happened.
+    /// The reason of the error.
     public let reason: Reason
 
-    /// The byte offset in the text, or in the path when that is what is wrong; `nil` when there is none.
+    /// The byte offset in the text, or in the path if its syntax is invalid, or `nil` if there is none.
     ///
-    /// Behind a `|json` step it counts from the start of the text that the string holds.
+    /// After a `|json` step, it is relative to the start of the text in the string.
     public let offset: Int?
 
-    /// The way to the value, spelled as a ``JSONPath``; `nil` when the whole text is meant.
+    /// The path of the value, written as a ``JSONPath``, or `nil` for the whole text.
     public let path: String?
 
     /// Creates an error.
     ///
     /// - Parameters:
-    ///   - reason: What happened.
+    ///   - reason: The reason of the error.
     ///   - offset: The byte offset in the text.
-    ///   - path: The way to the value.
+    ///   - path: The path of the value.
     @inline(never)
     public init(_ reason: Reason, offset: Int? = nil, path: String? = nil) {
         self.reason = reason
@@ -105,13 +105,13 @@ extension JSONError: CustomStringConvertible {
 }
 
 extension JSONError {
-    /// The same error, `steps` further inside.
+    /// Returns the same error with a path that is prefixed by `steps`.
     func inside(_ steps: String) -> JSONError {
         guard let path, !path.isEmpty else { return JSONError(reason, offset: offset, path: steps) }
         let needsDot = !steps.isEmpty && !"[(|".contains(path.prefix(1))
         return JSONError(reason, offset: offset, path: steps + (needsDot ? "." : "") + path)
     }
 
-    /// The same error, its path spelled from the whole body.
+    /// Returns the same error with a path from the whole body.
     func atRoot() -> JSONError { JSONError(reason, offset: offset, path: "~" + (path ?? "")) }
 }

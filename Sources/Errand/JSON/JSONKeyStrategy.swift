@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Which property a member of an object is for.
+/// The mapping of an object's member names to properties.
 @nonexhaustive
 public enum JSONKeyStrategy: Sendable {
-    /// The one of the same name.
+    /// Names are not changed.
     case asWritten
-    /// `first_name` is for `firstName`, by the rules of `JSONDecoder.KeyDecodingStrategy.convertFromSnakeCase`.
+    /// `first_name` is mapped to `firstName`, by the rules of `JSONDecoder.KeyDecodingStrategy.convertFromSnakeCase`.
     case snakeCase
-    /// The one whose name the closure makes of the member's.
+    /// The closure returns the property's name for the member's name.
     case converted(@Sendable (String) -> String)
 
-    /// Whether names stay what they are.
+    /// Whether names are not changed.
     var isTrivial: Bool { if case .asWritten = self { true } else { false } }
 
-    /// The members under the names of their properties.
+    /// Returns the members under the names of their properties.
     func renaming(_ members: JSONObject) -> JSONObject {
         switch self {
         case .asWritten: members
@@ -22,7 +22,7 @@ public enum JSONKeyStrategy: Sendable {
         }
     }
 
-    /// Underscores at either end stay; a name without one inside is left alone.
+    /// Converts a name to camel case, keeping underscores at either end; a name with none inside is not changed.
     static func camelCase(_ name: String) -> String {
         guard let first = name.firstIndex(where: { $0 != "_" }), let last = name.lastIndex(where: { $0 != "_" }) else {
             return name
@@ -34,7 +34,7 @@ public enum JSONKeyStrategy: Sendable {
     }
 }
 
-/// A dictionary, whose keys come from the text and are no properties.
+/// A dictionary, whose keys come from the text and are not properties.
 protocol JSONKeyedByText {}
 
 extension Dictionary: JSONKeyedByText where Key == String {}

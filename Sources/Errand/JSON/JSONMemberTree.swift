@@ -1,11 +1,11 @@
-/// Which members of an object, and of the objects inside it, are wanted.
+/// The requested members of an object and of the objects in it.
 ///
-/// As deep as the longest list of names that was put in, whatever the depth of a text.
+/// Its depth is that of the longest list of names that was inserted, whatever the depth of a text.
 struct JSONMemberTree: Sendable, Hashable {
-    /// A wanted member, or one on the way to such.
+    /// A requested member, or one on the path to it.
     struct Node: Sendable, Hashable {
         let name: JSONName
-        /// Where the range of its value stands in the result.
+        /// The index of its value's range in the result.
         let slot: Int
         var children: [Node] = []
     }
@@ -13,13 +13,13 @@ struct JSONMemberTree: Sendable, Hashable {
     /// The members of the outermost object.
     private(set) var nodes: [Node] = []
 
-    /// How many slots a result has.
+    /// The number of slots of a result.
     private(set) var count = 0
 
-    /// Adds the member of a member that these names lead to; nodes on the way have slots too.
+    /// Inserts the member at the end of a list of names; the members on the path have slots too.
     ///
-    /// - Parameter names: The names from the outside in; one at least.
-    /// - Returns: The slot of the last one; the same one for the same names.
+    /// - Parameter names: The names from the outside in; at least one.
+    /// - Returns: The slot of the last one; the same for the same names.
     mutating func insert(_ names: some Collection<JSONName>) -> Int {
         Self.insert(names[...], into: &nodes, count: &count)
     }
@@ -43,9 +43,9 @@ struct JSONMemberTree: Sendable, Hashable {
 }
 
 extension JSONMemberTree: ExpressibleByArrayLiteral {
-    /// Members of the outermost object, their slots in this order.
+    /// Creates a tree of members of the outermost object, with slots in this order.
     init(arrayLiteral names: JSONName...) { self.init(names) }
 
-    /// Members of the outermost object, their slots in this order; each name once.
+    /// Creates a tree of members of the outermost object, with slots in this order; each name must be unique.
     init(_ names: [JSONName]) { for name in names { _ = insert([name]) } }
 }

@@ -1,4 +1,4 @@
-/// A member's name, made ready for comparing with the bytes of a text.
+/// The name of a member, prepared for comparison with the bytes of a text.
 struct JSONName: Hashable, Sendable {
     let text: String
     private let utf8: [UInt8]
@@ -11,10 +11,10 @@ struct JSONName: Hashable, Sendable {
         hasBackslash = utf8.contains(UInt8(ascii: "\\"))
     }
 
-    /// Whether the string whose content is `range` spells this name, with whatever escapes.
+    /// Whether the string whose content is `range` equals this name after unescaping.
     @inline(__always)
     func matches(_ range: Range<Int>, in scanner: JSONScanner) -> Bool {
-        // An escape is never shorter than what it stands for.
+        // An escape is never shorter than the text that it represents.
         guard range.count >= utf8.count else { return false }
         if range.count == utf8.count {
             if hasBackslash { return matchesEscaped(range, in: scanner) }

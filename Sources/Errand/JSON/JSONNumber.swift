@@ -1,21 +1,21 @@
 public import Foundation
 
-/// A number of any size and precision, kept as the text it was written with.
+/// A number of any size and precision, stored as the text that it was written as.
 ///
-/// Two numbers are equal when their exact values are: `1`, `1.0` and `10e-1` are one number, and
-/// 9007199254740993 is not 9007199254740992. What does not fit a type is `nil` there, never rounded in silence;
-/// only ``double`` rounds, as binary fractions must.
+/// Two numbers are equal if their exact values are: `1`, `1.0` and `10e-1` are equal, and 9007199254740993 does not
+/// equal 9007199254740992. A conversion to a type that cannot represent the value returns `nil` and never rounds
+/// silently; only ``double`` rounds, as binary fractions require.
 public struct JSONNumber: Sendable {
-    /// The number as it was written: digits, sign, point and exponent as RFC 8259 allows them.
+    /// The number as written: digits, sign, decimal point and exponent as RFC 8259 allows them.
     public let text: String
 
-    /// Creates a number from its text.
+    /// Creates a number from its text, or returns `nil` if the text is not a number.
     ///
-    /// - Parameter text: A number as RFC 8259, section 6, spells it; anything else gives `nil`.
+    /// - Parameter text: A number as defined by RFC 8259, section 6.
     public init?(_ text: String) {
         let isNumber = Array(text.utf8).withUnsafeBytes { bytes in
             guard let first = bytes.first, JSONType(firstByte: first) == .number else { return false }
-            guard let range = try? JSONScanner.validate(bytes) else { return false }  // Why it is none does not matter.
+            guard let range = try? JSONScanner.validate(bytes) else { return false }  // The error does not matter.
             return range == 0..<bytes.count
         }
         guard isNumber else { return nil }
@@ -27,17 +27,17 @@ public struct JSONNumber: Sendable {
     /// - Parameter value: The integer.
     public init(_ value: some BinaryInteger) { text = value.description }
 
-    /// Creates a number from a binary fraction, in the shortest spelling that reads back as the same `Double`.
+    /// Creates a number from a binary fraction, in the shortest form that is parsed as the same `Double`.
     ///
-    /// - Parameter value: The number; infinite values and NaN give `nil`, since JSON has none.
+    /// - Parameter value: The number; infinite values and NaN return `nil`, because JSON cannot represent them.
     public init?(_ value: Double) {
         guard value.isFinite else { return nil }
         text = Self.withoutEmptyFraction(value.description)
     }
 
-    /// Creates a number from a binary fraction, in the shortest spelling that reads back as the same `Float`.
+    /// Creates a number from a binary fraction, in the shortest form that is parsed as the same `Float`.
     ///
-    /// - Parameter value: The number; infinite values and NaN give `nil`, since JSON has none.
+    /// - Parameter value: The number; infinite values and NaN return `nil`, because JSON cannot represent them.
     public init?(_ value: Float) {
         guard value.isFinite else { return nil }
         text = Self.withoutEmptyFraction(value.description)
@@ -45,40 +45,40 @@ public struct JSONNumber: Sendable {
 
     /// Creates a number from a decimal fraction, exactly.
     ///
-    /// - Parameter value: The number; NaN gives `nil`.
+    /// - Parameter value: The number; NaN returns `nil`.
     public init?(_ value: Decimal) {
         guard value.isFinite else { return nil }
         text = value.description
     }
 
-    /// The text of a number that has been validated.
+    /// Creates a number from validated text.
     init(validated text: String) { self.text = text }
 
-    /// Swift prints 1 as `1.0`; in JSON, as in Foundation's encoder, that is `1`.
+    /// Swift prints 1 as `1.0`; in JSON, as in Foundation's encoder, it is `1`.
     private static func withoutEmptyFraction(_ text: String) -> String {
         text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 }
 
 extension JSONNumber {
-    /// The exact value as an `Int`, or `nil` when it is none: `1.0` and `1e2` are, `1.5` and `1e400` are not.
+    /// The exact value as an `Int`, or `nil` if it is not one: `1.0` and `1e2` are, `1.5` and `1e400` are not.
     public var int: Int? { integer() }
 
-    /// The exact value as an `Int64`, or `nil` when it is none.
+    /// The exact value as an `Int64`, or `nil` if it is not one.
     public var int64: Int64? { integer() }
 
-    /// The exact value as a `UInt64`, or `nil` when it is none.
+    /// The exact value as a `UInt64`, or `nil` if it is not one.
     public var uint64: UInt64? { integer() }
 
-    /// The nearest `Double`, or `nil` when the number is beyond the largest finite one.
+    /// The nearest `Double`, or `nil` if the number exceeds the largest finite one.
     ///
-    /// Integers above 2^53 may be rounded, and numbers nearer to zero than the smallest `Double` become zero.
+    /// Integers above 2^53 may be rounded, and numbers closer to zero than the smallest `Double` become zero.
     public var double: Double? {
         guard let value = Double(text), value.isFinite else { return nil }
         return value
     }
 
-    /// The exact value as a `Decimal`, or `nil` when that type cannot hold it: more than 38 digits, or an exponent
+    /// The exact value as a `Decimal`, or `nil` if that type cannot represent it: more than 38 digits, or an exponent
     /// outside -128...127.
     public var decimal: Decimal? {
         guard let exact = JSONDecimalDigits(text) else { return nil }
@@ -94,7 +94,7 @@ extension JSONNumber {
         return Decimal(string: (exact.isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self) + "e\(exponent)")
     }
 
-    /// The exact value as an integer type of any width, or `nil` when it is none or does not fit.
+    /// Returns the exact value as an integer type of any width, or `nil` if it is not an integer or does not fit.
     ///
     /// - Parameter type: The integer type.
     /// - Returns: The value.
@@ -105,10 +105,10 @@ extension JSONNumber {
         return I(exactly: Int128(truncatingIfNeeded: 0 &- magnitude))
     }
 
-    /// The exact value without its sign, or `nil` if it isn't an integer or is wider than 128 bits.
+    /// The absolute value, or `nil` if it isn't an integer or is wider than 128 bits.
     private var magnitude: UInt128? {
         let digits = text.utf8.drop { $0 == UInt8(ascii: "-") }
-        // Most integers are written as few plain digits.
+        // Most integers are a few plain digits.
         var short: UInt64 = 0
         if digits.count <= 19,
             digits.allSatisfy({ digit in
@@ -131,7 +131,7 @@ extension JSONNumber {
         return value
     }
 
-    /// The exact value as an integer of more than 128 bits, which no type of the standard library is.
+    /// Returns the exact value as an integer of more than 128 bits, wider than any type of the standard library.
     @inline(never)
     private func wideInteger<I: FixedWidthInteger>() -> I? {
         guard let exact = JSONDecimalDigits(text), 0...I.bitWidth ~= exact.exponent else { return nil }

@@ -1,13 +1,13 @@
-/// The members of a JSON object in the order they were written.
+/// The members of a JSON object in the order in which they were written.
 ///
-/// A text may name a member twice. Both stay, so that the text can be written back, and a look-up finds the first
-/// one, as Foundation's decoder does. Names are compared byte by byte: two spellings of "é" are two names.
-/// Two objects are equal when they hold equal members, in whatever order.
+/// A text may repeat a member's name. All such members are kept, so that the text can be written back, and a look-up
+/// returns the first one, as in Foundation's decoder. Names are compared byte by byte: two spellings of "é" are
+/// different names. Two objects are equal if they have equal members, in any order.
 public struct JSONObject: Sendable {
     /// A name and its value.
     public typealias Element = (name: String, value: JSONValue)
 
-    /// From this many members on a look-up goes through an index.
+    /// The number of members from which a look-up uses an index.
     private static let indexThreshold = 16
 
     private var members: [Element]
@@ -16,7 +16,7 @@ public struct JSONObject: Sendable {
     /// Creates an object without members.
     public init() { members = [] }
 
-    /// Creates an object from names and values, keeping their order.
+    /// Creates an object from names and values, preserving their order.
     ///
     /// - Parameter members: The members; a name may occur more than once.
     public init(_ members: some Sequence<Element>) {
@@ -24,10 +24,10 @@ public struct JSONObject: Sendable {
         rebuildIndex()
     }
 
-    /// The value of the first member with this name, or `nil` when there is none.
+    /// The value of the first member with a name, or `nil` if there is none.
     ///
-    /// Setting replaces the first one in its place and removes the others; a new name is added at the end, and `nil`
-    /// removes the member. To store a JSON null, set `JSONValue.null`.
+    /// Setting it replaces the first such member in its position and removes the others; a new name is added at the
+    /// end, and `nil` removes the member. To store a JSON null, set `JSONValue.null`.
     ///
     /// - Parameter name: The member's name.
     public subscript(name: String) -> JSONValue? {
@@ -46,15 +46,15 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// The names in order.
+    /// The names, in order.
     public var names: [String] { members.map(\.name) }
 
-    /// The members that a look-up can find.
+    /// The members that a look-up can return.
     var withoutRepetitions: [Element] {
         members.indices.filter { position(of: members[$0].name) == $0 }.map { members[$0] }
     }
 
-    /// Adds a member at the end, even when the name is there already.
+    /// Adds a member at the end, even if its name already exists.
     ///
     /// - Parameters:
     ///   - name: The member's name.
@@ -99,14 +99,14 @@ extension JSONObject: RandomAccessCollection {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// Creates an object from a literal, keeping its order.
+    /// Creates an object from a literal, preserving its order.
     ///
-    /// - Parameter elements: Names and values.
+    /// - Parameter elements: The names and values.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements.map { ($0.0, $0.1) }) }
 }
 
 extension JSONObject: Hashable {
-    /// Compares the members without regard to their order.
+    /// Returns whether two objects have equal members, in any order.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.count == right.count else { return false }
         if zip(left, right).allSatisfy({ JSONExactName(text: $0.name) == JSONExactName(text: $1.name) }) {
@@ -124,14 +124,14 @@ extension JSONObject: Hashable {
         }
     }
 
-    /// Hashes the members without regard to their order.
+    /// Hashes the members independently of their order.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         hasher.combine(members.reduce(0) { $0 &+ JSONMember(name: $1.name, value: $1.value).hashValue })
     }
 }
 
-/// A name that equals another only when their bytes do; `String` also equates canonically equivalent spellings.
+/// A name that is compared by its bytes, because `String` treats canonically equivalent spellings as equal.
 private struct JSONExactName: Hashable {
     let text: String
 

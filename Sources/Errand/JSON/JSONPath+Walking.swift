@@ -1,21 +1,21 @@
 extension JSONPath {
-    /// What a path leads to.
+    /// The result of a path.
     enum Match: Sendable, Hashable {
-        /// A part of the text.
+        /// A range of the text.
         case range(Range<Int>)
-        /// A JSON text of its own: an array put together by a range or `*`, or something inside a string.
+        /// A separate JSON text: an array that was assembled by a range or `*`, or a value inside a string.
         case assembled([UInt8])
     }
 
-    /// Finds the value that must be there; a null is a value.
+    /// Returns the value at a path, which must exist; a null is a value.
     ///
     /// - Parameters:
-    ///   - bytes: The whole body, which has been validated.
-    ///   - payload: The range of the payload; the whole body when `nil`.
-    ///   - maximumDepth: How deep JSON inside a string may nest.
-    /// - Returns: The part of `bytes`, or a text of its own.
-    /// - Throws: `missing`, `null` for a step into a null, `typeMismatch`, `indexOutOfRange`, each with the path so
-    ///   far; `pathSyntax` for a literal with a mistake.
+    ///   - bytes: The whole body, which must have been validated.
+    ///   - payload: The range of the payload, or `nil` for the whole body.
+    ///   - maximumDepth: The maximum nesting depth of JSON inside a string.
+    /// - Returns: The range in `bytes`, or a separate text.
+    /// - Throws: `missing`, `null` for a step into a null, `typeMismatch` or `indexOutOfRange`, each with the path so
+    ///   far; `pathSyntax` for a literal with invalid syntax.
     func range(
         in bytes: UnsafeRawBufferPointer,
         payload: Range<Int>? = nil,
@@ -25,16 +25,16 @@ extension JSONPath {
         return try walk(bytes, payload, maximumDepth, &isOptional)
     }
 
-    /// Finds the value if it is there: `nil` when a member on the way is missing or null.
+    /// Returns the value at a path, or `nil` if a member on the path is missing or null.
     ///
-    /// Members that are missing behind a `*` or inside a string are errors here too, and a null at the end is a value.
+    /// Members that are missing after a `*` or inside a string are errors here too, and a null at the end is a value.
     ///
     /// - Parameters:
-    ///   - bytes: The whole body, which has been validated.
-    ///   - payload: The range of the payload; the whole body when `nil`.
-    ///   - maximumDepth: How deep JSON inside a string may nest.
-    /// - Returns: The part of `bytes`, a text of its own, or `nil`.
-    /// - Throws: What ``range(in:payload:maximumDepth:)`` throws, but for what gives `nil`.
+    ///   - bytes: The whole body, which must have been validated.
+    ///   - payload: The range of the payload, or `nil` for the whole body.
+    ///   - maximumDepth: The maximum nesting depth of JSON inside a string.
+    /// - Returns: The range in `bytes`, a separate text, or `nil`.
+    /// - Throws: The other errors of ``range(in:payload:maximumDepth:)``.
     func optionalRange(
         in bytes: UnsafeRawBufferPointer,
         payload: Range<Int>? = nil,
@@ -49,7 +49,7 @@ extension JSONPath {
         }
     }
 
-    /// Walks the path; `isOptional` becomes `false` once the walk has left the plain part of it.
+    /// Follows the path; sets `isOptional` to `false` at the first `*` or JSON inside a string.
     private func walk(
         _ bytes: UnsafeRawBufferPointer,
         _ payload: Range<Int>?,

@@ -1,4 +1,4 @@
-/// The way to a value inside a JSON text, in TCNetwork's mini-language.
+/// The path of a value in a JSON text, in TCNetwork's mini-language.
 ///
 /// | path | leads to |
 /// |---|---|
@@ -11,15 +11,16 @@
 /// | `list()` | the list, which must be an array |
 /// | `list.*.id` | the `id` of every element or member, as one flat array |
 /// | `"a.b"."say \"hi\""`, `'a.b'` | names with dots, brackets, quotes, spaces at an end or any of `*`, `?`, `\|` |
-/// | `raw\|json.id` | inside the JSON text that the string `raw` holds |
+/// | `raw\|json.id` | inside the JSON text that the string `raw` contains |
 ///
-/// A range takes at most that many elements, length 0 means all that are left, a negative start counts from the end,
-/// and square and round brackets mean the same. An index or a start outside the array is an error, as are a missing
-/// member and a step into a null or a scalar; no step is ever skipped. Of a repeated member the first one counts.
+/// A range returns at most that number of elements. Length 0 means all that remain. A negative start counts from the
+/// end; one before the first element means the first. A range that starts at the end is empty. Square and round
+/// brackets are equivalent. An index outside the array or a start past its end is an error, as are a missing member and
+/// a step into a null or a scalar; no step is ever skipped. Of a repeated member, the first one is used.
 ///
-/// A path written as a literal keeps a mistake and throws it whenever it is used.
+/// If a path written as a literal has invalid syntax, the error is thrown whenever the path is used.
 public struct JSONPath: Sendable, Hashable {
-    /// Where a path starts.
+    /// The start of a path.
     enum Anchor: Sendable, Equatable {
         case payload
         case root
@@ -35,7 +36,7 @@ public struct JSONPath: Sendable, Hashable {
         case json
     }
 
-    /// The parts of a path that is written correctly.
+    /// The components of a path with valid syntax.
     struct Parts: Sendable, Equatable {
         var anchor = Anchor.payload
         var steps: [Step] = []
@@ -66,15 +67,15 @@ public struct JSONPath: Sendable, Hashable {
     /// Creates a path.
     ///
     /// - Parameter text: The path as described above.
-    /// - Throws: `pathSyntax` with the offset of the mistake in `text`.
+    /// - Throws: `pathSyntax` with the offset of the error in `text`.
     public init(_ text: String) throws(JSONError) {
         var parser = JSONPathParser(text)
         self.init(text: text, parts: .success(try parser.parse()))
     }
 
-    /// Creates the path to a member of a member, and so on, from names that need no quotes here.
+    /// Creates the path of a member, from the names of the members that lead to it.
     ///
-    /// - Parameter names: The names from the outside in, as they are.
+    /// - Parameter names: The names from the outside in, without quotes or escapes.
     public init(names: [String]) {
         self.init(steps: names.map { Step.member(JSONName($0)) })
     }
@@ -82,21 +83,21 @@ public struct JSONPath: Sendable, Hashable {
     /// Creates a path from the payload.
     init(steps: [Step]) { self.init(text: Self.text(of: steps[...]), parts: .success(Parts(steps: steps))) }
 
-    /// Whether this is ``payload`` as it stands there.
+    /// Whether this is ``payload``, in the same spelling.
     var isPayload: Bool { text == Self.payload.text }
 
-    /// The anchor and the steps, or the mistake in them.
+    /// Returns the anchor and the steps, or throws the syntax error.
     func get() throws(JSONError) -> Parts { try storage.parts.get() }
 
-    /// Whether both are written the same.
+    /// Returns whether both paths have the same text.
     public static func == (one: JSONPath, other: JSONPath) -> Bool { one.text == other.text }
 
-    /// Hashes the path as it is written.
+    /// Hashes the text of the path.
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 extension JSONPath: ExpressibleByStringLiteral {
-    /// Creates a path; a mistake in it is thrown when the path is used.
+    /// Creates a path from a literal; a syntax error is thrown when the path is used.
     ///
     /// - Parameter value: The path.
     public init(stringLiteral value: String) {
@@ -111,10 +112,10 @@ extension JSONPath: ExpressibleByStringLiteral {
 }
 
 extension JSONPath: CustomStringConvertible {
-    /// The path as it was written.
+    /// The path as written.
     public var description: String { text }
 
-    /// The text of some steps, without a dot in front.
+    /// Returns the text of some steps, without a leading dot.
     static func text(of steps: ArraySlice<Step>) -> String {
         var text = ""
         for step in steps {

@@ -1,4 +1,4 @@
-/// Reads the text of a ``JSONPath``.
+/// Parses the text of a ``JSONPath``.
 ///
 /// ```
 /// path  = [ "#" | "~" ] [ "." ] [ step *( "." step ) ]      ; the first dot only after "#" or "~"
@@ -8,7 +8,7 @@
 /// body  = int / [ int ] "," [ int ]
 /// ```
 struct JSONPathParser {
-    /// What ends a name without quotes, or may not stand in it.
+    /// The characters that end an unquoted name or are not allowed in it.
     private static let reserved = Array(".[]()|*?\"".utf8)
 
     private let bytes: [UInt8]
@@ -16,14 +16,14 @@ struct JSONPathParser {
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// How a name is written in a path: in quotes when it has to be.
+    /// Returns a name as written in a path, with quotes if they are required.
     static func spelling(of name: String) -> String {
         let utf8 = name.utf8
         let isPlain =
             !utf8.isEmpty && utf8.allSatisfy { $0 >= 0x20 && !reserved.contains($0) }
             && !"#~' ".utf8.contains(utf8.first ?? 0) && utf8.last != UInt8(ascii: " ")
         if isPlain { return name }
-        // By bytes: a quote and a combining mark after it are one Character.
+        // Compares bytes, because a quote and a combining mark after it are one Character.
         var quoted: [UInt8] = [UInt8(ascii: "\"")]
         for byte in utf8 {
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { quoted.append(UInt8(ascii: "\\")) }
@@ -123,7 +123,7 @@ struct JSONPathParser {
         return .range(start: first ?? 0, count: count)
     }
 
-    /// The integer at ``index`` with spaces around it allowed, or `nil` when there is none.
+    /// Parses the integer at ``index``, with optional spaces around it, or returns `nil` if there is none.
     private mutating func integer() throws(JSONError) -> Int? {
         while take(" ") {}
         let start = index

@@ -1,17 +1,17 @@
-/// Walks the steps of one path over one validated text.
+/// Follows the steps of one path through one validated text.
 ///
-/// Calls itself only for `*` and strings, so at most once for each of these steps and each level of the text.
+/// It is recursive only for `*` and strings, at most once for each of these steps and each level of the text.
 struct JSONPathWalker {
-    /// A place in the text.
+    /// A position in the text.
     enum Node {
         case value(at: Int)
-        /// Some elements of an array, from the first byte of the first to the last of the last.
+        /// Some elements of an array, from the first byte of the first to the last byte of the last.
         case elements(Range<Int>)
     }
 
     enum Outcome {
         case node(Node)
-        /// What `*` gathered: values with commas between them.
+        /// The values that `*` collected, separated by commas.
         case items([UInt8])
         /// A value that is not part of the text.
         case text([UInt8])
@@ -21,7 +21,7 @@ struct JSONPathWalker {
     let scanner: JSONScanner
     let maximumDepth: Int
 
-    /// Walks on from `node` with the step at `start`; paths in errors begin there.
+    /// Follows the steps from the one at `start`, where the paths in errors begin.
     func walk(from node: Node, step start: Int, isOptional: inout Bool) throws(JSONError) -> Outcome {
         var node = node
         for position in start..<steps.count {
@@ -32,7 +32,7 @@ struct JSONPathWalker {
                 do throws(JSONError) {
                     node = try follow(step, from: node)
                 } catch {
-                    // What is missing is the target of this step; what has the wrong type is its source.
+                    // A missing value is the target of this step; a value of the wrong type is its source.
                     let last = error.reason == .missing ? position + 1 : position
                     throw error.inside(JSONPath.text(of: steps[start..<last]))
                 }
@@ -41,7 +41,7 @@ struct JSONPathWalker {
         return .node(node)
     }
 
-    /// Goes one step that leads to one place.
+    /// Follows one step that leads to a single position.
     private func follow(_ step: JSONPath.Step, from node: Node) throws(JSONError) -> Node {
         switch step {
         case .member(let name): return .value(at: try member(name, of: node))
@@ -70,7 +70,7 @@ struct JSONPathWalker {
         var count = 0
         while let start = elements.next() {
             if count == index { return start }
-            // From the end: the last of these elements have to be remembered.
+            // A negative index requires the positions of the last elements.
             if index < 0 { starts.append(start) }
             count += 1
         }
@@ -115,7 +115,7 @@ struct JSONPathWalker {
             isOptional = false
             var members = JSONScanner.MemberIterator(scanner, objectAt: start)
             while let member = members.next() {
-                // The member's name comes from the body and stays out of the error.
+                // The member's name comes from the body, so the error must not contain it.
                 do {
                     try append(member.value, to: &items, step: position + 1, isOptional: &isOptional)
                 } catch {
@@ -180,7 +180,7 @@ struct JSONPathWalker {
         }
     }
 
-    /// The JSON text of an outcome; what `*` gathered goes without brackets, to be joined with more.
+    /// Returns the JSON text of an outcome; values that `*` collected have no brackets, so that more can be appended.
     func text(of outcome: Outcome) -> [UInt8] {
         switch outcome {
         case .node(.value(let start)): Array(scanner.bytes[scanner.range(ofValueAt: start)])

@@ -1,26 +1,26 @@
 import Foundation
 
-/// A type that becomes one JSON value without an encoder.
+/// A type that is encoded as one JSON value without an encoder.
 protocol JSONScalarEncodable {
-    /// The value, or `nil` when JSON cannot hold it.
+    /// Returns the value, or `nil` if JSON cannot represent it.
     func jsonValue(dates: JSONDateStrategy) -> JSONValue?
 }
 
-/// A type that is read from one JSON value without a decoder.
+/// A type that is decoded from one JSON value without a decoder.
 protocol JSONScalarDecodable {
-    /// The value, or `nil` when the type is right and the value does not fit.
+    /// Returns the value, or `nil` if it has the right type and does not fit.
     ///
-    /// - Throws: `typeMismatch` when the type is wrong.
+    /// - Throws: `typeMismatch` if it has another type.
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Self?
 }
 
-/// A type that is read from a number; a `Date` may be.
+/// A type that is decoded from a number, which a `Date` may be.
 protocol JSONNumeric {}
 
 typealias JSONScalar = JSONScalarEncodable & JSONScalarDecodable
 
 extension JSONValue {
-    /// Returns what `access` finds, or the error for a value of another type.
+    /// Returns a value, or throws the error for a value of another type.
     fileprivate func required<T>(_ expected: JSONType, _ found: T?) throws(JSONError) -> T {
         guard let found else { throw JSONError(.typeMismatch(expected: expected.phrase, found: type.phrase)) }
         return found
@@ -76,7 +76,7 @@ extension Float: JSONScalar, JSONNumeric {
     func jsonValue(dates: JSONDateStrategy) -> JSONValue? { JSONNumber(self).map(JSONValue.number) }
 
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Float? {
-        // From the text: going through Double would round twice.
+        // Parses the text, because converting through Double would round twice.
         Float(try value.required(.number, value.number).text).flatMap { $0.isFinite ? $0 : nil }
     }
 }

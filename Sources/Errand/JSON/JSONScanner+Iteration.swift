@@ -1,19 +1,19 @@
 extension JSONScanner {
-    /// Steps through the members of an object in validated text.
+    /// Iterates over the members of an object in validated text.
     ///
-    /// A value is skipped only when the next member is asked for, so stopping early costs nothing.
+    /// A value is skipped only when the next member is requested, so stopping early costs nothing.
     struct MemberIterator {
         private let scanner: JSONScanner
         private var index: Int
         private var unread: Int?
 
-        /// Starts at the first byte of an object; anything else has no members.
+        /// Creates an iterator at the first byte of an object; anything else has no members.
         init(_ scanner: JSONScanner, objectAt start: Int) {
             self.scanner = scanner
             index = scanner.byte(at: start) == UInt8(ascii: "{") ? start + 1 : scanner.end
         }
 
-        /// The next member: the range of its name without the quotes, and where its value begins.
+        /// Returns the range of the next member's name without quotes and the start of its value, or `nil` at the end.
         mutating func next() -> (name: Range<Int>, value: Int)? {
             if unread != nil, valueEnd() == nil { return nil }
             index = scanner.skipWhitespace(from: index)
@@ -28,7 +28,7 @@ extension JSONScanner {
             return (index + 1..<nameEnd - 1, start)
         }
 
-        /// Where the value of the member that ``next()`` gave last ends.
+        /// Returns the end of the value of the last member that ``next()`` returned.
         mutating func valueEnd() -> Int? {
             guard let start = unread else { return index }
             guard let end = scanner.skipValue(at: start) else { return nil }
@@ -38,27 +38,27 @@ extension JSONScanner {
         }
     }
 
-    /// Steps through the elements of an array in validated text.
+    /// Iterates over the elements of an array in validated text.
     ///
-    /// An element is skipped only when the next one is asked for, so stopping early costs nothing.
+    /// An element is skipped only when the next one is requested, so stopping early costs nothing.
     struct ElementIterator {
         private let scanner: JSONScanner
         private var index: Int
         private var unread: Int?
 
-        /// Starts at the first byte of an array; anything else has no elements.
+        /// Creates an iterator at the first byte of an array; anything else has no elements.
         init(_ scanner: JSONScanner, arrayAt start: Int) {
             self.scanner = scanner
             index = scanner.byte(at: start) == UInt8(ascii: "[") ? start + 1 : scanner.end
         }
 
-        /// Starts at the first of some whole elements, which end where `elements` does.
+        /// Creates an iterator over a range of whole elements.
         init(_ scanner: JSONScanner, elements: Range<Int>) {
             self.scanner = JSONScanner(scanner.bytes, endingAt: elements.upperBound)
             index = elements.lowerBound
         }
 
-        /// Where the next element begins.
+        /// Returns the start of the next element, or `nil` at the end.
         mutating func next() -> Int? {
             if unread != nil, elementEnd() == nil { return nil }
             index = scanner.skipWhitespace(from: index)
@@ -68,7 +68,7 @@ extension JSONScanner {
             return index
         }
 
-        /// Where the element that ``next()`` gave last ends.
+        /// Returns the end of the last element that ``next()`` returned.
         mutating func elementEnd() -> Int? {
             guard let start = unread else { return index }
             guard let end = scanner.skipValue(at: start) else { return nil }

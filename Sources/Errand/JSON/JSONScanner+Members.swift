@@ -1,15 +1,15 @@
 extension JSONScanner {
-    /// Validates a whole text and, in the same pass, finds members of its top-level object and of objects inside it.
+    /// Validates a whole text and, in the same pass, finds members of its top-level object and of objects in it.
     ///
     /// - Parameters:
-    ///   - tree: The members wanted. They are compared after unescaping.
+    ///   - tree: The requested members, which are compared after unescaping.
     ///   - bytes: The text, as UTF-8.
-    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512.
-    ///   - isValidated: Whether the text has been validated before, so that it is only walked through.
-    /// - Returns: The range of each member's value by its slot, `nil` where there is none; `nil` as a whole when the
-    ///   text is valid and its value no object.
-    /// - Throws: `duplicateMember` when a wanted member, or one on the way to it, occurs twice in any spelling, and what
-    ///   ``validate(_:maximumDepth:)`` throws.
+    ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512.
+    ///   - isValidated: Whether the text was validated before, so that it is only scanned.
+    /// - Returns: The range of each member's value by its slot, `nil` for a member that does not exist, or `nil` as a
+    ///   whole if the text is valid and not an object.
+    /// - Throws: `duplicateMember` if a requested member, or one on the path to it, occurs twice in any spelling, and
+    ///   the errors of ``validate(_:maximumDepth:)``.
     static func members(
         _ tree: JSONMemberTree,
         in bytes: UnsafeRawBufferPointer,
@@ -29,7 +29,7 @@ extension JSONScanner {
         return reader.found
     }
 
-    /// Goes through objects and notes the values of wanted members; calls itself only as deep as these lie.
+    /// Reads objects and records the ranges of requested values; recursive only to the depth of the requested members.
     private struct MemberReader {
         let scanner: JSONScanner
         let limit: Int
@@ -43,7 +43,7 @@ extension JSONScanner {
             found = [Range<Int>?](repeating: nil, count: count)
         }
 
-        /// Reads the object at `start`, the innermost of `depth` containers; returns the offset after it.
+        /// Reads the object at `start`, the innermost of `depth` containers, and returns the offset after it.
         mutating func read(
             objectAt start: Int,
             _ nodes: [JSONMemberTree.Node],
@@ -92,19 +92,19 @@ extension JSONScanner {
             }
             guard isValidated else { return try scanner.validateValue(at: start, depth: depth, limit: limit) }
             guard let end = scanner.skipValue(at: start) else { throw JSONError(.unexpectedEnd, offset: scanner.end) }
-            // Text that was not validated after all may lead past the end.
+            // If the text was not validated, this may be past its end.
             return min(max(end, start), scanner.end)
         }
     }
 
-    /// Where a member's value begins in validated text; the first one wins, as in Foundation's decoder.
+    /// Returns the start of a member's value in validated text; the first one is used, as in Foundation's decoder.
     ///
     /// - Parameters:
     ///   - name: The name, compared after unescaping.
     ///   - start: The first byte of the object.
-    ///   - refusesDuplicates: Whether to read the object to its end and throw when the name occurs again.
-    /// - Returns: `nil` when there is no such member, or when the value is no object.
-    /// - Throws: `duplicateMember`, if that was asked for.
+    ///   - refusesDuplicates: Whether to read the object to its end and throw if the name occurs again.
+    /// - Returns: The offset, or `nil` if there is no such member or the value is not an object.
+    /// - Throws: `duplicateMember`, if requested.
     func member(
         _ name: JSONName,
         ofObjectAt start: Int,
@@ -121,17 +121,17 @@ extension JSONScanner {
         return found
     }
 
-    /// The range of the value that begins at `start` in validated text; up to ``end`` when it does not end before.
+    /// Returns the range of the value that begins at `start` in validated text, which ends at ``end`` at the latest.
     func range(ofValueAt start: Int) -> Range<Int> {
         let start = min(start, end)
         return start..<min(max(skipValue(at: start) ?? end, start), end)
     }
 
-    /// What stands at `start`, in words for an error.
+    /// Returns the type of the value at `start`, for an error message.
     func typeName(at start: Int) -> String { JSONType(firstByte: byte(at: start))?.phrase ?? "nothing" }
 }
 
-/// The six types of RFC 8259, told apart by the first byte of a value.
+/// The six types of RFC 8259, which the first byte of a value determines.
 enum JSONType: Sendable {
     case null
     case bool

@@ -1,8 +1,8 @@
-/// Navigation over text that has been validated.
+/// Navigation in validated text.
 ///
-/// On text that has not been, the answers are meaningless or `nil`, and nothing traps.
+/// In other text, the results are meaningless or `nil`, but nothing traps.
 extension JSONScanner {
-    /// The offset after the value at `start`, or `nil` when the text ends before it does.
+    /// Returns the offset after the value at `start`, or `nil` if the text ends before it does.
     package func skipValue(at start: Int) -> Int? {
         switch byte(at: start) {
         case UInt8(ascii: "\""): skipString(at: start &+ 1)
@@ -12,7 +12,7 @@ extension JSONScanner {
         }
     }
 
-    /// The offset after the string whose opening quote is before `start`.
+    /// Returns the offset after the string whose opening quote is before `start`.
     @inline(__always)
     func skipString(at start: Int) -> Int? {
         var index = start
@@ -34,7 +34,7 @@ extension JSONScanner {
         }
     }
 
-    /// Marks quotes and backslashes; as with ``specialBytes(in:)`` the lowest mark is right.
+    /// Marks quotes and backslashes; as in ``specialBytes(in:)``, only the lowest mark is reliable.
     @inline(__always)
     private static func stringMarks(in word: UInt64) -> UInt64 {
         let quote = word ^ 0x2222_2222_2222_2222
@@ -43,18 +43,19 @@ extension JSONScanner {
         return marks & 0x8080_8080_8080_8080
     }
 
-    /// The offset after the array or object whose opening bracket is before `start`.
+    /// Returns the offset after the array or object whose opening bracket is before `start`.
     ///
-    /// Eight bytes a step: the quotes tell which of them are inside strings, and the brackets of the others count.
+    /// Reads eight bytes at a time: the quotes determine which of them are inside strings, and the brackets of the
+    /// others are counted.
     private func skipContainer(at start: Int) -> Int? {
         var index = start
         var depth = 1
-        // All ones in the high bits of its bytes while inside a string, else zero.
+        // All ones in the high bits of its bytes while inside a string, or else zero.
         var inside: UInt64 = 0
         while end &- index >= 8 {
             let word = word(at: index)
             if Self.hasBackslash(word) {
-                // Rare: one byte or escape at a time until past this word.
+                // This is rare, so it reads one byte or escape at a time until the end of this word.
                 let next = index &+ 8
                 while index < next {
                     guard let after = step(at: index, depth: &depth, inside: &inside) else { return nil }
@@ -85,7 +86,7 @@ extension JSONScanner {
         return nil
     }
 
-    /// Goes on by one byte, or by one escape inside a string.
+    /// Advances by one byte, or by one escape inside a string.
     private func step(at index: Int, depth: inout Int, inside: inout UInt64) -> Int? {
         guard index < end else { return nil }
         let byte = bytes[index]
@@ -107,17 +108,17 @@ extension JSONScanner {
         return (backslash &- 0x0101_0101_0101_0101) & ~backslash & highBits != 0
     }
 
-    /// Marks exactly the quotes; their number decides what is inside strings, so one too many would not do.
+    /// Marks exactly the quotes, because their number determines what is inside strings.
     @inline(__always)
     private static func quotes(in word: UInt64) -> UInt64 {
         let quote = word ^ 0x2222_2222_2222_2222
         return ~((quote & ~highBits) &+ ~highBits | quote) & highBits
     }
 
-    /// Marks brackets and braces, and now and then another byte.
+    /// Marks brackets and braces, and occasionally another byte.
     @inline(__always)
     private static func brackets(in word: UInt64) -> UInt64 {
-        // The four brackets, and four bytes that stand outside strings in no JSON, are 7F after this.
+        // After this, the four brackets are 7F, and so are four bytes that JSON has only inside strings.
         let bracket = (word | 0x2626_2626_2626_2626) ^ 0x7F7F_7F7F_7F7F_7F7F
         return (bracket &- 0x0101_0101_0101_0101) & ~bracket & highBits
     }
@@ -131,7 +132,7 @@ extension JSONScanner {
         }
     }
 
-    /// The offset after a number or literal.
+    /// Returns the offset after a number or literal.
     @inline(__always)
     private func skipScalar(at start: Int) -> Int {
         var index = start &+ 1

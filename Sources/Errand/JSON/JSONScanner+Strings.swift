@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Checks a string from the byte after its opening quote; returns the offset after the closing one.
+    /// Validates a string from the byte after its opening quote, and returns the offset after the closing one.
     @inline(__always)
     func validateString(at start: Int) throws(JSONError) -> Int {
         var index = start
@@ -18,10 +18,11 @@ extension JSONScanner {
         }
     }
 
-    /// Marks with their high bit the bytes of a string that are not plain ASCII text: quote, backslash, control
-    /// characters and all that is not ASCII.
+    /// Marks, with their high bit, the bytes of a string that are not plain ASCII text: quote, backslash, control
+    /// characters and non-ASCII bytes.
     ///
-    /// A borrow can mark too much, but only above a byte that is rightly marked, so the lowest mark is always right.
+    /// A borrow can mark further bytes, but only above one that is correctly marked, so the lowest mark is always
+    /// correct.
     @inline(__always)
     static func specialBytes(in word: UInt64) -> UInt64 {
         let quote = (word ^ 0x2222_2222_2222_2222) &- 0x0101_0101_0101_0101
@@ -30,23 +31,23 @@ extension JSONScanner {
         return (word | quote | backslash | control) & 0x8080_8080_8080_8080
     }
 
-    /// Checks what stands at `index` when it is not the closing quote, and returns the offset after it.
+    /// Validates what is at `index` if it is not the closing quote, and returns the offset after it.
     @inline(never)
     private func validateUnusual(_ byte: UInt8, at index: Int) throws(JSONError) -> Int {
         guard index < end else { throw JSONError(.unexpectedEnd, offset: end) }
         if byte == UInt8(ascii: "\\") { return try validateEscape(at: index) }
         if byte < 0x20 { throw JSONError(.controlCharacter, offset: index) }
         if byte < 0x80 { return index &+ 1 }
-        // Text outside ASCII comes in runs.
+        // Non-ASCII text comes in runs.
         var index = index
         while index < end, bytes[index] >= 0x80 { index = try validateSequence(at: index) }
         return index
     }
 
-    /// Checks one multi-byte UTF-8 sequence (The Unicode Standard, table 3-7).
+    /// Validates one multi-byte UTF-8 sequence (The Unicode Standard, table 3-7).
     @inline(__always)
     private func validateSequence(at index: Int) throws(JSONError) -> Int {
-        // Beyond the end stand zeros, which are no continuation bytes.
+        // Past the end are zeros, which are not continuation bytes.
         let word =
             end &- index >= 4
             ? halfWord(at: index)
@@ -65,7 +66,7 @@ extension JSONScanner {
         throw JSONError(.invalidUTF8, offset: index)
     }
 
-    /// Checks the escape whose backslash is at `index`.
+    /// Validates the escape whose backslash is at `index`.
     @inline(__always)
     private func validateEscape(at index: Int) throws(JSONError) -> Int {
         switch byte(at: index &+ 1) {
@@ -75,7 +76,7 @@ extension JSONScanner {
         case UInt8(ascii: "u"):
             let unit = try hexadecimalUnit(at: index &+ 2)
             guard unit & 0xF800 == 0xD800 else { return index &+ 6 }
-            // A high surrogate and then, at once, a low one.
+            // A high surrogate must be followed immediately by a low one.
             guard unit < 0xDC00 else { throw JSONError(.loneSurrogate, offset: index) }
             guard byte(at: index &+ 6) == UInt8(ascii: "\\"), byte(at: index &+ 7) == UInt8(ascii: "u"),
                 try hexadecimalUnit(at: index &+ 8) & 0xFC00 == 0xDC00
@@ -86,7 +87,7 @@ extension JSONScanner {
         }
     }
 
-    /// The code unit that four hexadecimal digits spell.
+    /// Returns the code unit of four hexadecimal digits.
     private func hexadecimalUnit(at start: Int) throws(JSONError) -> UInt32 {
         var unit: UInt32 = 0
         for offset in 0..<4 {
@@ -98,7 +99,7 @@ extension JSONScanner {
         return unit
     }
 
-    /// The value of a hexadecimal digit, or `nil` for any other byte.
+    /// Returns the value of a hexadecimal digit, or `nil` for any other byte.
     @inline(__always)
     static func hexadecimalValue(_ byte: UInt8) -> UInt32? {
         let decimal = byte &- UInt8(ascii: "0")

@@ -1,19 +1,19 @@
-/// Reading the content of strings that have been validated.
+/// Reading the content of validated strings.
 extension JSONScanner {
-    /// The string whose content, without its quotes, is `range`.
+    /// Returns the string whose content, without its quotes, is `range`.
     func string(in range: Range<Int>) -> String {
         let content = bytes[range]
         guard content.contains(UInt8(ascii: "\\")) else { return String(decoding: content, as: UTF8.self) }
         return String(decoding: unescapedBytes(in: range), as: UTF8.self)
     }
 
-    /// The range between the quotes of the string that begins at `start`.
+    /// Returns the range between the quotes of the string that begins at `start`.
     func content(ofStringAt start: Int) -> Range<Int> {
         let range = range(ofValueAt: start)
         return range.count < 2 ? range.upperBound..<range.upperBound : range.lowerBound + 1..<range.upperBound - 1
     }
 
-    /// The UTF-8 bytes of the string whose content, without its quotes, is `range`.
+    /// Returns the UTF-8 bytes of the string whose content, without its quotes, is `range`.
     func unescapedBytes(in range: Range<Int>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(range.count)
@@ -29,9 +29,9 @@ extension JSONScanner {
         return result
     }
 
-    /// What the escape at `index` stands for; moves `index` behind it.
+    /// Returns the scalar of the escape at `index`, and moves `index` after it.
     ///
-    /// - Returns: `nil` when it is no escape, which validated text does not hold.
+    /// - Returns: `nil` if it is not an escape, which does not occur in validated text.
     func unescapedScalar(at index: inout Int, endingAt end: Int) -> Unicode.Scalar? {
         let kind = index &+ 1 < end ? bytes[index &+ 1] : 0
         index = min(index &+ 2, end)
@@ -52,7 +52,7 @@ extension JSONScanner {
         return Unicode.Scalar(0x10000 + (unit & 0x3FF) << 10 + (low & 0x3FF))
     }
 
-    /// The code unit that the four hexadecimal digits at `index` spell; moves `index` behind them.
+    /// Returns the code unit of the four hexadecimal digits at `index`, and moves `index` after them.
     private func codeUnit(at index: inout Int, endingAt end: Int) -> UInt32? {
         guard end - index >= 4 else { return nil }
         var unit: UInt32 = 0

@@ -1,7 +1,7 @@
 extension JSONScanner {
     /// The kinds of the open containers, one bit each, so that closing one needs no recursion.
     ///
-    /// The innermost 64 are in one word; the others wait in `outer`.
+    /// The innermost 64 are in one word; the others are in `outer`.
     struct ContainerKinds {
         private var inner: UInt64 = 0
         private var outer = SIMD8<UInt64>()
@@ -11,7 +11,7 @@ extension JSONScanner {
         @inline(__always)
         var isObject: Bool { inner & 1 == 1 }
 
-        /// The caller has checked that `depth` is below 512.
+        /// Opens a container; the caller has checked that `depth` is below 512.
         @inline(__always)
         mutating func open(isObject: Bool) {
             if depth & 63 == 0, depth > 0 { Self.save(inner, at: depth, in: &outer) }
@@ -19,7 +19,7 @@ extension JSONScanner {
             depth &+= 1
         }
 
-        /// The caller has checked that `depth` is above 0.
+        /// Closes a container; the caller has checked that `depth` is above 0.
         @inline(__always)
         mutating func close() {
             depth &-= 1
@@ -37,14 +37,14 @@ extension JSONScanner {
         }
     }
 
-    /// Checks one value of any depth.
+    /// Validates one value of any depth.
     ///
     /// - Parameters:
     ///   - start: The offset of its first byte.
-    ///   - depth: How many containers are around it.
-    ///   - limit: How many containers may be open in all, at most 512.
+    ///   - depth: The number of containers around it.
+    ///   - limit: The maximum number of open containers, at most 512.
     /// - Returns: The offset after its last byte.
-    /// - Throws: What is wrong, and where.
+    /// - Throws: The error and its offset.
     func validateValue(at start: Int, depth: Int, limit: Int) throws(JSONError) -> Int {
         var index = start
         var kinds = ContainerKinds()
@@ -93,7 +93,7 @@ extension JSONScanner {
         }
     }
 
-    /// Checks a member's name and the colon; returns the offset of the value's first byte.
+    /// Validates a member's name and the colon, and returns the offset of the value's first byte.
     @inline(__always)
     func validateName(at start: Int) throws(JSONError) -> Int {
         guard byte(at: start) == UInt8(ascii: "\"") else {
@@ -104,7 +104,7 @@ extension JSONScanner {
         return skipWhitespace(from: colon &+ 1)
     }
 
-    /// Checks `true`, `false` or `null`.
+    /// Validates `true`, `false` or `null`.
     @inline(__always)
     func validateLiteral(at start: Int) throws(JSONError) -> Int {
         if end &- start >= 4 {
@@ -125,7 +125,7 @@ extension JSONScanner {
         return failure(expecting: "a value", at: start)
     }
 
-    /// Checks a number as RFC 8259, section 6, spells it.
+    /// Validates a number as defined by RFC 8259, section 6.
     @inline(__always)
     func validateNumber(at start: Int) throws(JSONError) -> Int {
         var index = start

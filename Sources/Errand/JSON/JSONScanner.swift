@@ -1,19 +1,19 @@
-/// Reads JSON in place: validates it, and finds members and elements, without building anything.
+/// Reads JSON in place: validates it, and finds members and elements without building anything.
 ///
-/// The bytes are UTF-8 (RFC 8259, section 8.1). Nothing here calls itself for nested values, and no input makes it
-/// trap: every index is compared with ``end`` before it is used. Offsets are those of ``bytes``.
+/// The bytes are UTF-8 (RFC 8259, section 8.1). Nested values need no recursion, and no input causes a trap: every
+/// index is compared with ``end`` before it is used. Offsets are relative to ``bytes``.
 ///
-/// Not public; `package` is what the benchmarks measure.
+/// It is not public; `package` gives the benchmarks access.
 package struct JSONScanner {
-    /// The depth allowed when nobody says otherwise.
+    /// The default maximum depth.
     package static let defaultMaximumDepth = 128
 
-    /// The depth nobody can exceed: from 513 levels on Foundation's decoder can be made to trap.
+    /// The limit of the maximum depth; from 513 levels on, Foundation's decoder can trap.
     static let hardMaximumDepth = 512
 
     let bytes: UnsafeRawBufferPointer
 
-    /// One past the last byte that may be read.
+    /// The offset after the last byte that may be read.
     let end: Int
 
     package init(_ bytes: UnsafeRawBufferPointer) {
@@ -21,22 +21,22 @@ package struct JSONScanner {
         end = bytes.count
     }
 
-    /// Looks only at the bytes of `range`, while offsets stay those of the whole.
+    /// Creates a scanner that reads `bytes` up to `end`, with offsets relative to all of them.
     init(_ bytes: UnsafeRawBufferPointer, endingAt end: Int) {
         self.bytes = bytes
         self.end = min(max(end, 0), bytes.count)
     }
 
-    /// The limit in force: between 1 and ``hardMaximumDepth``.
+    /// Returns the effective limit, between 1 and ``hardMaximumDepth``.
     static func clampedDepth(_ depth: Int) -> Int { min(max(depth, 1), hardMaximumDepth) }
 
-    /// Checks that `bytes` are exactly one JSON value, with white space around it at most.
+    /// Validates that `bytes` are exactly one JSON value, with optional white space around it.
     ///
     /// - Parameters:
     ///   - bytes: The text, as UTF-8.
-    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; other numbers are moved there.
+    ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512; other numbers are clamped.
     /// - Returns: The range of the value without the white space around it.
-    /// - Throws: What is wrong with the text, and where.
+    /// - Throws: The error and its offset.
     @discardableResult
     package static func validate(
         _ bytes: UnsafeRawBufferPointer,
@@ -49,37 +49,37 @@ package struct JSONScanner {
         return start..<valueEnd
     }
 
-    /// The offset of the first byte of the value; a byte order mark is refused here.
+    /// Returns the offset of the value's first byte; a byte order mark is rejected here.
     func start() throws(JSONError) -> Int {
         let start = skipWhitespace(from: 0)
-        // FE and FF begin the marks of UTF-16, EF the one of UTF-8; none begins a value.
+        // FE and FF begin the byte order marks of UTF-16, and EF that of UTF-8; none begins a value.
         if start < end, bytes[start] >= 0x80 { throw JSONError(.invalidUTF8, offset: start) }
         return start
     }
 
-    /// Checks that only white space is left.
+    /// Validates that only white space remains.
     func finish(at index: Int) throws(JSONError) {
         let rest = skipWhitespace(from: index)
         if rest < end { throw JSONError(.trailingText, offset: rest) }
     }
 
-    /// The byte at `index`, or 0, which no grammar rule accepts, when the text ends before it.
+    /// Returns the byte at `index`, or 0, which no grammar rule accepts, if the text ends before it.
     @inline(__always)
     func byte(at index: Int) -> UInt8 { index < end ? bytes[index] : 0 }
 
-    /// Eight bytes with the first one lowest; the caller has checked `index + 8 <= end`.
+    /// Returns eight bytes with the first one lowest; the caller has checked `index + 8 <= end`.
     @inline(__always)
     func word(at index: Int) -> UInt64 {
         UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
     }
 
-    /// Four bytes with the first one lowest; the caller has checked `index + 4 <= end`.
+    /// Returns four bytes with the first one lowest; the caller has checked `index + 4 <= end`.
     @inline(__always)
     func halfWord(at index: Int) -> UInt32 {
         UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self))
     }
 
-    /// The offset of the next byte that is not white space, or ``end``.
+    /// Returns the offset of the next byte that is not white space, or ``end``.
     @inline(__always)
     func skipWhitespace(from start: Int) -> Int {
         guard start < end, bytes[start] <= 0x20 else { return start }
@@ -103,7 +103,7 @@ package struct JSONScanner {
         return index
     }
 
-    /// The error for a byte that may not stand at `index`, kept out of the fast path.
+    /// Returns the error for an invalid byte at `index`; not inlined, to keep it out of the fast path.
     @inline(never)
     func failure(expecting what: StaticString, at index: Int) -> JSONError {
         guard index < end else { return JSONError(.unexpectedEnd, offset: end) }

@@ -5,8 +5,8 @@ extension JSONShape {
     ///
     /// - Parameters:
     ///   - data: The text, as UTF-8.
-    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
-    /// - Throws: What is wrong with the text, or the first place where it has another shape, with its path.
+    ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
+    /// - Throws: The error in the text, or the first value that has another shape, with its path.
     public func check(_ data: Data, maximumDepth: Int = 128) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in
             Result { () throws(JSONError) in
@@ -17,14 +17,14 @@ extension JSONShape {
         try result.get()
     }
 
-    /// Checks the value that begins at `start` of a text that has been validated.
+    /// Checks the value that begins at `start` of a validated text.
     ///
-    /// Goes as deep as the shape, which the caller wrote, and not as deep as the text.
+    /// The recursion is as deep as the shape, which the caller wrote, and not as deep as the text.
     ///
     /// - Parameters:
     ///   - start: The first byte of the value.
     ///   - scanner: The text.
-    /// - Throws: The first place where the value has another shape, with its path.
+    /// - Throws: The first value that has another shape, with its path.
     func check(at start: Int, in scanner: JSONScanner) throws(JSONError) {
         let type = JSONType(firstByte: scanner.byte(at: start))
         if type == .null {
@@ -114,7 +114,7 @@ extension JSONShape {
             do {
                 try shape.check(at: member.value, in: scanner)
             } catch {
-                // The names come from the body and stay out of the error.
+                // The names come from the body, so the error must not contain them.
                 throw error.inside("*")
             }
         }

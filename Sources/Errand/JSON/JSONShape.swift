@@ -1,4 +1,4 @@
-/// What a JSON value must look like, checked on the bytes before anything is decoded.
+/// The required shape of a JSON value, which is checked on the bytes before anything is decoded.
 ///
 /// ```swift
 /// let shape: JSONShape = [
@@ -12,8 +12,8 @@
 /// ]
 /// ```
 ///
-/// A dictionary literal is an object with at least these members, an array literal with one shape an array all of
-/// whose elements have it. Members must be there, once, and must not be null, unless their shape says so.
+/// A dictionary literal is an object with at least these members; an array literal is an array whose elements all have
+/// its one shape. Members must exist exactly once and must not be null, unless their shape allows it.
 public struct JSONShape: Sendable, Hashable {
     /// A rule for one value.
     indirect enum Rule: Sendable, Hashable {
@@ -50,14 +50,14 @@ public struct JSONShape: Sendable, Hashable {
         rule = isAmbiguous ? .invalid("its shape lists a member twice") : .members(members, allowsOthers: allowsOthers)
     }
 
-    /// The same shape for a member that may be absent; when it is there, it must have the shape.
+    /// The same shape for a member that may be absent; if it exists, it must have the shape.
     public var optional: JSONShape {
         var copy = self
         copy.isOptional = true
         return copy
     }
 
-    /// The same shape for a value that may also be null.
+    /// The same shape for a value that may be null.
     public var nullable: JSONShape {
         var copy = self
         copy.isNullable = true
@@ -72,27 +72,27 @@ extension JSONShape {
     /// A null.
     public static let null = JSONShape(.null)
 
-    /// `true` or `false`; a number is none.
+    /// `true` or `false`, but not a number.
     public static let bool = JSONShape(.bool)
 
-    /// Any number; a Boolean is none.
+    /// Any number, but not a Boolean.
     public static let number = JSONShape(.number)
 
-    /// A number without a fraction that fits an `Int`; `1.0` and `1e2` are such numbers.
+    /// A number without a fraction that fits an `Int`, such as `1.0` and `1e2`.
     public static let integer = JSONShape(.integer(.min ... .max))
 
     /// Any string.
     public static let string = JSONShape(.string(lengths: 0 ... .max, choices: []))
 
-    /// An array of anything, nulls too.
+    /// An array of any elements, including nulls.
     public static let array = JSONShape(.elements(any.nullable, counts: 0 ... .max))
 
-    /// An object of any members.
+    /// An object with any members.
     public static let object = JSONShape(.members([], allowsOthers: true))
 
-    /// An integer within bounds.
+    /// Returns the shape of an integer in a range.
     ///
-    /// - Parameter range: The numbers allowed, such as `1...` or `0..<10`.
+    /// - Parameter range: The allowed numbers, such as `1...` or `0..<10`.
     /// - Returns: The shape.
     public static func integer(in range: some RangeExpression<Int>) -> JSONShape {
         switch range {
@@ -106,11 +106,11 @@ extension JSONShape {
         }
     }
 
-    /// A string of a certain length.
+    /// Returns the shape of a string of limited length.
     ///
     /// - Parameters:
-    ///   - minimumLength: The fewest Unicode scalars.
-    ///   - maximumLength: The most Unicode scalars.
+    ///   - minimumLength: The minimum number of Unicode scalars.
+    ///   - maximumLength: The maximum number of Unicode scalars.
     /// - Returns: The shape.
     public static func string(minimumLength: Int = 0, maximumLength: Int = .max) -> JSONShape {
         guard minimumLength <= maximumLength else {
@@ -119,21 +119,21 @@ extension JSONShape {
         return JSONShape(.string(lengths: minimumLength...maximumLength, choices: []))
     }
 
-    /// One of some strings.
+    /// Returns the shape of a string that is one of several.
     ///
-    /// - Parameter choices: The strings allowed, compared byte by byte after unescaping.
+    /// - Parameter choices: The allowed strings, compared byte by byte after unescaping.
     /// - Returns: The shape.
     public static func string(oneOf choices: [String]) -> JSONShape {
         guard !choices.isEmpty else { return JSONShape(.invalid("its shape allows no string")) }
         return JSONShape(.string(lengths: 0 ... .max, choices: choices.map { JSONName($0) }))
     }
 
-    /// An array all of whose elements have a shape.
+    /// Returns the shape of an array whose elements all have one shape.
     ///
     /// - Parameters:
     ///   - element: The shape of every element.
-    ///   - minimumCount: The fewest elements.
-    ///   - maximumCount: The most elements.
+    ///   - minimumCount: The minimum number of elements.
+    ///   - maximumCount: The maximum number of elements.
     /// - Returns: The shape.
     public static func array(of element: JSONShape, minimumCount: Int = 0, maximumCount: Int = .max) -> JSONShape {
         guard minimumCount <= maximumCount else {
@@ -142,7 +142,7 @@ extension JSONShape {
         return JSONShape(.elements(element, counts: minimumCount...maximumCount))
     }
 
-    /// An object with these members and no others.
+    /// Returns the shape of an object with these members and no others.
     ///
     /// - Parameter members: The names and shapes of all members.
     /// - Returns: The shape.
@@ -150,7 +150,7 @@ extension JSONShape {
         JSONShape(members.map { Member(name: JSONName($0), shape: $1) }, allowsOthers: false)
     }
 
-    /// An object used as a dictionary: any names, and values of one shape.
+    /// Returns the shape of an object that is used as a dictionary, with any names and values of one shape.
     ///
     /// - Parameter value: The shape of every value.
     /// - Returns: The shape.
@@ -160,16 +160,16 @@ extension JSONShape {
 extension JSONShape: ExpressibleByDictionaryLiteral {
     /// Creates the shape of an object with at least these members.
     ///
-    /// - Parameter elements: Names and shapes.
+    /// - Parameter elements: The names and shapes.
     public init(dictionaryLiteral elements: (String, JSONShape)...) {
         self.init(elements.map { Member(name: JSONName($0.0), shape: $0.1) }, allowsOthers: true)
     }
 }
 
 extension JSONShape: ExpressibleByArrayLiteral {
-    /// Creates the shape of an array: of one shape for all elements, or of anything when the literal is empty.
+    /// Creates the shape of an array whose elements all have one shape, or of any array if the literal is empty.
     ///
-    /// More than one shape in the literal is a mistake, which the check reports.
+    /// If the literal contains more than one shape, every check throws an error.
     ///
     /// - Parameter elements: The shape of every element.
     public init(arrayLiteral elements: JSONShape...) {

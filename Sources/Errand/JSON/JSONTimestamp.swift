@@ -1,16 +1,16 @@
 import Foundation
 
-/// Writes and reads the date-times of RFC 3339, and refuses days that do not exist.
+/// Formats and parses the date-times of RFC 3339, rejecting days that do not exist.
 enum JSONTimestamp {
-    // As wide on watches, where an `Int` has 32 bits.
+    // 64 bits on watches too, where an `Int` has 32.
     private static let secondsPerDay: Int64 = 86_400
 
-    /// The text in UTC, or `nil` for a date outside the years 0 to 9999.
+    /// Returns the text in UTC, or `nil` for a date outside the years 0 to 9999.
     static func text(for date: Date, milliseconds: Bool) -> String? {
         let seconds = date.timeIntervalSince1970
-        // 0000-01-01 up to 10000-01-01.
+        // From 0000-01-01 up to 10000-01-01.
         guard seconds >= -62_167_219_200, seconds < 253_402_300_800 else { return nil }
-        // Rounded first, so that 1.9996 s does not become 1.1000 s; without milliseconds the fraction is cut off.
+        // Rounded first, so that 1.9996 s does not become 1.1000 s; without milliseconds, the fraction is omitted.
         let total = milliseconds ? Int64((seconds * 1000).rounded()) : Int64(seconds.rounded(.down)) * 1000
         let wholeSeconds = CivilDate.floorDivision(total, 1000)
         let days = CivilDate.floorDivision(wholeSeconds, secondsPerDay)
@@ -23,7 +23,7 @@ enum JSONTimestamp {
         return text + "Z"
     }
 
-    /// The date that `text` spells, or `nil` when it is no date-time of RFC 3339, section 5.6.
+    /// Returns the date of a text, or `nil` if the text is not a date-time as defined by RFC 3339, section 5.6.
     static func date(from text: String) -> Date? {
         var reader = DigitReader(rest: Array(text.utf8)[...])
         guard let year = reader.number(digits: 4), reader.take("-"),
@@ -40,7 +40,7 @@ enum JSONTimestamp {
         }
         guard let offset = reader.zoneOffset(), reader.rest.isEmpty else { return nil }
         let days = CivilDate.days(fromYear: year, month: month, day: day)
-        // A day that does not exist comes back as another one. Second 60 is a leap second.
+        // A day that does not exist is converted to another one. Second 60 is a leap second.
         guard (1...12).contains(month), CivilDate.civil(fromDays: days) == (year, month, day), hour < 24, minute < 60,
             second <= 60
         else { return nil }
@@ -54,7 +54,7 @@ enum JSONTimestamp {
     }
 }
 
-/// Takes the parts of a date-time from the front of a text.
+/// Reads the components of a date-time from the beginning of a text.
 private struct DigitReader {
     var rest: ArraySlice<UInt8>
 
@@ -77,7 +77,7 @@ private struct DigitReader {
         return digits.isEmpty ? nil : Double("0." + String(decoding: digits, as: UTF8.self))
     }
 
-    /// The seconds east of UTC.
+    /// Returns the offset east of UTC in seconds.
     mutating func zoneOffset() -> Int? {
         if take("Zz") { return 0 }
         let isWest = rest.first == UInt8(ascii: "-")

@@ -1,19 +1,20 @@
 import Foundation
 
 extension JSONValue: Codable {
-    /// Reads a value through any decoder.
+    /// Creates a value by decoding from any decoder.
     ///
-    /// Foundation's decoders lose the order of members, the spelling of numbers, and what a `Decimal` cannot hold;
+    /// Foundation's decoders lose the order of members, the text of numbers, and what a `Decimal` cannot represent;
     /// ``init(parsing:maximumDepth:)-(Data,_)`` loses nothing and is faster.
     ///
     /// - Parameter decoder: The decoder.
-    /// - Throws: What the decoder throws.
+    /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
         if let own = decoder as? JSONNodeDecoder {
             self = own.value
             return
         }
-        // A decoder does not tell the type, so the types are tried. Why one does not fit is of no interest.
+        // A decoder does not expose the value's type, so the types are tried; the errors of those that don't fit are
+        // not needed.
         if let container = try? decoder.container(keyedBy: JSONCodingKey.self) {
             let keys = container.allKeys.sortedUnspecialized { $0.stringValue < $1.stringValue }
             let members = try keys.map { ($0.stringValue, try container.decode(JSONValue.self, forKey: $0)) }
@@ -38,12 +39,12 @@ extension JSONValue: Codable {
         throw DecodingError.dataCorruptedError(in: container, debugDescription: "A number beyond every Swift type")
     }
 
-    /// Writes the value through any encoder.
+    /// Encodes the value into any encoder.
     ///
-    /// Foundation's encoders lose the order of members and the spelling of numbers; ``data`` loses nothing.
+    /// Foundation's encoders lose the order of members and the text of numbers; ``data`` loses nothing.
     ///
     /// - Parameter encoder: The encoder.
-    /// - Throws: What the encoder throws.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .array(let elements):
@@ -69,10 +70,10 @@ extension JSONValue: Codable {
 }
 
 extension JSONNumber: Codable {
-    /// Reads a number through any decoder; see ``JSONValue/init(from:)`` for what is lost.
+    /// Creates a number by decoding from any decoder; see ``JSONValue/init(from:)`` for what is lost.
     ///
     /// - Parameter decoder: The decoder.
-    /// - Throws: What the decoder throws.
+    /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
         guard case .number(let number) = try JSONValue(from: decoder) else {
             let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Expected a number")
@@ -81,10 +82,10 @@ extension JSONNumber: Codable {
         self = number
     }
 
-    /// Writes the number through any encoder, as the first of `Int64`, `UInt64`, `Decimal` and `Double` that holds it.
+    /// Encodes the number as the first of `Int64`, `UInt64`, `Decimal` and `Double` that can represent it.
     ///
     /// - Parameter encoder: The encoder.
-    /// - Throws: What the encoder throws.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws { try encodeScalar(to: encoder) }
 
     fileprivate func encodeScalar(to encoder: any Encoder) throws {
@@ -105,10 +106,10 @@ extension JSONNumber: Codable {
 }
 
 extension JSONObject: Codable {
-    /// Reads an object through any decoder; see ``JSONValue/init(from:)`` for what is lost.
+    /// Creates an object by decoding from any decoder; see ``JSONValue/init(from:)`` for what is lost.
     ///
     /// - Parameter decoder: The decoder.
-    /// - Throws: What the decoder throws.
+    /// - Throws: The error of the decoder.
     public init(from decoder: any Decoder) throws {
         guard case .object(let object) = try JSONValue(from: decoder) else {
             let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Expected an object")
@@ -117,9 +118,9 @@ extension JSONObject: Codable {
         self = object
     }
 
-    /// Writes the object through any encoder; see ``JSONValue/encode(to:)`` for what is lost.
+    /// Encodes the object into any encoder; see ``JSONValue/encode(to:)`` for what is lost.
     ///
     /// - Parameter encoder: The encoder.
-    /// - Throws: What the encoder throws.
+    /// - Throws: The error of the encoder.
     public func encode(to encoder: any Encoder) throws { try JSONValue.object(self).encode(to: encoder) }
 }

@@ -1,7 +1,7 @@
 extension JSONValue: ExpressibleByNilLiteral {
     /// Creates a JSON null.
     ///
-    /// - Parameter nilLiteral: Nothing.
+    /// - Parameter nilLiteral: An empty tuple.
     public init(nilLiteral: ()) { self = .null }
 }
 
@@ -20,7 +20,7 @@ extension JSONValue: ExpressibleByIntegerLiteral {
 }
 
 extension JSONValue: ExpressibleByFloatLiteral {
-    /// Creates a number, or a null when the literal is too large for a `Double`.
+    /// Creates a number, or a null if the literal is too large for a `Double`.
     ///
     /// - Parameter value: The number.
     public init(floatLiteral value: Double) { self = JSONNumber(value).map(JSONValue.number) ?? .null }
@@ -41,9 +41,9 @@ extension JSONValue: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// Creates an object, keeping the order of the literal.
+    /// Creates an object, preserving the order of the literal.
     ///
-    /// - Parameter elements: Names and values.
+    /// - Parameter elements: The names and values.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(elements.map { ($0.0, $0.1) }))
     }

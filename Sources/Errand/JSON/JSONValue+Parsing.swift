@@ -1,12 +1,12 @@
 public import Foundation
 
 extension JSONValue {
-    /// Reads a JSON text.
+    /// Creates a value by parsing a JSON text.
     ///
     /// - Parameters:
     ///   - data: The text, as UTF-8 without a byte order mark.
-    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
-    /// - Throws: What is wrong with the text, and where.
+    ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
+    /// - Throws: The error in the text and its offset.
     @inline(never)
     public init(parsing data: Data, maximumDepth: Int = 128) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in
@@ -15,29 +15,29 @@ extension JSONValue {
         self = try result.get()
     }
 
-    /// Reads a JSON text from memory.
+    /// Creates a value by parsing a JSON text in memory.
     ///
     /// - Parameters:
     ///   - bytes: The text, as UTF-8 without a byte order mark.
-    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
-    /// - Throws: What is wrong with the text, and where.
+    ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
+    /// - Throws: The error in the text and its offset.
     @inline(never)
     public init(parsing bytes: UnsafeRawBufferPointer, maximumDepth: Int = 128) throws(JSONError) {
         let range = try JSONScanner.validate(bytes, maximumDepth: maximumDepth)
         self.init(validated: range, in: bytes)
     }
 
-    /// Reads a JSON text.
+    /// Creates a value by parsing a JSON text.
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - maximumDepth: How deep arrays and objects may nest, from 1 to 512; 128 when left out.
-    /// - Throws: What is wrong with the text, and where.
+    ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512. The default is 128.
+    /// - Throws: The error in the text and its offset.
     public init(parsing text: String, maximumDepth: Int = 128) throws(JSONError) {
         try self.init(parsing: Data(text.utf8), maximumDepth: maximumDepth)
     }
 
-    /// Builds the value at `range` of a text that has been validated.
+    /// Creates the value at `range` of a validated text.
     @inline(never)
     init(validated range: Range<Int>, in bytes: UnsafeRawBufferPointer) {
         var builder = JSONTreeBuilder(JSONScanner(bytes, endingAt: range.upperBound))
@@ -45,9 +45,9 @@ extension JSONValue {
     }
 }
 
-/// ThrottlePermits validated text into a tree, with a stack of its own in place of recursion.
+/// Builds a tree from validated text, with a stack of its own instead of recursion.
 private struct JSONTreeBuilder {
-    /// An array or object whose end has not been reached: where its parts begin in `values` and `names`.
+    /// An array or object that is still open, with the indices where its contents begin in `values` and `names`.
     private struct OpenContainer {
         let isObject: Bool
         let firstValue: Int
@@ -97,7 +97,7 @@ private struct JSONTreeBuilder {
     private mutating func close() {
         guard let container = open.popLast() else { return }
         let value: JSONValue
-        // The slices must be gone before something is removed, or all of the arrays would be copied.
+        // The slices must be released before elements are removed; otherwise the whole arrays would be copied.
         if container.isObject {
             let members = zip(names[container.firstName...], values[container.firstValue...]).map { ($0, $1) }
             value = .object(JSONObject(members))

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension JSONValue {
-    /// The value as compact JSON: UTF-8, members in their order, numbers as they were written.
+    /// The value as compact JSON: UTF-8, members in order, numbers as written.
     public var data: Data { Data(utf8Text) }
 
     /// The bytes of ``data``.

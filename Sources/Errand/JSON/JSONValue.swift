@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Any JSON value, without loss: numbers keep their text and objects their order.
+/// Any JSON value, without loss: numbers keep their text, and objects their order.
 ///
 /// ```swift
 /// let value: JSONValue = ["id": 7, "tags": ["a", "b"], "note": nil]
@@ -25,14 +25,14 @@ public enum JSONValue: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// The member with this name, or `nil` when there is none or this is no object; a JSON null is ``null``.
+    /// The member with a name, or `nil` if there is none or this is not an object; a JSON null is ``null``.
     ///
-    /// - Parameter name: The member's name; the first one wins when a text repeats it.
+    /// - Parameter name: The member's name; if it repeats, the first one is used.
     public subscript(name: String) -> JSONValue? { object?[name] }
 
-    /// The element at this index, or `nil` when there is none or this is no array.
+    /// The element at an index, or `nil` if there is none or this is not an array.
     ///
-    /// - Parameter index: Counted from 0.
+    /// - Parameter index: The index, starting at 0.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
@@ -41,41 +41,41 @@ extension JSONValue {
     /// Whether this is a JSON null.
     public var isNull: Bool { self == .null }
 
-    /// The Boolean, or `nil` when this is none.
+    /// The Boolean, or `nil` if this is not one.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The number, or `nil` when this is none.
+    /// The number, or `nil` if this is not one.
     public var number: JSONNumber? {
         if case .number(let value) = self { value } else { nil }
     }
 
-    /// The number as an exact `Int`, or `nil` when this is none or does not fit.
+    /// The number as an exact `Int`, or `nil` if this is not a number or does not fit.
     public var int: Int? { number?.int }
 
-    /// The nearest `Double`, or `nil` when this is no number or not finite there.
+    /// The nearest `Double`, or `nil` if this is not a number or exceeds the largest finite `Double`.
     public var double: Double? { number?.double }
 
-    /// The number as an exact `Decimal`, or `nil` when this is none or does not fit.
+    /// The number as an exact `Decimal`, or `nil` if this is not a number or does not fit.
     public var decimal: Decimal? { number?.decimal }
 
-    /// The string, or `nil` when this is none; numbers are not turned into strings.
+    /// The string, or `nil` if this is not one; numbers are not converted.
     public var string: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The elements, or `nil` when this is no array.
+    /// The elements, or `nil` if this is not an array.
     public var array: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
-    /// The members, or `nil` when this is no object.
+    /// The members, or `nil` if this is not an object.
     public var object: JSONObject? {
         if case .object(let value) = self { value } else { nil }
     }
 
-    /// The type of the value, for messages.
+    /// The type of the value, for error messages.
     var type: JSONType {
         switch self {
         case .null: .null

@@ -8,7 +8,7 @@ struct JSONKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
     func decodeNil(forKey key: Key) throws -> Bool { try member(key).value.isNull }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try member(key).decode(type) }
-    // The defaults of these two throw, and win over the generic one.
+    // The default implementations of these two throw, and are preferred over the generic method.
     func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key).decode(type) }
     func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key).decode(type) }
 
@@ -74,7 +74,7 @@ struct JSONUnkeyedDecoding: UnkeyedDecodingContainer {
 
     mutating func superDecoder() throws -> any Decoder { try advance { $0 } }
 
-    /// Moves on only when `read` succeeds, so that a caller may try another type.
+    /// Advances only if `read` succeeds, so that a caller may try another type.
     private mutating func advance<T>(_ read: (JSONNodeDecoder) throws -> T) throws -> T {
         let result = try read(current())
         currentIndex += 1

@@ -1,48 +1,48 @@
 import Foundation
 
-/// Reads a `Decodable` type from a ``JSONValue``.
+/// Decodes a `Decodable` type from a ``JSONValue``.
 struct JSONValueDecoder {
-    /// How dates are written.
+    /// The format of dates.
     var dates: JSONDateStrategy = .iso8601
 
-    /// Handed to the type's `init(from:)`.
+    /// The user info that is passed to the type's `init(from:)`.
     var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-    /// Which property a member is for.
+    /// The mapping of member names to properties.
     var keys: JSONKeyStrategy = .asWritten
 
     /// Whether scalars of another type are converted.
     var convertsScalars = false
 
-    /// Whether a string is read as JSON where an object or an array is asked for.
+    /// Whether a string is parsed as JSON if an object or an array is requested.
     var readsJSONInStrings = false
 
-    /// A value of the type.
+    /// Decodes a value.
     ///
-    /// - Throws: `DecodingError` with the coding path, and what the type's own `init(from:)` throws.
+    /// - Throws: `DecodingError` with the coding path, or an error of the type's own `init(from:)`.
     func decode<T: Decodable>(_ type: T.Type, from value: JSONValue) throws -> T {
         try JSONNodeDecoder(value: value, codingPath: [], options: self).decode(type)
     }
 }
 
 extension JSONValue {
-    /// Reads a `Decodable` type from this value without writing text.
+    /// Decodes a `Decodable` type from this value without writing text.
     ///
-    /// Integers must be exact: `1.0` is one, `1.5` and what does not fit are errors. `Double` takes the nearest.
+    /// Integers must be exact: `1.0` is 1; `1.5` and numbers out of range are errors. A `Double` is the nearest one.
     ///
     /// - Parameters:
-    ///   - type: The type to read.
-    ///   - dates: How dates are written.
-    /// - Returns: A value of the type.
-    /// - Throws: `DecodingError` with the coding path, and what the type's own `init(from:)` throws.
+    ///   - type: The type to decode.
+    ///   - dates: The format of dates.
+    /// - Returns: The decoded value.
+    /// - Throws: `DecodingError` with the coding path, or an error of the type's own `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, dates: JSONDateStrategy = .iso8601) throws -> T {
         try JSONValueDecoder(dates: dates).decode(type, from: self)
     }
 }
 
-/// A number that the type that was asked for cannot hold, below the `DecodingError` that says where it stands.
+/// The underlying error of a `DecodingError` for a number that the requested type cannot represent.
 struct UnfitNumber: Error {
-    /// The digits, as many of them as can be read at a glance.
+    /// The digits, truncated if there are many.
     let text: String
     /// The name of the type.
     let type: String
@@ -74,10 +74,10 @@ struct JSONNodeDecoder: Decoder {
         return JSONUnkeyedDecoding(decoder: self, elements: elements)
     }
 
-    /// The value, or what a string holds that is read as JSON.
+    /// The value, or the value in a string that is parsed as JSON.
     private var structure: JSONValue {
         guard options.readsJSONInStrings, case .string(let text) = value else { return value }
-        // A string that is no JSON is one of the wrong type.
+        // A string that is not JSON is a value of the wrong type.
         return (try? JSONValue(parsing: text)) ?? value
     }
 
@@ -91,14 +91,14 @@ struct JSONNodeDecoder: Decoder {
         return result
     }
 
-    /// The decoder of a value of a type of the user's own.
+    /// Returns the decoder for a value of a custom type.
     private func keepingNames(of type: any Any.Type) -> JSONNodeDecoder {
         var decoder = self
         decoder.keepsNames = !options.keys.isTrivial && type is any JSONKeyedByText.Type
         return decoder
     }
 
-    /// The scalar, or `nil` if the value doesn't fit it.
+    /// Returns the scalar, or `nil` if the value doesn't fit it.
     private func decode(_ scalar: any JSONScalarDecodable.Type) throws -> (any JSONScalarDecodable)? {
         var found: (any JSONScalarDecodable)?
         do {
@@ -120,7 +120,7 @@ struct JSONNodeDecoder: Decoder {
         return .dataCorrupted(context)
     }
 
-    /// The scalar made of the value in another JSON type, as far as the options say; `nil` when there is none.
+    /// Returns the scalar, converted from another JSON type as far as the options allow, or `nil` if there is none.
     private func alternative(for scalar: any JSONScalarDecodable.Type) throws(JSONError) -> (any JSONScalarDecodable)? {
         if options.readsJSONInStrings, scalar is JSONObject.Type, value != structure {
             return try scalar.make(from: structure, dates: options.dates)

@@ -22,7 +22,7 @@ struct JSONNodeEncoder: Encoder {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { JSONSingleValueEncoding(encoder: self) }
 
-    /// The encoder of the member with this key; one whose key is dropped writes where nobody looks.
+    /// Returns the encoder of the member with a key, or `nil` if the key is dropped.
     func member(_ key: some CodingKey) -> JSONNodeEncoder? {
         var name = key.stringValue
         if isOutermost, let keyFilter = options.keyFilter {
@@ -53,12 +53,12 @@ struct JSONNodeEncoder: Encoder {
     }
 }
 
-/// A dictionary, whose order changes from process to process.
+/// A dictionary, whose order differs between processes.
 private protocol JSONUnorderedMembers {}
 
 extension Dictionary: JSONUnorderedMembers where Key == String, Value: Encodable {}
 
-/// A key for the places that have no key of their own.
+/// A coding key for array indices and names.
 struct JSONCodingKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -78,7 +78,7 @@ struct JSONCodingKey: CodingKey {
         intValue = index
     }
 
-    /// The key under which a class keeps its superclass's members, as in Foundation.
+    /// The key of a superclass's members, as in Foundation.
     static let superclass = JSONCodingKey(stringValue: "super")
 }
 
@@ -94,7 +94,7 @@ private struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol
 
     func encodeNil(forKey key: Key) throws { encoder.member(key)?.node.setNil(omitting: encoder.options.omitsNil) }
     func encode(_ value: some Encodable, forKey key: Key) throws { try encoder.member(key)?.encode(value) }
-    // The defaults of these two throw, and win over the generic one.
+    // The default implementations of these two throw, and are preferred over the generic method.
     func encode(_ value: Int128, forKey key: Key) throws { try encoder.member(key)?.encode(value) }
     func encode(_ value: UInt128, forKey key: Key) throws { try encoder.member(key)?.encode(value) }
 

@@ -1,32 +1,32 @@
 import Foundation
 
-/// ThrottlePermits an `Encodable` value into a ``JSONValue``.
+/// Encodes an `Encodable` value as a ``JSONValue``.
 ///
-/// The members keep the order in which they were encoded, which for a synthesized conformance is that of the stored
-/// properties; those of a dictionary are sorted by name, so that equal values give equal text.
+/// Members keep the order in which they were encoded, which for a synthesized conformance is that of the stored
+/// properties; those of a dictionary are sorted by name, so that equal values result in equal text.
 struct JSONValueEncoder {
-    /// How dates are written.
+    /// The format of dates.
     var dates: JSONDateStrategy = .iso8601
 
-    /// Renames the keys of the outermost object, or drops them with their values when it returns `nil`.
+    /// Renames the keys of the outermost object, or drops them with their values if it returns `nil`.
     var keyFilter: ((any CodingKey) -> String?)?
 
-    /// Whether `nil` is left out, at every depth, and not written as `null`.
+    /// Whether `nil` is omitted at every depth instead of encoded as `null`.
     var omitsNil = false
 
-    /// Handed to the value's `encode(to:)`.
+    /// The user info that is passed to the value's `encode(to:)`.
     var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-    /// The value as JSON; a value that encodes nothing becomes an empty object.
+    /// Returns the value as JSON; a value that encodes nothing becomes an empty object.
     ///
-    /// - Throws: `EncodingError` for what JSON cannot hold, and what the value's own `encode(to:)` throws.
+    /// - Throws: `EncodingError` for what JSON cannot represent, or an error of the value's own `encode(to:)`.
     func encode(_ value: some Encodable) throws -> JSONValue {
         let node = JSONEncodingNode()
         try JSONNodeEncoder(node: node, codingPath: [], options: self, isOutermost: true).encode(value)
         return node.value
     }
 
-    /// The value as JSON, or `nil` when it is `nil` itself and ``omitsNil`` says to leave that out.
+    /// Returns the value as JSON, or `nil` if it is `nil` itself and ``omitsNil`` is `true`.
     func encodeUnlessNil(_ value: some Encodable) throws -> JSONValue? {
         let node = JSONEncodingNode()
         try JSONNodeEncoder(node: node, codingPath: [], options: self, isOutermost: true).encode(value)
@@ -37,27 +37,27 @@ struct JSONValueEncoder {
 }
 
 extension JSONValue {
-    /// ThrottlePermits an `Encodable` value into JSON without writing text.
+    /// Creates a value by encoding an `Encodable` value without writing text.
     ///
-    /// Members keep the order of the stored properties; those of a dictionary are sorted. `Data` becomes Base64, a
-    /// `URL` its text, and a `Decimal` keeps every digit.
+    /// Members keep the order of the stored properties; those of a dictionary are sorted. `Data` is encoded as Base64,
+    /// a `URL` as its text, and a `Decimal` keeps every digit.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - dates: How dates are written.
-    /// - Throws: `EncodingError` for what JSON cannot hold, such as NaN, and what the value's `encode(to:)` throws.
+    ///   - dates: The format of dates.
+    /// - Throws: `EncodingError` for what JSON cannot represent, such as NaN, or an error of the value's `encode(to:)`.
     public init(encoding value: some Encodable, dates: JSONDateStrategy = .iso8601) throws {
         self = try JSONValueEncoder(dates: dates).encode(value)
     }
 }
 
-/// A place in the tree that grows: containers and super-encoders fill it in any order, some after others.
+/// A node of the tree during encoding, which containers and super-encoders fill in any order.
 ///
-/// It never leaves the call of ``JSONValueEncoder/encode(_:)`` that made it.
+/// It is not used after the call of ``JSONValueEncoder/encode(_:)`` that created it.
 final class JSONEncodingNode {
     private enum Content {
         case none
-        /// A `nil` that is to be left out of the container around it.
+        /// A `nil` that is omitted from its container.
         case omitted
         case value(JSONValue)
         case array([JSONEncodingNode])
@@ -66,7 +66,7 @@ final class JSONEncodingNode {
 
     private var content = Content.none
 
-    /// How many elements an array has by now.
+    /// The current number of elements of an array.
     var count: Int {
         if case .array(let elements) = content { elements.count } else { 0 }
     }
@@ -83,7 +83,7 @@ final class JSONEncodingNode {
         }
     }
 
-    /// Whether the place holds a `nil` that is to be left out.
+    /// Whether the node is a `nil` that is omitted.
     var isOmitted: Bool { if case .omitted = content { true } else { false } }
 
     func set(_ value: JSONValue) { content = .value(value) }
@@ -100,7 +100,7 @@ final class JSONEncodingNode {
         content = .object([], positions: [:])
     }
 
-    /// Adds an element.
+    /// Adds and returns an element.
     func element() -> JSONEncodingNode {
         let node = JSONEncodingNode()
         guard case .array(var elements) = content else { return node }
@@ -110,7 +110,7 @@ final class JSONEncodingNode {
         return node
     }
 
-    /// The member with this name, added at the end when it is new.
+    /// Returns the member with a name, which is added at the end if it is new.
     func member(_ name: String) -> JSONEncodingNode {
         let node = JSONEncodingNode()
         guard case .object(var members, var positions) = content else { return node }

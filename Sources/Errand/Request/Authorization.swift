@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// What a request shows to say on whose behalf it comes: the `Authorization` field (RFC 9110, section 11.6.2).
+/// The credentials of a request, sent in its `Authorization` field (RFC 9110, section 11.6.2).
 ///
-/// Spelling in a request: `var authorization: Authorization { .bearer(token) }`. The description never tells a secret.
+/// In a request, write `var authorization: Authorization { .bearer(token) }`. The description contains no credentials.
 public struct Authorization: Sendable, Hashable, CustomStringConvertible {
     enum Scheme: Sendable, Hashable {
         case inherited
@@ -12,38 +12,38 @@ public struct Authorization: Sendable, Hashable, CustomStringConvertible {
 
     let scheme: Scheme
 
-    /// What the service says, then the config; at the end of the line nothing is sent.
+    /// The service's authorization, then the config's; if neither has one, no field is sent.
     public static let inherited = Authorization(scheme: .inherited)
 
-    /// No `Authorization` field, whatever service and config say, also among their headers.
+    /// No `Authorization` field, even if the service's or the config's headers have one.
     ///
-    /// One among the request's own ``Request/headers`` is sent.
+    /// A field in the request's own ``Request/headers`` is still sent.
     public static let anonymous = Authorization(scheme: .anonymous)
 
-    /// User and password (RFC 7617), sent at once and not only after a challenge.
+    /// Returns the Basic credentials of a user (RFC 7617), which are sent without waiting for a challenge.
     public static func basic(user: String, password: String) -> Authorization {
         Authorization(
             scheme: .value(scheme: "Basic", credentials: Data("\(user):\(password)".utf8).base64EncodedString())
         )
     }
 
-    /// A token (RFC 6750).
+    /// Returns the credentials of a bearer token (RFC 6750).
     public static func bearer(_ token: String) -> Authorization {
         Authorization(scheme: .value(scheme: "Bearer", credentials: token))
     }
 
-    /// Any other scheme, with its credentials as they are to be sent.
+    /// Returns the credentials of any other scheme, which are sent unchanged.
     public static func custom(scheme: String, credentials: String) -> Authorization {
         Authorization(scheme: .value(scheme: scheme, credentials: credentials))
     }
 
-    /// The value of the field, or `nil` when none is sent.
+    /// The value of the field, or `nil` if none is sent.
     var fieldValue: String? {
         guard case .value(let scheme, let credentials) = scheme else { return nil }
         return "\(scheme) \(credentials)"
     }
 
-    /// The scheme, and never the credentials.
+    /// The scheme, without the credentials.
     public var description: String {
         switch scheme {
         case .inherited: "inherited"

@@ -1,6 +1,6 @@
-/// Who said what holds for a send.
+/// The source of a resolved setting.
 public enum Origin: String, Sendable, Hashable, Comparable {
-    /// Weakest first: a value of `request` wins over `service`, `config` and `library`.
+    /// The sources in ascending precedence: a value of `request` overrides `service`, `config` and `library`.
     case library, config, service, request
 
     private var rank: Int {
@@ -12,18 +12,18 @@ public enum Origin: String, Sendable, Hashable, Comparable {
         }
     }
 
-    /// Whether the first is the weaker of two.
+    /// Whether the first source has the lower precedence.
     public static func < (one: Origin, other: Origin) -> Bool { one.rank < other.rank }
 }
 
-/// An effective value, with who said it.
+/// A resolved value and its source.
 struct Choice<Value: Sendable>: Sendable {
     let value: Value
     let origin: Origin
 }
 
 extension Choice {
-    /// Takes the first value that there is: request over service over config over library.
+    /// Takes the first value that isn't `nil`: request over service over config over library.
     @inline(__always)
     init<Wrapped>(_ request: Wrapped?, _ service: Wrapped?, _ config: Wrapped?, _ library: Wrapped?)
     where Value == Wrapped? {
@@ -39,9 +39,9 @@ extension Choice {
     }
 }
 
-/// A policy that can leave what it says to the service, then to the config.
+/// A policy that can be inherited from the service or the config.
 protocol Inheritable {
-    /// Whether it says nothing of its own.
+    /// Whether the value is inherited.
     var isInherited: Bool { get }
 }
 
@@ -53,7 +53,7 @@ extension RetryPolicy: Inheritable { var isInherited: Bool { maximumAttempts == 
 extension Throttle: Inheritable {}
 
 extension Choice where Value: Inheritable {
-    /// Takes the first value that says something: request over service over config over library.
+    /// Takes the first value that isn't inherited: request over service over config over library.
     @inline(__always)
     init(request: Value?, service: Value, config: Value, library: @autoclosure () -> Value) {
         if let request, !request.isInherited {
@@ -68,7 +68,7 @@ extension Choice where Value: Inheritable {
     }
 }
 
-/// The effective policies of a send.
+/// The resolved settings of a send.
 struct Choices: Sendable {
     let authorization: Choice<Authorization>
     let timeout: Choice<Duration?>

@@ -1,25 +1,25 @@
 internal import Foundation
 internal import Synchronization
 
-/// Compares what is sent for a request with what was identified, so that no response is shared or stored under an
-/// identity that is not its own.
+/// Compares each sent request with the identified one, so that no response is shared or stored under the identity of
+/// another.
 ///
-/// What was identified is the request before adapters, with the credential scope of each. An adapter without a scope,
-/// and an interceptor, may change fields that tell no user apart, such as a nonce; once one changes the method, the URL,
-/// the content or a secret field, only the send itself is given the response. Neither a login nor a
-/// ``CacheIdentity/variant`` is an excuse: what they tell apart need not be what the adapter adds.
+/// The identified request is the one before adapters, with the credential scope of each adapter. An adapter without a
+/// scope, or an interceptor, may change header fields that don't depend on the user, such as a nonce. If one changes
+/// the method, the URL, the content or a secret field, only the send itself receives the response. A credential or a
+/// ``CacheIdentity/variant`` makes no difference, because it may not distinguish what the adapter adds.
 final class IdentityCheck: Sendable {
     private let changedByAdapter = Atomic(false)
     private let changedByInterceptor = Atomic(false)
 
     init() {}
 
-    /// Whether any request that was sent so far may show another user.
+    /// Whether any request sent so far may belong to another user.
     var isChanged: Bool { isChangedByAdapter || changedByInterceptor.load(ordering: .relaxed) }
 
     private var isChangedByAdapter: Bool { changedByAdapter.load(ordering: .relaxed) }
 
-    /// An adapter has changed a request.
+    /// Compares a request before and after an adapter.
     func compare(
         _ after: OutgoingRequest,
         with before: OutgoingRequest,
@@ -32,10 +32,10 @@ final class IdentityCheck: Sendable {
         changedByAdapter.store(true, ordering: .relaxed)
     }
 
-    /// A request has passed the interceptors.
+    /// Compares a request before and after the interceptors.
     ///
-    /// - Returns: Whether its response is of use to nobody else, because this request or one before it was changed: an
-    ///   interceptor may put one response into another.
+    /// - Returns: Whether the response must not be shared, because this request or an earlier one was changed. An
+    ///   interceptor may merge several responses into one.
     func compare(_ sent: OutgoingRequest, with adapted: OutgoingRequest, of prepared: PreparedRequest) -> Bool {
         guard !isChanged else { return true }
         if prepared.interceptors.isEmpty || sent.showsSameUser(as: adapted, prepared) { return false }
@@ -45,7 +45,7 @@ final class IdentityCheck: Sendable {
 }
 
 extension PreparedRequest {
-    /// Whether a result may be given to others with the same identity.
+    /// Whether a result may be shared with sends of the same identity.
     func mayShare(_ result: Result<Answer, any Error>) -> Bool {
         switch result {
         case .success(let answer):
@@ -54,14 +54,14 @@ extension PreparedRequest {
         }
     }
 
-    /// Whose credentials each adapter adds, as identified; empty for one that does not say.
+    /// The credential scope of each adapter when the request was identified, or an empty string if it has none.
     var scopes: [String] { pinnedScopes ?? adapters.indices.map(scope) }
 
     func scope(ofAdapter index: Int) -> String { adapters[index].credentialScope(for: context) ?? "" }
 }
 
 extension OutgoingRequest {
-    /// Whether this request cannot show another user than that one: by method, URL, content and secret fields.
+    /// Whether this request belongs to the same user as another, judged by method, URL, content and secret fields.
     fileprivate func showsSameUser(as other: OutgoingRequest, _ prepared: PreparedRequest) -> Bool {
         guard method == other.method else { return false }
         let ignored = prepared.cacheIdentity.ignoredParameters
@@ -77,7 +77,7 @@ extension OutgoingRequest {
                 return false
             }
         }
-        // What is read while it is sent cannot be compared.
+        // A body that is read while it is sent cannot be compared.
         guard let content = body.data, let otherContent = other.body.data else { return false }
         guard content != otherContent else { return true }
         return CacheIdentification.counted(content, headers["Content-Type"], without: ignored)

@@ -1,41 +1,42 @@
-/// How long and how large a send may become.
+/// The limits of time and size of a send.
 ///
-/// Each `nil` inherits: request over service over config over library.
+/// Each that is `nil` is inherited: request over service over config over library.
 ///
-/// Spelling in a request: `var limits: Limits { Limits(timeout: .seconds(5), deadline: .seconds(30)) }`.
+/// In a request, write `var limits: Limits { Limits(timeout: .seconds(5), deadline: .seconds(30)) }`.
 public struct Limits: Sendable, Hashable {
-    /// The longest silence within one attempt: nothing sent, nothing received.
+    /// The maximum time within one attempt without sending or receiving data.
     ///
-    /// The library's own: 60 seconds.
+    /// The library default is 60 seconds.
     public var timeout: Duration?
 
-    /// The time for the whole send, from its start to its model: waiting, attempts, pauses, body and formatting.
+    /// The maximum time of the whole send, from its start to its model: waiting, attempts, retry delays, body and
+    /// formatting.
     ///
-    /// The library's own: none.
+    /// The library default is none.
     public var deadline: Duration?
 
-    /// The most bytes a body held in memory may have, after content decoding.
+    /// The maximum number of bytes of a body in memory, after content decoding.
     ///
-    /// The library's own: 64 MiB.
+    /// The library default is 64 MiB.
     public var maximumBodySize: Int?
 
-    /// The most bytes the fields of a head may have, names and values together.
+    /// The maximum number of bytes of the names and values of a header section together.
     ///
-    /// The library's own: 300 KiB, which is also the most that the system's libcurl takes.
+    /// The library default is 300 KiB, which is also the maximum of the system's libcurl.
     public var maximumHeadSize: Int?
 
-    /// How many times larger than its `Content-Length` a body may become by content decoding.
+    /// The ratio of a body's size after content decoding to its `Content-Length` at which the send fails.
     ///
-    /// Looked at once it has passed 1 MiB. The library's own: 200.
+    /// It is checked once the body exceeds 1 MiB. The library default is 200.
     public var maximumExpansion: Int?
 
-    /// The time that must lie between two equal sends, by ``Request/duplicateKey``; the first wins.
+    /// The minimum time between the starts of two equal sends, as determined by ``Request/duplicateKey``.
     ///
-    /// A later one fails with ``NetworkError/Reason/tooSoon(retryAfter:)``, whatever became of the first; one that joins
-    /// another by ``DuplicatePolicy/share`` does not. The library's own: none.
+    /// A later send within this time fails with ``NetworkError/Reason/tooSoon(retryAfter:)``, whether or not the first
+    /// succeeded. A send that joins another by ``DuplicatePolicy/share`` does not fail. The library default is none.
     public var minimumInterval: Duration?
 
-    /// Takes limits; each one that is left out inherits.
+    /// Creates limits; each that is omitted is inherited.
     public init(
         timeout: Duration? = nil,
         deadline: Duration? = nil,
@@ -52,7 +53,7 @@ public struct Limits: Sendable, Hashable {
         self.minimumInterval = minimumInterval
     }
 
-    /// What holds when nobody says anything.
+    /// The library defaults, used if request, service and config set no limit.
     public static let library = Limits(
         timeout: .seconds(60),
         maximumBodySize: 64 << 20,

@@ -1,11 +1,12 @@
-/// Where parameters go and how they are written.
+/// The place and the format of parameters.
 ///
-/// Spelling in a request: `var parameterEncoding: ParameterEncoding { .form }`, or with other styles
-/// `.query.arrays(.repeated)`. The defaults: arrays `a[]=1`, nested objects `a[b]=1`, Bool `true`, Date ISO 8601.
+/// In a request, write `var parameterEncoding: ParameterEncoding { .form }`, or with other styles
+/// `.query.arrays(.repeated)`. The defaults are `a[]=1` for arrays, `a[b]=1` for nested objects, `true` for Bool and
+/// ISO 8601 for Date.
 public struct ParameterEncoding: Sendable, Hashable {
     /// The place and the format.
     public enum Format: String, Sendable, Hashable {
-        /// Query for GET, HEAD and DELETE; a JSON body otherwise.
+        /// The query for GET, HEAD and DELETE, or else a JSON body.
         case automatic
         /// The query of the URL, with any method.
         case query
@@ -17,7 +18,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         case propertyList
     }
 
-    /// How an array stands in a query or a form.
+    /// The style of an array in a query or a form.
     public enum Arrays: Sendable, Hashable {
         /// `a[]=1&a[]=2`
         case brackets
@@ -25,11 +26,11 @@ public struct ParameterEncoding: Sendable, Hashable {
         case indices
         /// `a=1&a=2`
         case repeated
-        /// `a=1,2`, scalars only
+        /// `a=1,2`; the elements must be scalars.
         case commas
     }
 
-    /// How a member of a nested object stands in a query or a form.
+    /// The style of a nested object's member in a query or a form.
     public enum Nesting: Sendable, Hashable {
         /// `a[b]=1`
         case brackets
@@ -37,7 +38,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         case dots
     }
 
-    /// How a Bool stands in a query or a form; JSON and property lists have their own.
+    /// The style of a Bool in a query or a form; JSON and property lists have their own.
     public enum Booleans: Sendable, Hashable {
         /// `true`, `false`
         case words
@@ -45,21 +46,21 @@ public struct ParameterEncoding: Sendable, Hashable {
         case digits
     }
 
-    /// How a `Date` is written, in every format.
+    /// The style of a `Date`, in every format.
     public typealias Dates = JSONDateStrategy
 
     /// The place and the format.
     public private(set) var format: Format
-    /// How arrays stand in a query or a form.
+    /// The style of arrays in a query or a form.
     public private(set) var arrays: Arrays = .brackets
-    /// How members of nested objects stand in a query or a form.
+    /// The style of nested objects' members in a query or a form.
     public private(set) var nesting: Nesting = .brackets
-    /// How a Bool stands in a query or a form.
+    /// The style of Bools in a query or a form.
     public private(set) var booleans: Booleans = .words
-    /// How a `Date` is written, in every format.
+    /// The style of dates, in every format.
     public private(set) var dates: Dates = .iso8601
 
-    /// The query for GET, HEAD and DELETE; a JSON body otherwise.
+    /// The query for GET, HEAD and DELETE, or else a JSON body.
     public static let automatic = ParameterEncoding(format: .automatic)
     /// The query of the URL, with any method.
     public static let query = ParameterEncoding(format: .query)
@@ -67,18 +68,18 @@ public struct ParameterEncoding: Sendable, Hashable {
     public static let form = ParameterEncoding(format: .form)
     /// A body of `application/json`.
     public static let json = ParameterEncoding(format: .json)
-    /// A body of `application/x-plist`, in XML; it cannot hold a null.
+    /// A body of `application/x-plist`, in XML; it cannot contain a null.
     public static let propertyList = ParameterEncoding(format: .propertyList)
 
     private init(format: Format) { self.format = format }
 
-    /// Returns this encoding with another style of arrays.
+    /// Returns this encoding with another style for arrays.
     public func arrays(_ style: Arrays) -> Self { changing { $0.arrays = style } }
-    /// Returns this encoding with another style of nested objects.
+    /// Returns this encoding with another style for nested objects.
     public func nesting(_ style: Nesting) -> Self { changing { $0.nesting = style } }
-    /// Returns this encoding with another style of Bool.
+    /// Returns this encoding with another style for Bools.
     public func booleans(_ style: Booleans) -> Self { changing { $0.booleans = style } }
-    /// Returns this encoding with another style of Date.
+    /// Returns this encoding with another style for dates.
     public func dates(_ style: Dates) -> Self { changing { $0.dates = style } }
 
     private func changing(_ change: (inout Self) -> Void) -> Self {
@@ -87,14 +88,14 @@ public struct ParameterEncoding: Sendable, Hashable {
         return copy
     }
 
-    /// The pairs of a query or a form, percent-encoded and joined; empty when there are none.
+    /// Returns the pairs of a query or a form, percent-encoded and joined, or an empty string if there are none.
     func encodedPairs(_ values: [(name: String, value: JSONValue)]) -> String {
         var text = ""
         for (name, value) in values { append(value, named: URLText.escapingComponent(name), to: &text) }
         return text
     }
 
-    /// Recursion is bounded: the value came through the encoder, whose depth is that of the caller's own type.
+    /// The recursion is bounded, because the encoder limits the depth to that of the caller's type.
     private func append(_ value: JSONValue, named name: String, to text: inout String) {
         switch value {
         case .object(let members):

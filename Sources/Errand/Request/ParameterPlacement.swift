@@ -1,27 +1,29 @@
 internal import Foundation
 
-/// Puts parameters where they belong: into the query, or into a body in one of the formats.
+/// Puts parameters into the query, or into a body in one of the formats.
 struct ParameterPlacement {
     let body: RequestBody
     let method: HTTPMethod
     let encoding: ParameterEncoding
 
-    /// Whether parameters that are not the body are in the query.
+    /// Whether parameters that are not the body go into the query.
     private var isQuery: Bool {
         encoding.format == .query || encoding.format == .automatic && method.putsParametersInQuery
     }
 
-    /// Where parameters of config and service are put: never into a body of the request's own, nor into the query
-    /// in its place, where logs of servers and proxies keep them.
+    /// The place for the parameters of the config and the service.
+    ///
+    /// They never go into a body of the request's own. They don't go into the query in its place either, because
+    /// servers and proxies log it.
     var placeOfBaseParameters: BaseParameterPlace { isQuery ? .query : body.isAutomatic ? .body : .bodyIsOwn }
 
-    /// Writes the parameters.
+    /// Encodes the parameters.
     ///
     /// - Parameters:
-    ///   - values: The parameters, base ones included.
-    ///   - parts: The URL, whose query grows when they go there.
-    /// - Returns: The body, and its `Content-Type` when it has one.
-    /// - Throws: ``NetworkError`` for what the format cannot hold; what a body's own encoding threw.
+    ///   - values: The parameters, including base parameters.
+    ///   - parts: The URL, to whose query they are appended if they go there.
+    /// - Returns: The body, and its `Content-Type` if it has one.
+    /// - Throws: ``NetworkError`` if the format cannot represent a value, or the error from encoding the body.
     func place(
         _ values: [(name: String, value: JSONValue)],
         in parts: inout URLParts
@@ -72,7 +74,7 @@ struct ParameterPlacement {
     }
 }
 
-/// Where the parameters of config and service are put.
+/// The place for the parameters of the config and the service.
 enum BaseParameterPlace: String, Sendable {
     case absent = ""
     case query = "in the query"
@@ -84,7 +86,7 @@ enum BaseParameterPlace: String, Sendable {
 }
 
 extension JSONValue {
-    /// The value as property-list objects; a property list has no null.
+    /// Returns the value as property-list objects; a property list has no null.
     fileprivate func propertyList(at path: String) throws -> Any {
         switch self {
         case .null: throw NetworkError(.unencodable("a property list has no null, at \(path)"))

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension Parameters {
-    /// The stored properties of an `Encodable` request, by the rules that ``Request/parameters`` states.
+    /// Creates parameters from the stored properties of an `Encodable` request, by the rules of ``Request/parameters``.
     init(propertiesOf request: some Request & Encodable, dates: ParameterEncoding.Dates) throws {
         var labels: [String: Any] = [:]
         var mirror = Mirror(reflecting: request) as Mirror?
@@ -19,17 +19,17 @@ extension Parameters {
         entries = members.map { ($0.name, .json($0.value)) }
     }
 
-    /// The name under which a property is sent, or `nil` when it is not.
+    /// Returns the name under which a property is sent, or `nil` if it is not sent.
     private static func name(for key: any CodingKey, labels: [String: Any]) -> String? {
         let name = key.stringValue
         guard let value = labels[name] else { return name }
-        // Keys that the compiler made have no raw type; keys that the author lists are meant.
+        // Synthesized keys have no raw type. Keys with one are listed by the author, so they are sent.
         let isListed = key is any RawRepresentable
         if !isListed, let type = protocolMembers[name], type == Swift.type(of: value) { return nil }
         return name.count > 1 && name.first == "_" ? String(name.dropFirst()) : name
     }
 
-    /// The members of `Request` that a property can be and still be encoded.
+    /// The members of `Request` that can be stored properties of an `Encodable` type.
     private static let protocolMembers: [String: Any.Type] = [
         "path": String.self, "tag": String.self, "usesCDN": Bool.self, "usesBaseHeaders": Bool.self,
         "usesBaseParameters": Bool.self, "allowsCellularAccess": Bool.self, "query": Parameters.self,
@@ -46,7 +46,7 @@ extension Parameters {
 }
 
 extension JSONValue {
-    /// A parameter as JSON, `nil` left out at every depth; `nil` when the value itself is.
+    /// Creates the JSON of a parameter, omitting `nil` at every depth, or returns `nil` if the value itself is `nil`.
     init?(parameter value: some Encodable, dates: ParameterEncoding.Dates) throws {
         let encoder = JSONValueEncoder(dates: dates, keyFilter: nil, omitsNil: true)
         guard let value = try Parameters.encoding(value, with: encoder) else { return nil }
@@ -55,7 +55,7 @@ extension JSONValue {
 }
 
 extension EncodingError {
-    /// Where and what, without the value.
+    /// What cannot be encoded, and its path, without the value.
     var place: String {
         guard case .invalidValue(let value, let context) = self else { return "a value cannot be encoded" }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")

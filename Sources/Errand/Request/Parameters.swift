@@ -1,33 +1,37 @@
 internal import Foundation
 
-/// Names and values that a request carries, in order; a ``ParameterEncoding`` puts them into a query or a body.
+/// The ordered names and values of a request, which a ``ParameterEncoding`` puts into a query or a body.
 ///
-/// A literal takes any `Encodable & Sendable` value and Optionals: `["page": page, "q": optional, "tags": ["a", "b"]]`.
-/// `nil` is not sent, at any depth; a JSON null is `JSONValue.null`. A dictionary inside is sorted by name.
+/// A literal accepts any `Encodable & Sendable` value, also as an Optional:
+/// `["page": page, "q": optional, "tags": ["a", "b"]]`. `nil` is not sent, at any depth; a JSON null is
+/// `JSONValue.null`. A nested dictionary is sorted by name.
 public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     enum Content: Sendable {
-        /// A value of the caller's, made into JSON when the encoding, and so the style of its dates, is known.
+        /// A value of the caller, which is converted to JSON once the encoding, and so the style of its dates, is
+        /// known.
         case plain(any Encodable & Sendable)
-        /// A stored property, already made into JSON.
+        /// A stored property, already converted to JSON.
         case json(JSONValue)
     }
 
     var entries: [(name: String, value: Content)]
 
-    /// Whether these are the stored properties of the request, which go only where the request itself does not say
-    /// what its body is.
+    /// Whether these are the stored properties of the request, which are sent only if the request has no body of its
+    /// own.
     var areOwnProperties = false
 
-    /// No parameters.
+    /// Creates empty parameters.
     public init() { entries = [] }
 
-    /// Takes pairs in their order; `nil` is left out, the last of several equal names wins.
+    /// Creates parameters from name-value pairs, preserving their order.
+    ///
+    /// Omits `nil` values. If a name repeats, the last value wins.
     public init(dictionaryLiteral elements: (String, (any Encodable & Sendable)?)...) {
         self.init()
         for (name, value) in elements { self[name] = value }
     }
 
-    /// Takes a dictionary, sorted by name.
+    /// Creates parameters from a dictionary, sorted by name.
     public init(_ dictionary: [String: any Encodable & Sendable]) {
         self.init()
         for (name, value) in dictionary.sortedUnspecialized(by: { $0.key < $1.key }) {
@@ -35,12 +39,12 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Takes the members that a value encodes itself to, in their order.
+    /// Creates parameters from the members that a value encodes, preserving their order.
     ///
     /// - Parameters:
-    ///   - value: What encodes itself as an object.
-    ///   - dates: How a `Date` inside is written.
-    /// - Throws: What the value's `encode(to:)` throws, or ``NetworkError`` when it is not an object.
+    ///   - value: A value that encodes itself as an object.
+    ///   - dates: The style of dates in it.
+    /// - Throws: The error of the value's `encode(to:)`, or ``NetworkError`` if the value is not an object.
     public init(encoding value: some Encodable, dates: ParameterEncoding.Dates = .iso8601) throws {
         self.init()
         guard case .object(let members) = try JSONValue(parameter: value, dates: dates) else {
@@ -49,7 +53,9 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
         entries = members.map { ($0.name, .json($0.value)) }
     }
 
-    /// The value of a name; setting `nil` removes it, setting a name that is there keeps its place.
+    /// The value for a name, or `nil` if there is none.
+    ///
+    /// Setting `nil` removes the value; setting the value of an existing name keeps its position.
     public subscript(name: String) -> (any Encodable & Sendable)? {
         get {
             switch entries.first(where: { $0.name == name })?.value {
@@ -74,7 +80,8 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     /// The names, in order.
     public var names: [String] { entries.map(\.name) }
 
-    /// Returns these parameters over others: a name that stands here wins, and keeps its place there.
+    /// Returns these parameters merged over others: they override values of equal names, in the position that those
+    /// have.
     func over(_ base: Parameters) -> Parameters {
         guard !base.isEmpty else { return self }
         var merged = base
@@ -89,7 +96,7 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
         return merged
     }
 
-    /// The values as JSON, `nil` left out at every depth.
+    /// Returns the values as JSON, omitting `nil` at every depth.
     func values(dates: ParameterEncoding.Dates) throws -> [(name: String, value: JSONValue)] {
         try entries.compactMap { entry in
             switch entry.value {
@@ -100,7 +107,7 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// Whether a value that was put into an existential is an empty Optional.
+/// Whether a value in an existential is an empty Optional.
 private func isNil(_ value: any Encodable) -> Bool {
     (value as? any NilTelling)?.isNil ?? false
 }
@@ -109,7 +116,7 @@ private protocol NilTelling { var isNil: Bool { get } }
 extension Optional: NilTelling { fileprivate var isNil: Bool { if case nil = self { true } else { false } } }
 
 extension Parameters: Encodable {
-    /// Writes the parameters as an object, so that parameters can stand inside parameters.
+    /// Encodes the parameters as an object, so that they can be nested in other parameters.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
         for (name, value) in entries {

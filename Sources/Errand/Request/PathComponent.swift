@@ -1,17 +1,17 @@
 extension DefaultStringInterpolation {
     /// Interpolates a value as one component of a path: `"/users/\(component: name)"`.
     ///
-    /// Percent-encodes everything but letters, digits, `-`, `.`, `_` and `~`, so that no value can add a component, a query
-    /// or a fragment to the path, nor end it. A component that is `.` or `..` cannot be written in a URL: a request with
-    /// such a path fails with ``NetworkError/Kind/invalidRequest``, and nothing is sent. An empty value leaves an empty
-    /// component; check values that can be empty in ``Request/check()``.
+    /// Percent-encodes everything but letters, digits, `-`, `.`, `_` and `~`, so that no value can add a component, a
+    /// query or a fragment to the path, nor end it. A component that is `.` or `..` cannot be represented in a URL: a
+    /// request with such a path fails with ``NetworkError/Kind/invalidRequest``, and nothing is sent. An empty value
+    /// results in an empty component; check values that can be empty in ``Request/check()``.
     ///
     /// Source: RFC 3986, sections 2.3 and 3.3.
     ///
     /// - Parameter value: A value whose description is the component, such as a name or an identifier.
     public mutating func appendInterpolation(component value: some CustomStringConvertible) {
         let text = value.description
-        // The dots are escaped so that they are told from those of a URL that somebody wrote.
+        // Dots are escaped to distinguish them from those that are part of a path's own text.
         appendLiteral(text == "." ? "%2E" : text == ".." ? "%2E%2E" : URLText.escapingComponent(text))
     }
 }

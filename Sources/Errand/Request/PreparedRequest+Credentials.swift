@@ -1,34 +1,34 @@
 internal import Foundation
 
-/// How parameters of config and service are taken out of a request that was moved to another origin.
+/// How to remove the parameters of the config and the service from a request that was moved to another origin.
 indirect enum BaseParameterRemoval: Sendable {
-    /// Makes their pairs in the query.
+    /// Creates their pairs in the query.
     case query(@Sendable () throws -> String)
-    /// Makes the body without them.
+    /// Creates the body without them.
     case body(@Sendable () throws -> OutgoingBody)
 }
 
 extension PreparedRequest {
-    /// Makes the body without base parameters; `nil` if there are none in it.
+    /// Creates the body without base parameters, or `nil` if it has none.
     private var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)? {
         if case .body(let make)? = baseRemoval { make } else { nil }
     }
 
-    /// The origins that credentials of config and service are sent to.
+    /// Returns the origins that receive the credentials of the config and the service.
     func credentialOrigins() throws(NetworkError) -> CredentialOrigins {
         try settings.credentialOrigins(requestOrigin: requestOrigin)
     }
 
-    /// The base parameters that are sent, as text that two sends can be compared by; empty if there are none.
+    /// The base parameters that are sent, as text for comparing two sends, or an empty string if there are none.
     var baseParameterText: String {
         guard baseParameters.isSent else { return "" }
         let base = settings.request.service.parameters.over(settings.config.value.parameters)
-        // What cannot be encoded has failed when the request was built.
+        // If a value cannot be encoded, building the request has already failed.
         let values = (try? base.values(dates: .iso8601)) ?? []
         return JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).description
     }
 
-    /// What a redirect to another origin leaves behind.
+    /// What a redirect to another origin removes.
     var redirectCredentials: RedirectCredentials {
         RedirectCredentials(
             policy: credentials.policy,
@@ -40,8 +40,8 @@ extension PreparedRequest {
         )
     }
 
-    /// Withholds what adapters and interceptors added to a request for another origin, and every credential of one
-    /// that they moved to another origin.
+    /// Removes credentials that adapters and interceptors added to a request for another origin, and all credentials of
+    /// a request that they moved to another origin.
     func withholdCredentials(from request: inout OutgoingRequest) throws {
         guard credentials.policy != .anyOrigin else { return }
         var isMoved = false
@@ -51,7 +51,7 @@ extension PreparedRequest {
         }
         guard isMoved || !credentials.areSent else { return }
         let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
-        // The authenticator of a login decides by itself where its credential belongs.
+        // The authenticator of a session decides by itself which URLs receive its credential.
         let login = FieldNames(login?.session.appliesTo(request.url) == true ? request.credentialHeaders : [])
         request.headers = HTTPHeaders(
             request.headers.filter { field in

@@ -1,54 +1,54 @@
 internal import Synchronization
 
-/// The `Sendable` snapshot of a request, on which the pipeline runs: nothing in it refers to the request's own types.
+/// The `Sendable` snapshot of a request that the pipeline runs on; it refers to none of the request's own types.
 ///
-/// A class, for it goes through many hands and is large.
+/// A class, because it is passed around often and is large.
 final class PreparedRequest: Sendable {
     let context: RequestContext
-    /// What is sent, before adapters.
+    /// The request before adapters.
     let outgoing: OutgoingRequest
-    /// Whether credentials of config and service are sent.
+    /// Whether credentials of the config and the service are sent.
     let credentials: CredentialDecision
-    /// Where parameters of config and service are.
+    /// The place of the parameters of the config and the service.
     let baseParameters: BaseParameterPlace
-    /// How they are taken out again; `nil` if none are sent.
+    /// How to remove them again, or `nil` if none are sent.
     let baseRemoval: BaseParameterRemoval?
     /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
-    /// What config, service and request declare.
+    /// The declarations of config, service and request.
     let settings: Settings
     let adapters: [any RequestAdapter]
     let interceptors: [any Interceptor]
     let sendInterceptors: [any SendInterceptor]
-    /// Whose login the request shows; `nil` when none.
+    /// The session whose credential the request sends, or `nil` for none.
     let login: PinnedCredential?
     let accessories: AccessoryChain
-    /// How the cache is used; `nil` when it is not.
+    /// How the cache is used, or `nil` if it is not.
     let cacheUse: CacheUse?
-    /// Whose credentials adapters add, where that was asked when the request was prepared.
+    /// The credential scope of each adapter when the request was prepared, or `nil` if it is not needed.
     let pinnedScopes: [String]?
-    /// Compares what is sent with what was identified; `nil` where nothing is shared or stored, or nothing can change.
+    /// Compares the sent request with the identified one; `nil` if nothing is shared or stored, or nothing can change.
     let identityCheck: IdentityCheck?
-    /// Whether a body that can be read once was handed to the transport.
+    /// Whether a body that can be read only once was passed to the transport.
     let hasSentSingleUseBody = Atomic(false)
-    /// Whether its attempts wait for no permit, because others that hold one wait for them.
+    /// Whether its attempts need no permit, because sends that hold one wait for it.
     let isPassing: Bool
     /// The type of the request.
     let typeID: ObjectIdentifier
-    /// Asked whether it may be sent.
+    /// The gates that decide whether it may be sent.
     let sendGates: [any SendGate]
-    /// How long its attempts waited for their turns; `nil` when nothing is throttled.
+    /// The time that its attempts waited for permits, or `nil` if nothing is throttled.
     let queued: Lock<Duration>?
-    /// What the JSON guard refuses at stage 7, because what follows decodes the body and does not guard itself.
+    /// What the JSON guard rejects at stage 7, because what follows decodes the body without a guard of its own.
     let guarding: JSONGuard.Strictness
-    /// Whether the formatter is the user's own and decodes what nobody has guarded.
+    /// Whether the formatter is the user's own and decodes a payload that was not guarded.
     let guardsPayload: Bool
-    /// When the send must be over; `nil` is never.
+    /// The deadline of the send, or `nil` for none.
     let deadline: Deadline?
     /// Ends the send from outside its task.
     let stop: StopSignal
 
-    /// Takes what the request, its service and the config say together.
+    /// Creates a prepared request from the declarations of the request, its service and the config.
     init(
         _ content: RequestContent,
         of settings: Settings,
@@ -89,15 +89,14 @@ final class PreparedRequest: Sendable {
         self.stop = stop
     }
 
-    /// The same request for another send of it: what happens is told to others, and it ends when it is told to or at
-    /// this deadline.
+    /// Creates the same request for another send of it, with other accessories and another deadline.
     convenience init(
         _ other: PreparedRequest,
         telling accessories: AccessoryChain,
         deadline: Deadline?,
         isPassing: Bool
     ) {
-        // What is found out about this send holds for the one that waits for it.
+        // A change that is found during this send also applies to the send that waits for it.
         let check = other.identityCheck
         self.init(
             other,
@@ -109,7 +108,7 @@ final class PreparedRequest: Sendable {
         )
     }
 
-    /// The same request as a send of its own: without accessories, with a new number and its time anew.
+    /// Creates the same request as a separate send, without accessories, with a new number and a new deadline.
     convenience init(behind other: PreparedRequest, id: Int, timeline: Timeline) {
         let context = RequestContext(
             id: id,
@@ -160,31 +159,31 @@ final class PreparedRequest: Sendable {
         stop = StopSignal()
     }
 
-    /// What holds for the send, and who declared it.
+    /// The resolved settings of the send.
     var choices: Choices { settings.choices }
     var acceptance: Acceptance { settings.request.acceptance }
     var priority: Priority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
     var duplicatePolicy: DuplicatePolicy { settings.request.duplicatePolicy }
-    /// The key of its own by which it equals others; empty when it has none.
+    /// The request's own duplicate key, or an empty string if it has none.
     var duplicateKey: String { settings.request.duplicateKey }
 
-    /// Where to: scheme, host and port.
+    /// The origin of the URL: scheme, host and port.
     var origin: String { credentials.origin }
 
-    /// What must not be told to anyone, nor leave for another origin.
+    /// What is redacted, and removed from requests to another origin.
     var secrets: Secrets { settings.config.value.secrets }
 
-    /// Makes values of JSON where the formatter names no decoder.
+    /// The decoder used if the formatter has none of its own.
     var decoder: any DataDecoder { settings.request.service.decoder ?? settings.config.value.decoder }
 
-    /// How many retries one host gets.
+    /// The maximum number of retries for one host.
     var retryBudget: RetryBudget { settings.config.value.retryBudget }
 
-    /// The cache whose entries an unsafe method makes void, whatever the policy; `nil` where the config has none.
+    /// The cache whose entries an unsafe method invalidates, whatever the policy, or `nil` if the config has none.
     var cache: ResponseCache? { settings.config.value.cache }
 
-    /// The filter that opens the answer.
+    /// The filter that unwraps the response.
     var filter: any ResponseFilter { choices.filter.value }
 
     /// The limits of one exchange.
@@ -199,13 +198,13 @@ final class PreparedRequest: Sendable {
     }
 }
 
-/// What building makes of a request.
+/// The result of building a request.
 struct BuiltRequest {
     let outgoing: OutgoingRequest
     let credentials: CredentialDecision
     /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
     var baseParameters = BaseParameterPlace.absent
-    /// How base parameters are taken out again; `nil` if none are sent.
+    /// How to remove base parameters again, or `nil` if none are sent.
     var baseRemoval: BaseParameterRemoval?
 }

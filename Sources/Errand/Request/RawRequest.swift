@@ -1,38 +1,38 @@
 public import Foundation
 
-/// A request whose model is the body as it arrived: neither its filter nor its formatter is asked.
+/// A request whose model is the body as received, without the filter and the formatter of the request that it wraps.
 ///
-/// Made by ``Request/raw``. What makes an answer acceptable still holds.
+/// Created by ``Request/raw``. The conditions for accepting a response still apply.
 public struct RawRequest<Base: Request>: RequestWrapper {
     /// The whole body.
     public typealias Model = Data
 
     let base: Base
 
-    /// Opens no envelope.
+    /// The filter, which unwraps nothing.
     public var filter: PassthroughFilter { .passthrough }
-    /// Takes the bytes.
+    /// The formatter, which returns the bytes.
     public var formatter: DataFormatter { DataFormatter() }
 }
 
 extension RawRequest: Sendable where Base: Sendable {}
 
 extension Request {
-    /// This request with the whole body for its model: no envelope is opened, nothing is formatted.
+    /// This request with the whole body as its model: without unwrapping an envelope and without formatting.
     ///
-    /// `response(for: request.raw)` has the head with it.
+    /// `response(for: request.raw)` also returns the header section.
     public var raw: RawRequest<Self> { RawRequest(base: self) }
 }
 
-/// A request that consists of requests, such as a batch: it is never sent itself.
+/// A request that consists of requests, such as a batch, and is never sent itself.
 protocol ComposedRequest: Request {}
 
 // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension ComposedRequest {
     public var path: String { "" }
-    /// Never called, for there is no one response.
+    /// Never called, because there is no single response.
     public var formatter: DefaultFormatter<Model> { DefaultFormatter() }
-    /// Throws, wherever one response is asked for.
+    /// Throws, because there is no single response.
     public func check() throws {
         throw NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
     }

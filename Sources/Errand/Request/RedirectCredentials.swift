@@ -1,31 +1,31 @@
 internal import Foundation
 
-/// What a redirected request leaves behind when a hop leaves the origin.
+/// Removes credentials from a redirected request when a redirect leads to another origin.
 struct RedirectCredentials: Sendable {
     var policy = CredentialPolicy.ownOrigins
-    /// The header fields before adapters, interceptors and logins added theirs.
+    /// The header fields before adapters, interceptors and sessions added theirs.
     let ownHeaders: HTTPHeaders
     /// The body before adapters and interceptors.
     let ownBody: OutgoingBody
     var secrets = Secrets()
-    /// Makes the body without base parameters; `nil` if there are none in it.
+    /// Creates the body without base parameters, or `nil` if it has none.
     var makeBodyWithoutBase: (@Sendable () throws -> OutgoingBody)?
-    /// Where base parameters may be sent.
+    /// The origins that may receive base parameters.
     var origins: @Sendable () throws(NetworkError) -> CredentialOrigins = { CredentialOrigins(keys: []) }
 
-    /// What belongs to the body, whoever made it.
+    /// The header fields that describe the body, whatever added them.
     private static let describesBody = FieldNames(["Content-Type", "Content-Encoding", "Content-Language"])
 
-    /// What is bound to an origin even if the request sends its credentials anywhere.
+    /// The header fields that are bound to an origin even if the policy is `.anyOrigin`.
     private static let alwaysLeft = FieldNames(["Cookie", "Proxy-Authorization", "Origin", "Referer"])
 
-    /// Removes what belongs to the origin that the request leaves.
+    /// Removes what belongs to the origin that the redirect leaves.
     ///
     /// - Throws: ``NetworkError`` if the body holds base parameters that cannot be removed, because an adapter or
-    ///   interceptor made another body of them.
+    ///   interceptor replaced it.
     func leave(on request: inout OutgoingRequest, after response: RawResponse) throws {
         let login = FieldNames(request.credentialHeaders)
-        // Without its key, a request that was sent once could be sent twice.
+        // Without its key, the server would not recognize a request that it has already received.
         func isKey(_ name: String) -> Bool { name.isSameFieldName(as: "Idempotency-Key") }
         func isLeft(_ name: String) -> Bool { Self.alwaysLeft.contains(name) || login.contains(name) }
         if policy == .anyOrigin {

@@ -1,46 +1,49 @@
 internal import Foundation
 
-/// Which redirects are followed, and how: methods by RFC 9110, targets by RFC 3986, credentials never to another origin.
+/// The rules for which redirects are followed, and how.
 ///
-/// Spelling in a request: `var redirectPolicy: RedirectPolicy { .refuse }`.
+/// Methods change as RFC 9110 describes, and targets are resolved by RFC 3986. A redirect to another origin removes
+/// credentials unless the ``CredentialPolicy`` is `.anyOrigin`.
+///
+/// In a request, write `var redirectPolicy: RedirectPolicy { .refuse }`.
 public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
-    /// The most hops of one attempt; `nil` inherits, 0 hands every 3xx up as it is.
+    /// The maximum number of redirects in one attempt, or `nil` to inherit it; 0 follows none.
     public let maximumHops: Int?
 
-    /// Looks at each hop before it is made; what it throws ends the send and reaches the caller unchanged.
+    /// Called before each redirect; an error that it throws ends the send and reaches the caller unchanged.
     private var veto: (@Sendable (Redirect) throws -> Void)?
 
-    /// What the service says, then the config; at the end of the line ``follow``.
+    /// The service's policy, then the config's, then ``follow``.
     public static let inherited = RedirectPolicy(hops: nil)
 
-    /// Up to 10 hops, what the library does when nobody says anything.
+    /// Follows up to 10 redirects; this is the library default.
     public static let follow = RedirectPolicy(hops: 10)
 
-    /// No hop: a 3xx is an answer like any other.
+    /// Follows no redirect; a 3xx response is treated like any other.
     public static let refuse = RedirectPolicy(hops: 0)
 
     private init(hops: Int?) { maximumHops = hops }
 
-    /// A policy of so many hops; a negative number counts as 0.
+    /// Creates a policy that follows up to a number of redirects; a negative number counts as 0.
     public init(maximumHops: Int) { self.init(hops: max(0, maximumHops)) }
 
-    /// Returns this policy with a look at each hop before it is made.
+    /// Returns this policy with a closure that is called before each redirect and can reject it.
     ///
-    /// - Parameter veto: Throws to end the send; the error reaches the caller unchanged.
-    /// - Returns: A policy of as many hops, where this one inherits as many as ``follow``, with this veto in place of any
-    ///   other.
+    /// - Parameter veto: A closure that throws to end the send; the error reaches the caller unchanged.
+    /// - Returns: A policy with this closure in place of any other. If this policy is inherited, the result follows as
+    ///   many redirects as ``follow``.
     public func vetoing(_ veto: @escaping @Sendable (Redirect) throws -> Void) -> RedirectPolicy {
         var copy = RedirectPolicy(hops: maximumHops ?? Self.follow.maximumHops)
         copy.veto = veto
         return copy
     }
 
-    /// Policies with a veto are never equal, for closures cannot be compared.
+    /// Returns whether two policies are equal; policies with a veto never are, because closures cannot be compared.
     public static func == (one: RedirectPolicy, other: RedirectPolicy) -> Bool {
         one.veto == nil && other.veto == nil && one.maximumHops == other.maximumHops
     }
 
-    /// The number of hops in words.
+    /// A description of the policy.
     public var description: String {
         switch maximumHops {
         case nil: "inherited"
@@ -49,15 +52,15 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The request that follows an answer, or `nil` when the answer is not a redirect, or to be handed up.
+    /// Returns the request that follows a response, or `nil` if the response is not a redirect or is not followed.
     ///
     /// - Parameters:
-    ///   - response: The answer.
-    ///   - request: What it answers.
-    ///   - hops: How many hops were made before.
-    ///   - credentials: What stays behind when a hop leaves the origin.
-    /// - Returns: The next request and the hop that leads to it, or `nil` when there is none to make.
-    /// - Throws: ``NetworkError`` for a target that is not followed, or what the veto throws.
+    ///   - response: The response.
+    ///   - request: The request of this response.
+    ///   - hops: The number of redirects that were followed before.
+    ///   - credentials: Removes credentials if the redirect leads to another origin.
+    /// - Returns: The next request and the redirect that leads to it, or `nil` for none.
+    /// - Throws: ``NetworkError`` if the target must not be followed, or the error of the veto.
     func next(
         after response: RawResponse,
         to request: OutgoingRequest,
@@ -96,7 +99,8 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         return (next, redirect)
     }
 
-    /// RFC 9110, sections 15.4.2 to 15.4.4: POST becomes GET on 301 and 302 as everybody does it, all become GET on 303.
+    /// Whether POST becomes GET on 301 and 302, as is common practice, or any method but HEAD becomes GET on 303 (RFC
+    /// 9110, sections 15.4.2 to 15.4.4).
     private func changesMethod(_ status: Int, _ method: HTTPMethod) -> Bool {
         switch status {
         case 301, 302: method == .post
@@ -105,7 +109,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Resolves a Location (RFC 3986, section 5) without user information; illegal characters are encoded.
+    /// Resolves a `Location` (RFC 3986, section 5) without user information, encoding illegal characters.
     private static func target(_ location: String, from base: URL) throws(NetworkError) -> URL {
         do throws(NetworkError) {
             if var parts = try URLParts(absolute: location) {

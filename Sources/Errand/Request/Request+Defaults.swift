@@ -13,15 +13,15 @@ extension Request {
     public var usesCDN: Bool { false }
     /// The default: ``HTTPMethod/get``.
     public var method: HTTPMethod { .get }
-    /// The default: nothing.
+    /// The default: empty.
     public var query: Parameters { Parameters() }
-    /// The default: nothing, for a request that is not `Encodable`.
+    /// The default for a request that is not `Encodable`: empty.
     public var parameters: Parameters { Parameters() }
     /// The default: ``ParameterEncoding/automatic``.
     public var parameterEncoding: ParameterEncoding { .automatic }
     /// The default: ``RequestBody/automatic``.
     public var body: RequestBody { .automatic }
-    /// The default: none.
+    /// The default: empty.
     public var headers: HTTPHeaders { HTTPHeaders() }
     /// The default: ``Authorization/inherited``.
     public var authorization: Authorization { .inherited }
@@ -45,13 +45,13 @@ extension Request {
     public var redirectPolicy: RedirectPolicy { .inherited }
     /// The default: ``CachePolicy/inherited``.
     public var cachePolicy: CachePolicy { .inherited }
-    /// The default: nothing beside method, URL, body and credentials.
+    /// The default: nothing in addition to method, URL, body and credentials.
     public var cacheIdentity: CacheIdentity { CacheIdentity() }
     /// The default: ``DuplicatePolicy/allow``.
     public var duplicatePolicy: DuplicatePolicy { .allow }
-    /// The default: empty, so method, URL, headers and body make two sends equal.
+    /// The default: empty, so two sends are equal if method, URL, header fields and body are.
     public var duplicateKey: String { "" }
-    /// The default: statuses 200 to 299, any content type.
+    /// The default: status codes 200 to 299 and any content type.
     public var acceptance: Acceptance { Acceptance() }
     /// The default: ``FormattingContext/background``.
     public var formattingContext: FormattingContext { .background }
@@ -61,9 +61,9 @@ extension Request {
     public var tag: String { "" }
     /// The default: empty.
     public var attributes: [String: any Sendable] { [:] }
-    /// The default: nothing to object.
+    /// The default: does nothing.
     public func check() throws {}
-    /// The default: every model is welcome.
+    /// The default: accepts every model.
     public func didProduce(_ model: Model, from response: RawResponse) throws {}
     /// The default: `true`.
     public func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { true }
@@ -72,23 +72,23 @@ extension Request {
 }
 
 extension Request where Self: Encodable {
-    /// The stored properties, as ``Request/parameters`` says.
+    /// The default for an `Encodable` request: the stored properties, as ``Request/parameters`` describes.
     public var parameters: Parameters {
         get throws { try Parameters(propertiesOf: self, dates: parameterEncoding.dates) }
     }
 }
 
 extension Request where Filter == InheritedFilter {
-    /// The default: the filter of the service, else of the config.
+    /// The default: the service's filter, then the config's.
     public var filter: InheritedFilter { InheritedFilter() }
 }
 
 extension Request where Model: Decodable, Formatter == DefaultFormatter<Model> {
-    /// The default: by the type of the model.
+    /// The default: chosen by the type of the model.
     public var formatter: DefaultFormatter<Model> { DefaultFormatter() }
 }
 
 extension Request where Model == Void, Formatter == DefaultFormatter<Void> {
-    /// The default: nothing is read.
+    /// The default for `Void`: reads nothing.
     public var formatter: DefaultFormatter<Void> { DefaultFormatter() }
 }

@@ -4,17 +4,18 @@ public import FoundationNetworking
 public import Foundation
 #endif
 
-/// An API, declared as a value.
+/// A type that declares one API as a value.
 ///
-/// Two things are for you to say, ``Model`` and ``path``; everything else has a default, given with each member
-/// together with the spelling that overrides it. A spelling that differs in type is a new property to Swift and changes
-/// nothing, so copy it; `plan(for:)` of ``Agent`` tells which values hold and where they come from.
+/// A conforming type declares ``Model`` and ``path``. Every other member has a default, which its documentation states
+/// together with the spelling that overrides it. A declaration of another type is a new property to Swift and has no
+/// effect, so copy the spelling; `plan(for:)` of ``Agent`` shows the resolved settings and their sources.
 ///
-/// A request need not be `Sendable`. One that is, with `Model` and `Formatter`, is prepared and formatted in the
-/// background; every other on the actor that sends it, so plain types of a module isolated to the main actor just work.
+/// A request need not be `Sendable`. If the request, its `Model` and its `Formatter` are, it is prepared and formatted
+/// in the background; otherwise on the actor that sends it, so plain types of a module isolated to the main actor work
+/// unchanged.
 public protocol Request<Model> {
-    /// What the answer becomes: `Decodable` for JSON, `String` for text, `Data` for bytes, `Void` for nothing,
-    /// `JSONValue` for any JSON; with a ``formatter`` of your own, any type.
+    /// The type that the response is formatted as: `Decodable` for JSON, `String` for text, `Data` for bytes, `Void`
+    /// for nothing, `JSONValue` for any JSON, or any type with a ``formatter`` of your own.
     associatedtype Model
 
     /// The type of ``filter``.
@@ -25,196 +26,208 @@ public protocol Request<Model> {
 
     // MARK: Where
 
-    /// The path below the base URL, or an absolute URL, which skips the base.
+    /// The path relative to the base URL, or an absolute URL, which is used without the base.
     ///
-    /// Already-encoded text: valid escapes stay, illegal characters are encoded, `?` starts the query. One slash
-    /// stands between base and path, whether you write it or not. Write values that may contain anything as
-    /// `\(component: value)`, which encodes what would change the path. A path below the base URL with `.` or `..` as a
-    /// component, or with `#`, fails with ``NetworkError/Kind/invalidRequest``; in an absolute URL these are resolved and
-    /// left out (RFC 3986, section 5.2.4).
+    /// It is already-encoded text: valid escapes are kept, illegal characters are encoded, and `?` starts the query.
+    /// Base and path are joined by exactly one slash. Write values that may contain any character as
+    /// `\(component: value)`, which encodes what would change the path. A relative path with `.` or `..` as a
+    /// component, or with `#`, fails with ``NetworkError/Kind/invalidRequest``; in an absolute URL these are resolved
+    /// and omitted (RFC 3986, section 5.2.4).
     ///
     /// Spelling: `var path: String { "/users/\(id)" }`, or `{ "/users/\(component: name)" }`.
     var path: String { get }
 
-    /// The service it belongs to; default ``Service/default``.
+    /// The service that the request belongs to; the default is ``Service/default``.
     ///
     /// Spelling: `var service: Service { .shop }`.
     var service: Service { get }
 
-    /// Whether the path starts at the CDN's URL; default `false`.
+    /// Whether the path is resolved against the CDN's URL; the default is `false`.
     ///
     /// Spelling: `var usesCDN: Bool { true }`.
     var usesCDN: Bool { get }
 
-    /// The method; default `.get`.
+    /// The method; the default is `.get`.
     ///
     /// Spelling: `var method: HTTPMethod { .post }`.
     var method: HTTPMethod { get }
 
     // MARK: What it carries
 
-    /// What stands in the query with any method; default nothing.
+    /// The parameters that go into the query with any method; the default is none.
     ///
     /// Spelling: `var query: Parameters { ["page": page] }`.
     var query: Parameters { get throws }
 
-    /// Names and values for the query or the body, as ``parameterEncoding`` says; default the stored properties of an
-    /// `Encodable` request, else nothing.
+    /// The parameters for the query or the body; the default is the stored properties of an `Encodable` request, or
+    /// else none.
     ///
-    /// Of stored properties `nil` is not sent, `_id` is sent as `id`, and those that are members of this protocol are
-    /// not sent unless `CodingKeys: String` list them. With a ``body`` of its own a request does not send them.
+    /// ``parameterEncoding`` decides where they go. Of stored properties, `nil` is not sent, `_id` is sent as `id`, and
+    /// those that are members of this protocol are not sent unless `CodingKeys: String` list them. Stored properties are
+    /// not sent if the request has a ``body`` of its own.
     ///
-    /// Parameters of service and config are put where these are, or would be. A request with a body of its own that would
-    /// have them in the body sends none of them: the body is sent as it is, and the query is no place for what may be
-    /// secret. To send them in the query with such a request, set ``parameterEncoding`` to `.query`.
+    /// Parameters of the service and the config go to the same place. If that is the body and the request has one of
+    /// its own, they are not sent: the body is sent unchanged, and secrets must not appear in the query. To send them
+    /// in the query with such a request, set ``parameterEncoding`` to `.query`.
     ///
     /// Spelling: `var parameters: Parameters { ["name": name] }`.
     var parameters: Parameters { get throws }
 
-    /// Where ``parameters`` go and how they are written; default `.automatic`.
+    /// The place and the format of ``parameters``; the default is `.automatic`.
     ///
     /// Spelling: `var parameterEncoding: ParameterEncoding { .form }`.
     var parameterEncoding: ParameterEncoding { get }
 
-    /// What follows the head; default `.automatic`, from the parameters.
+    /// The body; the default is `.automatic`, which is made from the parameters.
     ///
     /// Spelling: `var body: RequestBody { .json(order) }`, or `{ get throws { … } }`.
     var body: RequestBody { get throws }
 
-    /// Fields over those of service and config; default none.
+    /// The header fields, which override those of the service and the config; the default is none.
     ///
     /// Spelling: `var headers: HTTPHeaders { ["Accept-Language": "en"] }`.
     var headers: HTTPHeaders { get }
 
-    /// The `Authorization` field; default `.inherited`. `.anonymous` removes one among the headers of service and config.
+    /// The credentials in the `Authorization` field; the default is `.inherited`.
+    ///
+    /// `.anonymous` also removes a field in the headers of the service and the config.
     ///
     /// Spelling: `var authorization: Authorization { .bearer(token) }`.
     var authorization: Authorization { get }
 
-    /// Which origins receive credentials of service and config; default `.ownOrigins`.
+    /// Which origins receive the credentials of the service and the config; the default is `.ownOrigins`.
     ///
     /// Spelling: `var credentialPolicy: CredentialPolicy { .requestOrigin }`.
     var credentialPolicy: CredentialPolicy { get }
 
-    /// The `Idempotency-Key` field; default `.absent`.
+    /// The value of the `Idempotency-Key` field; the default is `.absent`.
     ///
     /// Spelling: `var idempotencyKey: IdempotencyKey { .automatic }`.
     var idempotencyKey: IdempotencyKey { get }
 
-    /// Whether headers of service and config are sent; default `true`.
+    /// Whether the header fields of the service and the config are sent; the default is `true`.
     ///
     /// Spelling: `var usesBaseHeaders: Bool { false }`.
     var usesBaseHeaders: Bool { get }
 
-    /// Whether parameters of service and config are sent, as ``parameters`` says; default `true`.
+    /// Whether the parameters of the service and the config are sent as ``parameters`` describes; the default is
+    /// `true`.
     ///
     /// Spelling: `var usesBaseParameters: Bool { false }`.
     var usesBaseParameters: Bool { get }
 
     // MARK: How it is sent
 
-    /// Times and sizes; default all inherited.
+    /// The limits of time and size; by default all are inherited.
     ///
     /// Spelling: `var limits: Limits { Limits(timeout: .seconds(5)) }`.
     var limits: Limits { get }
 
-    /// The place among those that wait for a slot; default `.normal`.
+    /// The priority among requests that wait for a permit; the default is `.normal`.
     ///
     /// Spelling: `var priority: Priority { .high }`.
     var priority: Priority { get }
 
-    /// Whether the cellular network may be used, on platforms that have one; default `true`.
+    /// Whether the cellular network may be used, on platforms that have one; the default is `true`.
     ///
     /// Spelling: `var allowsCellularAccess: Bool { false }`.
     var allowsCellularAccess: Bool { get }
 
-    /// Which failures are tried again; default `.inherited`.
+    /// The rules for which failures are retried; the default is `.inherited`.
     ///
     /// Spelling: `var retryPolicy: RetryPolicy { .never }`.
     var retryPolicy: RetryPolicy { get }
 
-    /// Which redirects are followed; default `.inherited`.
+    /// The rules for which redirects are followed; the default is `.inherited`.
     ///
     /// Spelling: `var redirectPolicy: RedirectPolicy { .refuse }`.
     var redirectPolicy: RedirectPolicy { get }
 
-    /// When a stored answer is used; default `.inherited`.
+    /// The rules for when a cached response is used; the default is `.inherited`.
     ///
     /// Spelling: `var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }`.
     var cachePolicy: CachePolicy { get }
 
-    /// What else belongs into the cache key; default nothing.
+    /// Further components of the cache key; the default is none.
     ///
     /// Spelling: `var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }`.
     var cacheIdentity: CacheIdentity { get }
 
-    /// What happens when an equal send, by ``duplicateKey``, is in flight; default `.allow`.
+    /// What happens if an equal send, as determined by ``duplicateKey``, is in flight; the default is `.allow`.
     ///
     /// Spelling: `var duplicatePolicy: DuplicatePolicy { .share }`.
     var duplicatePolicy: DuplicatePolicy { get }
 
-    /// What makes two sends of this type equal for ``duplicatePolicy`` and ``Limits/minimumInterval``, beside service
-    /// and credentials; default empty, which stands for method, URL, headers and body.
+    /// The key by which sends of this type are equal for ``duplicatePolicy`` and ``Limits/minimumInterval``, in
+    /// addition to service and credentials.
+    ///
+    /// The default is empty, which compares method, URL, header fields and body instead.
     ///
     /// Spelling: `var duplicateKey: String { "search" }`.
     var duplicateKey: String { get }
 
-    // MARK: What counts as an answer, and what becomes of it
+    // MARK: Which responses are accepted, and how they are formatted
 
-    /// Which answers are accepted; default statuses 200 to 299 of any type.
+    /// The conditions for accepting a response; the default is status codes 200 to 299 and any content type.
     ///
     /// Spelling: `var acceptance: Acceptance { Acceptance(statusCodes: 200..<400) }`.
     var acceptance: Acceptance { get }
 
-    /// Opens the envelope; default that of the service, else of the config.
+    /// The filter that unwraps the envelope; the default is the service's, then the config's.
     ///
     /// Spelling: `var filter: PassthroughFilter { .passthrough }`, or with another filter's type.
     var filter: Filter { get }
 
-    /// Makes the model; default by the model's type.
+    /// The formatter that creates the model; the default depends on the model's type.
     ///
-    /// Spelling: `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`, or with another formatter's type.
+    /// Spelling: `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`, or with another formatter's
+    /// type.
     var formatter: Formatter { get }
 
-    /// Where a `Sendable` request is prepared and formatted; default `.background`.
+    /// Where a `Sendable` request is prepared and formatted; the default is `.background`.
     ///
     /// Spelling: `var formattingContext: FormattingContext { .caller }`.
     var formattingContext: FormattingContext { get }
 
     // MARK: Hooks
 
-    /// Told of this request alone, inside those of config and service; default none.
+    /// Accessories for this request only; the default is none.
+    ///
+    /// They run inside those of the config and the service.
     ///
     /// Spelling: `var accessories: [any Accessory] { [printer] }`.
     var accessories: [any Accessory] { get }
 
-    /// Checked before anything is built; what it throws reaches the caller unchanged, and nothing is sent.
+    /// Checks the request before anything is built; an error reaches the caller unchanged, and nothing is sent.
     ///
     /// Spelling: `func check() throws { … }`.
     func check() throws
 
-    /// Told the model on success, where it was made; what it throws makes the send a failure.
+    /// Receives the model on success, where it was created; an error makes the send fail and reaches the caller
+    /// unchanged.
     ///
     /// Spelling: `func didProduce(_ model: User, from response: RawResponse) throws { … }`.
     func didProduce(_ model: Model, from response: RawResponse) throws
 
-    /// Whether an answer may be stored; default `true`.
+    /// Returns whether a response may be stored; the default is `true`.
     ///
     /// Spelling: `func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { … }`.
     func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool
 
-    /// A request that replaces building: URL, filters, parameters, headers and body are taken from it, everything
-    /// after that stays; default `nil`, which builds.
+    /// Returns a request whose method, URL, header fields and body are used in place of building one, or `nil`, the
+    /// default, to build it.
+    ///
+    /// URL filters and parameters are not applied to it; all later stages are.
     ///
     /// Spelling: `func customURLRequest() throws -> URLRequest? { … }`.
     func customURLRequest() throws -> URLRequest?
 
-    /// A mark for scopes and accessories; default empty.
+    /// A tag for scopes and accessories; the default is empty.
     ///
     /// Spelling: `var tag: String { "feed" }`.
     var tag: String { get }
 
-    /// What later stages are to know, carried in the ``RequestContext``; default empty.
+    /// Values for later stages, carried in the ``RequestContext``; the default is none.
     ///
     /// Spelling: `var attributes: [String: any Sendable] { ["screen": "home"] }`.
     var attributes: [String: any Sendable] { get }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// What a request carries after its head.
+/// The body of a request.
 ///
-/// Spelling in a request: `var body: RequestBody { .json(order) }`, or `{ get throws { … } }` where making it can fail.
+/// In a request, write `var body: RequestBody { .json(order) }`, or `{ get throws { … } }` if creating it can fail.
 public struct RequestBody: Sendable {
     enum Content: Sendable {
         case automatic
@@ -13,28 +13,30 @@ public struct RequestBody: Sendable {
 
     let content: Content
 
-    /// From the parameters, as the ``ParameterEncoding`` says; the default.
+    /// A body from the parameters, if the ``ParameterEncoding`` puts them there; this is the default.
     public static let automatic = RequestBody(content: .automatic)
 
     /// No body.
     public static let empty = RequestBody(content: .empty)
 
-    /// These bytes.
+    /// Returns a body of bytes.
     ///
     /// - Parameters:
-    ///   - data: The bytes; none means no body.
-    ///   - contentType: The `Content-Type`; one among the request's headers wins.
+    ///   - data: The bytes; if there are none, there is no body.
+    ///   - contentType: The `Content-Type`; one in the request's headers takes precedence.
     /// - Returns: The body.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(content: .data(.success(data), contentType: contentType))
     }
 
-    /// A value as JSON, encoded here and now; what its `encode(to:)` throws is thrown when the request is built.
+    /// Returns a body with a value as JSON.
+    ///
+    /// The value is encoded immediately; an error of its `encode(to:)` is thrown when the request is built.
     public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestBody {
         RequestBody(content: .data(Result { try encoder.encode(value) }, contentType: "application/json"))
     }
 
-    /// Names and values as `application/x-www-form-urlencoded`.
+    /// Returns a body with names and values as `application/x-www-form-urlencoded`.
     public static func form(_ parameters: Parameters, encoding: ParameterEncoding = .form) -> RequestBody {
         RequestBody(content: .form(parameters, encoding))
     }

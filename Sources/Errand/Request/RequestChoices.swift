@@ -1,19 +1,19 @@
-/// The urgency of a request among those that wait for a turn, as ``Throttle`` says.
+/// The priority of a request among those that wait for a permit, as ``Throttle`` describes.
 ///
-/// It changes the order of waiting, nothing on the wire. The most urgent goes first, and among equals the one that came
-/// first. After eight in a row that passed one that came earlier and could have gone, that one goes.
+/// It changes the order of waiting and is not sent. The request of the highest priority starts first, and among equals
+/// the oldest. After eight in a row that passed an older request that could have started, that one starts.
 public enum Priority: Int, Sendable, Hashable, Comparable {
-    /// Least urgent first.
+    /// The priorities in ascending order.
     case low, normal, high
 
-    /// Whether the first is the less urgent of two.
+    /// Whether the first priority is the lower one.
     public static func < (one: Priority, other: Priority) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// Where a request whose types are `Sendable` is prepared and its payload becomes a model.
+/// Where a request whose types are `Sendable` is prepared and its payload is formatted.
 ///
-/// Spelling in a request: `var formattingContext: FormattingContext { .caller }`. A request that is not `Sendable`, or
-/// whose `Model` or `Formatter` is not, is always prepared and formatted on its caller.
+/// In a request, write `var formattingContext: FormattingContext { .caller }`. A request that is not `Sendable`, or
+/// whose `Model` or `Formatter` is not, is always prepared and formatted on the caller's actor.
 public enum FormattingContext: Sendable, Hashable {
     /// Off the caller's actor, on the concurrent pool.
     case background
@@ -21,30 +21,29 @@ public enum FormattingContext: Sendable, Hashable {
     case caller
 }
 
-/// What happens to a send whose equal is in flight already.
+/// What happens to a send if an equal one is in flight.
 ///
-/// Sends are equal when they are of one type, go to one service with the same credentials, and have the same method,
-/// URL, headers and body, or the same ``Request/duplicateKey``. The headers are those before adapters, but for
-/// `Idempotency-Key`; the cache policy must be the same, too. A request whose body is read while it is sent has no equal
+/// Sends are equal if they have the same type, service, credentials, cache policy, acceptance, filter and limits of the
+/// exchange, and the same method, URL, header fields and body or the same ``Request/duplicateKey``. The header fields
+/// are those before adapters, without `Idempotency-Key`. A request whose body is read while it is sent has no equal
 /// without such a key.
 public enum DuplicatePolicy: Sendable, Hashable {
-    /// Both run; those that say this are not in the way of others either.
+    /// Both sends run; a send with this policy does not affect others either.
     case allow
-    /// The new one joins and receives the same answer, or the same error.
+    /// The new send joins the one in flight and receives the same response or the same error.
     ///
-    /// The request is sent once, as the first one says, with its retries and its priority. Each makes its own model of
-    /// the answer and keeps its own deadline. Who is cancelled leaves the others alone; when the last one leaves, the
-    /// request is cancelled.
+    /// The request is sent once, with the first send's retries and priority. Each send formats its own model and keeps
+    /// its own deadline. Cancelling one does not affect the others; when the last one is cancelled, so is the request.
     case share
-    /// The new one runs, the old one ends with `CancellationError`.
+    /// The new send runs, and the old one ends with `CancellationError`.
     case cancelPrevious
-    /// The new one fails with ``NetworkError/Reason/duplicate``.
+    /// The new send fails with ``NetworkError/Reason/duplicate``.
     case rejectNew
 }
 
-/// The value of the `Idempotency-Key` field, by which a server knows a repeated POST or PATCH.
+/// The value of the `Idempotency-Key` field, by which a server recognizes a repeated POST or PATCH.
 ///
-/// Spelling in a request: `var idempotencyKey: IdempotencyKey { .automatic }`, or a string literal.
+/// In a request, write `var idempotencyKey: IdempotencyKey { .automatic }`, or a string literal.
 public struct IdempotencyKey: Sendable, Hashable, ExpressibleByStringLiteral {
     enum Source: Sendable, Hashable {
         case absent
@@ -60,9 +59,9 @@ public struct IdempotencyKey: Sendable, Hashable, ExpressibleByStringLiteral {
     /// A random UUID for each send, the same for all its attempts.
     public static let automatic = IdempotencyKey(source: .automatic)
 
-    /// A key of your own.
+    /// Creates a key from a string.
     public init(_ value: String) { source = .value(value) }
-    /// A key of your own, as a literal.
+    /// Creates a key from a literal.
     public init(stringLiteral value: String) { source = .value(value) }
 
     private init(source: Source) { self.source = source }

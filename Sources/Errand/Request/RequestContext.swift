@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Which send something belongs to: the same value for accessories, filters, adapters and errors.
+/// The send that an accessory, a filter, an adapter or an error belongs to.
 public struct RequestContext: Sendable, Identifiable {
     /// The number of the send, unique in this process.
     public let id: Int
@@ -9,23 +9,23 @@ public struct RequestContext: Sendable, Identifiable {
     public var typeName: String { facts.typeName }
     /// The method of the request.
     public var method: HTTPMethod { facts.method }
-    /// The URL by now; `nil` until it is formed.
+    /// The current URL, or `nil` until it is formed.
     public internal(set) var url: URL?
-    /// The id of the request's ``Service``.
+    /// The identifier of the request's ``Service``.
     public var serviceID: String { facts.serviceID }
-    /// The request's own mark; empty when it has none.
+    /// The request's own tag, or an empty string if it has none.
     public var tag: String { facts.tag }
-    /// The number of the attempt, from 1; 0 before the first.
+    /// The number of the attempt, starting at 1; 0 before the first.
     public internal(set) var attempt: Int
-    /// Whether credentials of the config and the service may be sent to the URL: its origin is one of theirs, or the
-    /// request's ``CredentialPolicy`` allows it.
+    /// Whether credentials of the config and the service may be sent to the URL.
     ///
-    /// A URL filter or adapter that adds a credential, such as a token or an API key, adds it only if this is `true`.
+    /// It is `true` if the URL's origin is one of theirs or the request's ``CredentialPolicy`` allows it. A URL filter
+    /// or adapter that adds a credential, such as a token or an API key, adds it only in this case.
     public internal(set) var allowsCredentials: Bool
-    /// What the request, or a stage before, left for later stages.
+    /// The values that the request or an earlier stage passes to later stages.
     public var attributes: [String: any Sendable]
 
-    /// What never changes, behind one reference, for a context is copied often.
+    /// What never changes, behind one reference, because a context is copied often.
     private final class Facts: Sendable {
         let typeName: String
         let method: HTTPMethod
@@ -40,7 +40,7 @@ public struct RequestContext: Sendable, Identifiable {
         }
     }
 
-    /// A context made by hand, for tests of filters and adapters.
+    /// Creates a context, for tests of filters and adapters.
     public init(
         id: Int = 0,
         typeName: String = "Request",

@@ -1,30 +1,30 @@
 internal import Foundation
 
-/// What a send would do, told without sending: the final request, and each effective value with who said it.
+/// What a send would do, without sending: the final request, and the resolved settings with their sources.
 public struct RequestPlan: Sendable, CustomStringConvertible {
-    /// An effective value.
+    /// A resolved setting.
     public struct Entry: Sendable, Hashable {
-        /// The member of ``Request`` that it belongs to, such as `limits.timeout`, or of ``NetworkConfig``.
+        /// The member of ``Request``, such as `limits.timeout`, or of ``NetworkConfig`` that it belongs to.
         public let name: String
-        /// The value, in words; never a secret.
+        /// The value in words, without secrets.
         public let value: String
-        /// Who said it.
+        /// The source of the value.
         public let origin: Origin
     }
 
-    /// Which send it would be; its ``RequestContext/url`` is final but for adapters.
+    /// The context of the send; its ``RequestContext/url`` is final except for adapters.
     public let context: RequestContext
 
-    /// What would be sent, adapters included.
+    /// The request that would be sent, after adapters.
     public let request: OutgoingRequest
 
-    /// The effective values, in the order of the members of ``Request``.
+    /// The resolved settings, in the order of the members of ``Request``.
     public let entries: [Entry]
 
-    /// The types of the accessories, in the order in which they are told of a start.
+    /// The types of the accessories, in the order in which they are notified of a start.
     public let accessories: [String]
 
-    /// Where the model would be made, and why there.
+    /// Where the model would be created, and why.
     public let formatting: Metrics.Formatting
 
     /// What the cache would do.
@@ -32,10 +32,10 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
 
     let secrets: Secrets
 
-    /// The entry of a name, such as `retryPolicy`, or `nil` when there is none.
+    /// The setting of a name, such as `retryPolicy`, or `nil` if there is none.
     public subscript(name: String) -> Entry? { entries.first { $0.name == name } }
 
-    /// The plan as lines of text, with names of headers and parameters and none of their values.
+    /// The plan as lines of text, with the names of header fields and parameters but none of their values.
     public var description: String {
         var lines = ["\(context.typeName): \(request.method) \(request.url.host() ?? "")\(request.url.path())"]
         let width = entries.map(\.name.count).max() ?? 0
@@ -80,8 +80,8 @@ extension RequestPlan {
         func limit<Value>(_ name: String, _ choice: Choice<Value?>) {
             add("limits.\(name)", choice.value.map { "\($0)" } ?? "no limit", choice.origin)
         }
-        // Every member is told, also one that is newer than this list: by its text, and as the library's if it has that of
-        // the default.
+        // Every member is listed, even one that has no case below: by its text, and as the library's if that equals the
+        // default's.
         let standard = Mirror(reflecting: RequestValues(path: "")).children
         for (child, own) in zip(Mirror(reflecting: values).children, standard) {
             guard let name = child.label else { continue }

@@ -4,10 +4,10 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// What a request declares, read once for each send; what may throw is in ``RequestContent``.
+/// The declarations of a request that cannot throw, read once for each send; the others are in ``RequestContent``.
 ///
-/// A new member of ``Request`` that does not throw is a property here, a line in the initializer, and a line in
-/// ``RequestWrapper``. It then holds for wrappers and ``GeneralRequest``, and is an entry of the ``RequestPlan``.
+/// To add a member of ``Request`` that does not throw, add a property here, a line to the initializer, and a line to
+/// ``RequestWrapper``. It then works in wrappers and ``GeneralRequest``, and is an entry of the ``RequestPlan``.
 struct RequestValues: Sendable {
     var path: String
     var service: Service
@@ -47,7 +47,7 @@ struct RequestValues: Sendable {
         let path: String
     }
 
-    /// Reads a request, its content left out.
+    /// Reads a request, without its content.
     init<R: Request>(_ request: R) {
         path = request.path
         service = request.service
@@ -78,16 +78,17 @@ struct RequestValues: Sendable {
     }
 }
 
-/// What a request sends, and all else of it that may throw; read once for each send, after ``Request/check()``.
+/// The content of a request and its other declarations that can throw, read once for each send after
+/// ``Request/check()``.
 struct RequestContent {
-    /// A request that was made elsewhere, and then all there is; `nil` if it is built.
+    /// A request that was built by the caller and is used alone, or `nil` if it is to be built.
     let custom: OutgoingRequest?
     let query: Parameters
     let parameters: Parameters
     let body: RequestBody
-    /// What the JSON guard refuses, because what follows decodes the body and does not guard itself.
+    /// What the JSON guard rejects, because what follows decodes the body without a guard of its own.
     let guarding: JSONGuard.Strictness
-    /// Whether the formatter is the user's own and decodes what nobody has guarded.
+    /// Whether the formatter is the user's own and decodes a payload that was not guarded.
     let guardsPayload: Bool
 
     init(_ request: some Request, filter: any ResponseFilter) throws {
@@ -102,14 +103,14 @@ struct RequestContent {
     }
 }
 
-/// A request that has all of another one's, but for what it says itself: filter, formatter and hooks on the model.
+/// A request that takes everything from another one but its filter, its formatter and its hooks on the model.
 protocol RequestWrapper: Request {
     associatedtype Base: Request
-    /// The request inside.
+    /// The wrapped request.
     var base: Base { get }
 }
 
-// Public, as what fulfils a public protocol has to be; nobody outside sees the wrapper's own protocol.
+// Public, because witnesses of a public protocol must be; users don't see the internal protocol.
 // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension RequestWrapper {
     public var path: String { base.path }

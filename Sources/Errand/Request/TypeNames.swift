@@ -1,9 +1,9 @@
-/// What is known of a type of requests, found out once: to ask for a conformance costs as much as to make a name.
+/// The facts about a type of requests, computed once, because a conformance check takes as long as creating a name.
 struct RequestType: Sendable {
     let name: String
-    /// Whether its formatter is the library's, and cannot block.
+    /// Whether its formatter is one of the library's, which cannot block.
     let hasLibraryFormatter: Bool
-    /// Whether it consists of requests, and is not sent itself.
+    /// Whether it consists of requests and is not sent itself.
     let isComposed: Bool
 
     private static let known = Lock<[ObjectIdentifier: RequestType]>([:])
@@ -21,14 +21,14 @@ struct RequestType: Sendable {
     }
 }
 
-/// The names of types, each made once: making one costs as much as building a request.
+/// The names of types, each created once, because that takes as long as building a request.
 enum TypeNames {
     private static let known = Lock<[ObjectIdentifier: String]>([:])
 
-    /// The name by which people call a type.
+    /// Returns the short name of a type.
     ///
-    /// A generic type of the library goes without its arguments, as in `GeneralRequest`; one of the user's keeps them, as
-    /// in `GetPage<User>`. A request that wraps another goes by that one's name.
+    /// A generic type of the library is named without its arguments, as in `GeneralRequest`; one of the user's keeps
+    /// them, as in `GetPage<User>`. A request that wraps another has the name of that one.
     static func name<T>(of type: T.Type) -> String {
         let id = ObjectIdentifier(type)
         if let name = known.withLock({ $0[id] }) { return name }
@@ -38,7 +38,7 @@ enum TypeNames {
         return name
     }
 
-    /// `nil` for a request that wraps nothing but its own values.
+    /// Returns the name of the wrapped type, or `nil` for a request that wraps only its own values.
     private static func name<W: RequestWrapper>(ofBase type: W.Type) -> String? {
         W.Base.self == RequestValues.self ? nil : name(of: W.Base.self)
     }
@@ -48,6 +48,6 @@ enum TypeNames {
         return String(reflecting: type).hasPrefix(ownPrefix) ? String(spelling.prefix { $0 != "<" }) : spelling
     }
 
-    /// The name of the library's module and a point.
+    /// The name of the library's module, followed by a period.
     private static let ownPrefix = String(String(reflecting: TypeNames.self).prefix { $0 != "." }) + "."
 }

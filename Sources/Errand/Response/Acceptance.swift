@@ -1,36 +1,39 @@
 internal import Foundation
 
-/// What counts as an answer: the status is judged first, then the content type, and nothing is parsed for either; then
-/// the shape of the body, if one is asked for.
+/// The conditions for accepting a response.
 ///
-/// Spelling in a request: `var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes: ["application/json"]) }`.
+/// The status code is checked first, then the content type, neither of which requires parsing, and then the body's
+/// shape if there is one.
+///
+/// In a request, write `var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes: ["application/json"]) }`.
 public struct Acceptance: Sendable, Hashable {
-    /// Ranges of accepted statuses.
+    /// The ranges of accepted status codes.
     public var statusCodes: [Range<Int>]
 
-    /// Accepted media types, such as `application/json` or `text/*`; empty accepts any, and a missing one.
+    /// The accepted media types, such as `application/json` or `text/*`; if empty, any type and a missing one are
+    /// accepted.
     public var contentTypes: [String]
 
-    /// What the whole body of an accepted answer must look like, its envelope included; `nil` asks for nothing.
+    /// The required shape of the whole body, including its envelope, or `nil` for any.
     ///
-    /// A body that has another shape is refused, unless the filter finds that the service reports an error in it.
+    /// A body of another shape is rejected, unless the filter finds that the service reports an error in it.
     public var shape: JSONShape?
 
-    /// Statuses 200 to 299, any content type, any body.
+    /// Creates conditions; by default, status codes 200 to 299 with any content type and any body.
     public init(statusCodes: Range<Int> = 200..<300, contentTypes: [String] = [], shape: JSONShape? = nil) {
         self.statusCodes = [statusCodes]
         self.contentTypes = contentTypes
         self.shape = shape
     }
 
-    /// Returns this acceptance with further statuses.
+    /// Returns a copy that accepts further status codes.
     public func accepting(_ codes: Int...) -> Acceptance {
         var copy = self
         copy.statusCodes += codes.map { $0..<$0.advanced(by: $0 == .max ? 0 : 1) }
         return copy
     }
 
-    /// Why an answer is refused, or `nil` when it is accepted.
+    /// Returns the reason for rejecting a response, or `nil` if it is accepted.
     func refusal(of response: RawResponse) -> NetworkError? {
         guard statusCodes.contains(where: { $0.contains(response.statusCode) }) else {
             return NetworkError(.status(response.statusCode), response: response)
@@ -43,7 +46,8 @@ public struct Acceptance: Sendable, Hashable {
         return nil
     }
 
-    /// Why the body of an accepted answer, which the JSON guard has read, is refused; `nil` when it is accepted.
+    /// Returns the reason for rejecting the body of an accepted response after the JSON guard, or `nil` if it is
+    /// accepted.
     func shapeRefusal(of response: RawResponse, to method: HTTPMethod) -> NetworkError? {
         guard let shape, !response.hasNoBody(to: method) else { return nil }
         do throws(JSONError) {

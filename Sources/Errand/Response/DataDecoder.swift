@@ -1,16 +1,17 @@
 public import Foundation
 
-/// Makes values of bytes: `JSONDecoder`, or a decoder of your own.
+/// A type that decodes values from bytes, such as `JSONDecoder`.
 public protocol DataDecoder: Sendable {
     /// Decodes a value.
     ///
     /// - Parameters:
-    ///   - type: What to decode.
-    ///   - data: JSON that passed the library's own guard.
+    ///   - type: The type to decode.
+    ///   - data: JSON that passed the library's JSON guard.
     /// - Returns: The value.
-    /// - Throws: `DecodingError`, which becomes a ``NetworkError``; anything else reaches the caller unchanged.
+    /// - Throws: `DecodingError`, which is converted to a ``NetworkError``, or an error that reaches the caller
+    ///   unchanged.
     func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T
 }
 
-/// Foundation's decoder, with whatever strategies it is set to.
+/// Foundation's decoder, with the strategies that are set on it.
 extension JSONDecoder: DataDecoder {}

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// What stands around the data of an answer, found in the same pass as the data.
+/// The members around the data of a response, which are found in the same pass as the data.
 ///
-/// ``Payload/envelope`` has it where a filter opened one; its values are read when they are asked for.
+/// ``Payload/envelope`` contains it if a filter unwrapped one. Its values are parsed on access.
 public struct Envelope: Sendable {
     /// Shared, so that a payload stays small.
     private final class Storage: Sendable {
@@ -23,35 +23,35 @@ public struct Envelope: Sendable {
         storage = Storage(response: response, ranges: ranges, members: members)
     }
 
-    /// The service's code; `nil` when there is none, or it is neither a number, a string nor a Bool.
+    /// The service's code, or `nil` if there is none or it is not a number, a string or a Bool.
     public var code: ServiceCode? {
         smallInteger(storage.members.code).map(ServiceCode.integer)
             ?? value(storage.members.code).flatMap(ServiceCode.init)
     }
 
-    /// The service's words; `nil` when there are none, or they are no string.
+    /// The service's message, or `nil` if there is none or it is not a string.
     public var message: String? { value(storage.members.message)?.string }
 
-    /// The service's time as it is written, a number or a string; `nil` when there is none.
+    /// The service's time as written, a number or a string, or `nil` if there is none.
     public var time: JSONValue? { value(storage.members.time) }
 
-    /// A further member that the filter was told to collect; `nil` when there is none.
+    /// The further member of a name in ``EnvelopeFilter/others``, or `nil` if there is none.
     ///
-    /// A model of it is `try envelope["page"]?.decode(Page.self)`.
+    /// To decode it as a model, write `try envelope["page"]?.decode(Page.self)`.
     ///
     /// - Parameter name: The key in ``EnvelopeFilter/others``.
     public subscript(name: String) -> JSONValue? { value(storage.members.others[name]) }
 
-    /// The answer that it stands in.
+    /// The response that contains the envelope.
     var response: RawResponse { storage.response }
 
-    /// The value of a part, `nil` when there is none; its path may lead nowhere in an answer of another kind.
+    /// Returns the value of a member, or `nil` if there is none; its path may not exist in a response of another kind.
     func value(_ place: EnvelopeMembers.Place?) -> JSONValue? {
         guard let place, let part = try? part(place) else { return nil }
         return part.data.validatedJSON
     }
 
-    /// A part that is a few digits, as codes are, without the detour over a tree; `nil` for any other.
+    /// Returns a member that is a few digits, such as a code, without parsing a tree, or `nil` for any other.
     private func smallInteger(_ place: EnvelopeMembers.Place?) -> Int? {
         guard let place, place.rest == nil, let slot = place.slot, let range = storage.ranges[slot], range.count <= 18
         else { return nil }
@@ -65,9 +65,9 @@ public struct Envelope: Sendable {
         }
     }
 
-    /// A part as a view on the body; `nil` when it is absent, or a member on the way is absent or null.
+    /// Returns a member as a view on the body, or `nil` if it or a member on the path is absent or null.
     ///
-    /// - Throws: ``NetworkError`` when a step leads into a value of another type, or into a string that is not JSON.
+    /// - Throws: ``NetworkError`` if a step leads into a value of another type, or into a string that is not JSON.
     func part(_ place: EnvelopeMembers.Place) throws -> Payload? {
         let body = response.body
         var range = 0..<body.count
@@ -97,10 +97,10 @@ public struct Envelope: Sendable {
 }
 
 extension Payload {
-    /// A part of a body that has been validated.
+    /// Creates a payload from a part of a validated body.
     init(_ data: Data, of body: Data) { self.init(data, root: body, contentType: nil, isGuarded: true) }
 
-    /// The payload of an answer that has none; the body must have been validated.
+    /// Returns the payload of a response that has none; the body must have been validated.
     static func null(in body: Data) -> Payload { Payload(nullText, of: body.isEmpty ? nullText : body) }
 
     /// The payload of a response without content.

@@ -1,15 +1,16 @@
 internal import Foundation
 
-/// Opens an envelope such as `{"code": 0, "msg": "", "data": {…}}`: the data becomes the payload, a code that does not
-/// mean success a ``ServiceError``.
+/// A filter that unwraps an envelope such as `{"code": 0, "msg": "", "data": {…}}`.
 ///
-/// All parts are found in the one pass over the bytes that validates them. A part, or a member on the way to one, that
-/// stands there twice in any spelling is refused. A part may lie deeper: `status.code`, `errors[0].text`, `data|json`
-/// for JSON inside a string, or `~` for data that stands beside the code.
+/// The data becomes the payload. A code that does not indicate success becomes a ``ServiceError``.
 ///
-/// A refused answer (say status 400) whose body is an envelope with a failing code is a ``ServiceError`` too; one that
-/// is not stays what it was. An answer that has no body by its status or method (204, 205, to HEAD) is a success whose
-/// payload is `null`; any other empty body is an error.
+/// All members are found in the single pass that validates the bytes. If a member, or one on the path to it, occurs
+/// twice in any spelling, the body is rejected. Paths may be nested: `status.code`, `errors[0].text`, `data|json` for
+/// JSON inside a string, or `~` for data that is beside the code.
+///
+/// If a rejected response, such as one with status 400, has an envelope with a failure code, its error is a
+/// ``ServiceError`` too; otherwise its own error is kept. A response that has no body because of its status or method
+/// (204, 205, to HEAD) is a success whose payload is `null`. Any other empty body is an error.
 ///
 /// ```swift
 /// var filter: EnvelopeFilter {        // for one request: its service's, changed
@@ -19,42 +20,44 @@ internal import Foundation
 /// }
 /// ```
 public struct EnvelopeFilter: ResponseFilter {
-    /// The way to the code; `nil` when there is none, and answers count by their status.
+    /// The path of the code, or `nil` if there is none and the status determines success.
     public var code: JSONPath? { didSet { prepare() } }
-    /// The way to the service's words; `nil` when there are none.
+    /// The path of the service's message, or `nil` if there is none.
     public var message: JSONPath? { didSet { prepare() } }
-    /// The way to the data.
+    /// The path of the data.
     public var data: JSONPath { didSet { prepare() } }
-    /// The way to the service's time, for ``Envelope/time``; `nil` when there is none.
+    /// The path of the service's time, for ``Envelope/time``, or `nil` if there is none.
     public var time: JSONPath? { didSet { prepare() } }
-    /// The ways to further members, for ``Envelope/subscript(_:)``; empty when there are none.
+    /// The paths of further members, for ``Envelope/subscript(_:)``; empty by default.
     public var others: [String: JSONPath] { didSet { prepare() } }
 
-    /// What makes an answer a success.
+    /// The rule that determines whether a response is a success.
     public var success: Success
-    /// Codes whose error is marked ``ServiceError/isIgnorable``.
+    /// The codes whose error is marked ``ServiceError/isIgnorable``.
     public var ignorable: Set<ServiceCode>
-    /// What an answer without a code, or with a code of `null`, is.
+    /// How a response without a code, or with a code of `null`, is treated; it fails by default.
     public var missingCode = MissingCode.fails
-    /// What a success without data is; data of `null` is there.
+    /// How a success without data is treated; by default its payload is `null`.
+    ///
+    /// Data of `null` is not missing.
     public var missingData = MissingData.isNull
-    /// Values of the data that are taken as `null`; none unless you say otherwise.
+    /// The values of the data that are treated as `null`; none by default.
     public var emptyData: EmptyData = []
-    /// Whether a code that means success makes a success of a refused status; `false` unless you say otherwise.
+    /// Whether a success code makes a response with a rejected status a success; `false` by default.
     public var codeOutranksStatus = false
 
     private var members: EnvelopeMembers
 
-    /// Takes the ways to the parts, and the codes that mean something.
+    /// Creates a filter from the paths of the members and the meaning of the codes.
     ///
     /// - Parameters:
-    ///   - code: The way to the code; `nil` when answers count by their status.
-    ///   - message: The way to the service's words; `nil` when there are none.
-    ///   - data: The way to the data.
-    ///   - time: The way to the service's time; `nil` when there is none.
-    ///   - others: The ways to further members, under names of your own.
-    ///   - success: What makes an answer a success; the code `0` unless you say otherwise.
-    ///   - ignorable: Codes whose error is marked ``ServiceError/isIgnorable``.
+    ///   - code: The path of the code, or `nil` if the status determines success.
+    ///   - message: The path of the service's message, or `nil` if there is none.
+    ///   - data: The path of the data.
+    ///   - time: The path of the service's time, or `nil` if there is none.
+    ///   - others: The paths of further members, by names of your own.
+    ///   - success: The rule that determines success; the code `0` by default.
+    ///   - ignorable: The codes whose error is marked ``ServiceError/isIgnorable``.
     public init(
         code: JSONPath?,
         message: JSONPath? = nil,
@@ -78,21 +81,21 @@ public struct EnvelopeFilter: ResponseFilter {
         members = EnvelopeMembers(code: code, message: message, data: data, time: time, others: others)
     }
 
-    /// It finds the parts in the pass that validates the body.
+    /// `true`: the members are found in the pass that validates the body.
     public var guardsItself: Bool { true }
 
-    /// Whether ``codeOutranksStatus`` says so, of an answer whose status is refused.
+    /// Whether the failure is a rejected status and ``codeOutranksStatus`` is `true`.
     public func recovers(from failure: any Error, in response: RawResponse) -> Bool {
         codeOutranksStatus && failure.isAboutStatus
     }
 
-    /// Returns the data of an envelope whose code means success.
+    /// Returns the data of an envelope whose code indicates success.
     ///
     /// - Parameters:
-    ///   - response: The answer; its `failure` is thrown when the envelope reports none of its own.
-    ///   - context: Which request it answers.
-    /// - Returns: The data, or `null` when the envelope has none.
-    /// - Throws: ``ServiceError`` for any other code, ``NetworkError`` for what is no envelope.
+    ///   - response: The response; its `failure` is thrown if the envelope reports no error of its own.
+    ///   - context: The send.
+    /// - Returns: The data, or `null` if the envelope has none.
+    /// - Throws: ``ServiceError`` for any other code, ``NetworkError`` if the body is not an envelope.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         if response.hasNoBody(to: context.method), response.failure == nil { return .absent }
         let opened: Envelope?
@@ -113,7 +116,7 @@ public struct EnvelopeFilter: ResponseFilter {
         return try payload(of: envelope, in: response)
     }
 
-    /// Whether there is a code, or the rules do without one.
+    /// Whether there is a code, or the rules do not require one.
     private func isEnvelope(_ envelope: Envelope, _ code: ServiceCode?, in response: RawResponse) throws -> Bool {
         guard let path = self.code, code == nil, success != .status else { return true }
         let value = envelope.value(members.code)
@@ -126,7 +129,8 @@ public struct EnvelopeFilter: ResponseFilter {
         throw NetworkError(.envelope(what), response: response)
     }
 
-    /// Throws the answer's own failure where the envelope reports none.
+    /// Returns whether the envelope reports success, or throws the response's own failure if the envelope reports no
+    /// error.
     private func isSuccess(_ envelope: Envelope, _ code: ServiceCode?, in response: RawResponse) throws -> Bool {
         if let code, let isSuccess = success.contains(code) {
             guard isSuccess else { return false }
@@ -143,7 +147,7 @@ public struct EnvelopeFilter: ResponseFilter {
         return ServiceError(
             code: code,
             message: envelope.message,
-            // What stands there in a failure need not be of the kind that a success has.
+            // In a failure, the data may have another type than in a success.
             payload: try? envelope.part(members.data),
             envelope: envelope,
             response: response,
@@ -172,14 +176,14 @@ public struct EnvelopeFilter: ResponseFilter {
 }
 
 extension RawResponse {
-    /// Whether the answer has no body, and needs none by its status or the method (RFC 9110, section 6.4.1).
+    /// Whether the response has no body and needs none because of its status or the method (RFC 9110, section 6.4.1).
     func hasNoBody(to method: HTTPMethod) -> Bool {
         body.isEmpty && (statusCode == 204 || statusCode == 205 || method == .head)
     }
 }
 
 extension Error {
-    /// Whether this is the failure of an answer whose status is refused.
+    /// Whether this is the failure of a response with a rejected status.
     var isAboutStatus: Bool {
         guard let error = self as? NetworkError, case .status = error.reason else { return false }
         return true

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// Where the parts of an envelope stand, made ready for finding all of them in one pass.
+/// The paths of an envelope's members, prepared for finding all of them in one pass.
 final class EnvelopeMembers: Sendable {
-    /// The way to one part: a member, and steps from there that are no members.
+    /// The path of one member: its names, and the steps after them that are not names.
     struct Place: Sendable {
-        /// `nil` is the whole body.
+        /// The index in the tree, or `nil` for the whole body.
         let slot: Int?
         let rest: JSONPath?
     }
@@ -15,7 +15,7 @@ final class EnvelopeMembers: Sendable {
     let data: Place
     let time: Place?
     let others: [String: Place]
-    /// The first path that is written wrongly.
+    /// The error of the first path that has invalid syntax.
     let mistake: JSONError?
 
     init(code: JSONPath?, message: JSONPath?, data: JSONPath, time: JSONPath?, others: [String: JSONPath]) {
@@ -45,10 +45,10 @@ final class EnvelopeMembers: Sendable {
         self.mistake = mistake
     }
 
-    /// Finds all parts in the pass that validates the body.
+    /// Finds all members in the pass that validates the body.
     ///
-    /// - Returns: `nil` when the body is valid and no object.
-    /// - Throws: ``NetworkError`` when the body is not JSON, a part stands there twice or a path is written wrongly.
+    /// - Returns: The envelope, or `nil` if the body is valid JSON but not an object.
+    /// - Throws: ``NetworkError`` if the body is not JSON, a member occurs twice or a path has invalid syntax.
     func open(_ response: RawResponse) throws(NetworkError) -> Envelope? {
         if let mistake { throw NetworkError(.path(mistake), response: response, underlying: mistake) }
         let result = response.body.withUnsafeBytes { bytes in

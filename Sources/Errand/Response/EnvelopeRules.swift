@@ -1,19 +1,19 @@
 internal import Foundation
 
 extension EnvelopeFilter {
-    /// What makes an answer a success.
+    /// The rule that determines whether a response is a success.
     public enum Success: Sendable, Hashable, ExpressibleByArrayLiteral {
-        /// One of these codes; `1` and `"1"` are two.
+        /// Any of these codes; `1` and `"1"` are different.
         case codes(Set<ServiceCode>)
-        /// A code that reads like one of these texts, in whatever case: `["1", "ok"]` takes `1`, `"1"` and `"OK"`.
+        /// A code whose text is one of these, ignoring case: `["1", "ok"]` matches `1`, `"1"` and `"OK"`.
         case texts(Set<String>)
         /// An accepted status, whatever the code.
         case status
 
-        /// These codes.
+        /// Creates a rule from success codes.
         public init(arrayLiteral codes: ServiceCode...) { self = .codes(Set(codes)) }
 
-        /// Whether a code means success; `nil` where no code does.
+        /// Returns whether a code indicates success, or `nil` if codes don't determine it.
         func contains(_ code: ServiceCode) -> Bool? {
             switch self {
             case .codes(let codes): codes.contains(code)
@@ -24,31 +24,31 @@ extension EnvelopeFilter {
         }
     }
 
-    /// What an answer without a code is.
+    /// How a response without a code is treated.
     public enum MissingCode: Sendable, Hashable {
-        /// No envelope, and an error.
+        /// It is not an envelope, which is an error.
         case fails
-        /// An envelope all the same, which counts by its status.
+        /// It is an envelope, whose success the status determines.
         case countsByStatus
-        /// No envelope: the whole body is the payload, also when it is no object.
+        /// It is not an envelope: the whole body is the payload, even if it is not an object.
         case isPayload
     }
 
-    /// What a success without data is.
+    /// How a success without data is treated.
     public enum MissingData: Sendable, Hashable {
-        /// A success whose payload is `null`.
+        /// It is a success whose payload is `null`.
         case isNull
-        /// An error.
+        /// It is an error.
         case fails
-        /// A success whose payload is the whole body.
+        /// It is a success whose payload is the whole body.
         case isPayload
     }
 
-    /// Values of the data that some services send in place of `null`.
+    /// The values of the data that some services send in place of `null`.
     public struct EmptyData: OptionSet, Sendable, Hashable {
-        /// The bits.
+        /// The raw bits.
         public let rawValue: Int
-        /// Takes the bits.
+        /// Creates a set from raw bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
         /// The string `""`.
@@ -62,7 +62,7 @@ extension EnvelopeFilter {
         /// The number `0`.
         public static let zero = EmptyData(rawValue: 16)
 
-        /// Whether a value is one of these; looks at few bytes, and never into anything that has content.
+        /// Whether a value is one of these; reads only a few bytes, and no value that has content.
         func contains(_ payload: Payload) -> Bool {
             guard !isEmpty, let first = payload.data.first, let last = payload.data.last else { return false }
             let isHollow = payload.data.dropFirst().dropLast().allSatisfy { $0 <= 0x20 }

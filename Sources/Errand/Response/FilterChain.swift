@@ -1,22 +1,22 @@
-/// Several filters, one after the other: each reads the payload that the one before it found.
+/// A sequence of filters, each of which reads the payload of the previous one.
 ///
 /// ```swift
 /// config.filter = FilterChain(Decryption(), EnvelopeFilter(code: "code", data: "data"))
 /// ```
 ///
-/// The first that throws ends the chain. A refused answer goes through with its failure, until a filter recovers from
-/// it. A path that begins with `~` starts at the outermost text that the payload is still a view on. The JSON guard reads
-/// what a filter is given that does not guard itself.
+/// The first filter that throws ends the chain. A rejected response is passed on with its failure until a filter
+/// recovers from it. A path that begins with `~` starts at the outermost text that the payload is still a view on. The
+/// JSON guard checks the input of a filter that has no guard of its own.
 public struct FilterChain: ResponseFilter {
     private let filters: [any ResponseFilter]
 
-    /// Takes the filters in their order; none passes the whole body on.
+    /// Creates a chain of filters in order; without filters, the payload is the whole body.
     public init(_ filters: any ResponseFilter...) { self.init(filters) }
 
-    /// Takes the filters in their order; none passes the whole body on.
+    /// Creates a chain of filters in order; without filters, the payload is the whole body.
     public init(_ filters: [any ResponseFilter]) { self.filters = filters }
 
-    /// It guards what is given to each filter that does not.
+    /// `true`: the chain guards the input of each filter that has no guard of its own.
     public var guardsItself: Bool { true }
 
     /// Whether one of the filters recovers.
@@ -24,13 +24,13 @@ public struct FilterChain: ResponseFilter {
         filters.contains { $0.recovers(from: failure, in: response) }
     }
 
-    /// Lets each filter find its part.
+    /// Runs the filters in order.
     ///
     /// - Parameters:
-    ///   - response: The answer.
-    ///   - context: Which request it answers.
+    ///   - response: The response.
+    ///   - context: The send.
     /// - Returns: The payload of the last filter.
-    /// - Throws: What a filter throws, and ``NetworkError`` for a body that must not be decoded.
+    /// - Throws: The error of a filter, or ``NetworkError`` for a body that must not be decoded.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         var response = response
         var payload = Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
@@ -38,7 +38,7 @@ public struct FilterChain: ResponseFilter {
             if !filter.guardsItself { try guardTraps(in: response) }
             var next = try filter.filter(response, for: context)
             if let failure = response.failure, filter.recovers(from: failure, in: response) { response.failure = nil }
-            // What our own filters find is part of the text that they read.
+            // The library's filters return a part of the text that they read.
             if payload.isGuarded, next.isGuarded { next.root = payload.root }
             next.envelope = next.envelope ?? payload.envelope
             next.contentType = next.contentType ?? payload.contentType

@@ -1,29 +1,30 @@
 internal import Foundation
 
-/// Reads a body before anything decodes it: Foundation's decoder can be made to trap by a hostile one.
+/// Checks a body before it is decoded, because a malicious one can make Foundation's decoder trap.
 enum JSONGuard {
-    /// What is refused.
+    /// What is rejected.
     enum Strictness: Sendable {
-        /// What follows guards itself, or decodes nothing.
+        /// Nothing, because what follows has a guard of its own or decodes nothing.
         case nothing
-        /// Code of the user's own follows, which may decode the body or read something that is no JSON at all: only
-        /// what could end the process is refused.
+        /// Only what could end the process, because the user's own code follows, which may decode the body or read
+        /// something other than JSON.
         case traps
         /// Whatever is not JSON.
         case everything
 
-        /// What the first reader of the body makes necessary: a filter, or the formatter behind one that passes it on.
+        /// What the first reader of the body requires: a filter, or the formatter after a filter that passes the body
+        /// on.
         init(_ filter: any ResponseFilter, before formatter: some ResponseFormatter) {
             if type(of: filter) != PassthroughFilter.self {
                 self = filter.guardsItself ? .nothing : .traps
             } else {
-                // A formatter of the user's own is given what `guardTraps` has read.
+                // `guardTraps` checks the input of the user's own formatters.
                 self = formatter.readsJSON ? .everything : .nothing
             }
         }
     }
 
-    /// Returns whether the body is known to be sound JSON.
+    /// Returns whether the body is known to be valid JSON.
     static func check(_ data: Data, against strictness: Strictness) throws(JSONError) -> Bool {
         switch strictness {
         case .nothing: return false
@@ -36,15 +37,15 @@ enum JSONGuard {
         }
     }
 
-    /// Refuses whatever is not JSON, or nests deeper than 128 levels.
+    /// Rejects whatever is not JSON or is nested deeper than 128 levels.
     static func check(_ data: Data) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in Result { () throws(JSONError) in try JSONScanner.validate(bytes) }
         }
         _ = try result.get()
     }
 
-    /// Refuses what nests deeper than Foundation's decoder survives, in whatever encoding that decoder reads; anything
-    /// else passes, also what is no JSON.
+    /// Rejects what is nested too deep for Foundation's decoder, in any encoding that it reads; everything else passes,
+    /// even if it is not JSON.
     @inline(never)
     static func checkNesting(_ data: Data) throws(JSONError) {
         guard data.count > JSONNesting.limit else { return }
@@ -54,7 +55,7 @@ enum JSONGuard {
 }
 
 extension Payload {
-    /// Refuses what could end the process in a formatter of the user's own.
+    /// Rejects what could end the process in the user's own formatter.
     func guardTraps(of response: RawResponse) throws(NetworkError) {
         guard !isGuarded else { return }
         do throws(JSONError) {

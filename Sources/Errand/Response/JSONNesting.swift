@@ -1,26 +1,27 @@
-/// How deep `JSONDecoder` could descend into a body.
+/// Measures the maximum depth to which `JSONDecoder` could descend into a body.
 ///
 /// Follows Foundation's scanner as far as it could get: through strings, and no further than the first byte at which
-/// that one stops. What it cannot tell it takes for acceptable, so it never finds fewer levels. So a JPEG or a log ends
-/// the search at once, and whatever is not JSON passes.
+/// that scanner stops. What is uncertain is treated as valid, so the depth is never underestimated. A JPEG or a log
+/// thus ends the search at once, and what is not JSON passes.
 struct JSONNesting {
-    /// The most levels that Foundation's decoder survives (Swift 6.3: the 513th, at the end of the text, is a trap).
+    /// The maximum number of levels that Foundation's decoder supports; in Swift 6.3 the 513th, at the end of the text,
+    /// traps.
     static let limit = 512
 
-    /// The bytes, in code units of this many bytes each; a text of wider units has ASCII in one byte of each.
+    /// The bytes, in code units of `width` bytes; in wider units, one byte of each holds the ASCII character.
     private let bytes: UnsafeRawBufferPointer
     private let width: Int
-    /// Which byte of a unit is the lowest.
+    /// The index of a unit's lowest byte.
     private let low: Int
-    /// Whether JSON5 is read, as a decoder may be set to.
+    /// Whether JSON5 is read, which a decoder may be set to do.
     private let isJSON5: Bool
 
-    /// Whether a decoder could meet more levels than it survives, in JSON or in JSON5.
+    /// Whether a decoder could reach more levels than it supports, in JSON or in JSON5.
     static func exceedsLimit(_ bytes: UnsafeRawBufferPointer) -> Bool {
         JSONNesting(bytes, isJSON5: false).exceedsLimit || JSONNesting(bytes, isJSON5: true).exceedsLimit
     }
 
-    /// Finds the encoding as Foundation's decoder does: by a byte order mark, else by where zeros stand.
+    /// Detects the encoding as Foundation's decoder does: by a byte order mark, or else by the positions of zeros.
     private init(_ bytes: UnsafeRawBufferPointer, isJSON5: Bool) {
         self.isJSON5 = isJSON5
         let head = (Self.byte(0, of: bytes), Self.byte(1, of: bytes), Self.byte(2, of: bytes), Self.byte(3, of: bytes))
@@ -48,7 +49,7 @@ struct JSONNesting {
 
     private var count: Int { bytes.count / width }
 
-    /// The unit, or 0xFF for one that is not ASCII.
+    /// Returns the unit, or 0xFF if it is not ASCII.
     private func unit(_ index: Int) -> UInt8 {
         if width == 1 { return bytes[index] }
         let start = index * width
@@ -60,7 +61,7 @@ struct JSONNesting {
         var depth = 0
         // Whether a value has ended, after which a bracket cannot open.
         var isAfterValue = false
-        // Whether the unit before belongs to a number, a word or a name, which the next one may continue.
+        // Whether the previous unit belongs to a number, a word or a name, which the next one may continue.
         var isInWord = false
         var index = 0
         let count = count
@@ -76,7 +77,7 @@ struct JSONNesting {
                 depth += 1
                 if depth > Self.limit { return true }
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                // A decoder may be set to read members without braces around them: zero is not the end.
+                // A decoder may be set to read members without braces around them, so zero is not the end.
                 depth = max(0, depth - 1)
                 isAfterValue = true
             case UInt8(ascii: ","), UInt8(ascii: ":"): isAfterValue = false
@@ -96,7 +97,7 @@ struct JSONNesting {
                 UInt8(ascii: "$"), UInt8(ascii: "_"), UInt8(ascii: "\\"):
                 guard !isAfterValue || continuesWord else { return false }
                 (isAfterValue, isInWord) = (true, true)
-            // White space of JSON5, or a letter of a name without quotes.
+            // White space of JSON5, or a letter of an unquoted name.
             case 0x0B, 0x0C, 0x80...:
                 guard isJSON5 else { return false }
                 isInWord = true
@@ -106,7 +107,7 @@ struct JSONNesting {
         return false
     }
 
-    /// The index behind the closing quotation mark; `nil` when there is none.
+    /// Returns the index after the closing quotation mark, or `nil` if there is none.
     private func endOfString(from start: Int, quote: UInt8) -> Int? {
         var index = start
         let count = count
@@ -120,7 +121,7 @@ struct JSONNesting {
         return nil
     }
 
-    /// The index behind a comment whose first slash is before `start`; `nil` when it has no end.
+    /// Returns the index after a comment whose first slash is before `start`, or `nil` if it has no end.
     private func endOfComment(from start: Int) -> Int? {
         let count = count
         guard start < count else { return nil }

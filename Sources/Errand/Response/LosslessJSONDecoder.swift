@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A decoder for services that are careless with types, without a loss: what is not the same value is still an error.
+/// A decoder for services with inconsistent types, which converts values only if nothing is lost.
 ///
 /// ```swift
 /// var decoder = LosslessJSONDecoder()
@@ -9,55 +9,55 @@ public import Foundation
 /// config.decoder = decoder            // or that of a Service, or JSONFormatter(decoder: decoder)
 /// ```
 ///
-/// Integers are exact: `1.0` is one, `1.5` and what does not fit are errors. Every digit of a `Decimal`, a ``JSONNumber``
-/// and a ``JSONValue`` is kept.
+/// Integers are exact: `1.0` is 1; `1.5` and numbers out of range are errors. Every digit of a `Decimal`, a
+/// ``JSONNumber`` and a ``JSONValue`` is kept.
 public struct LosslessJSONDecoder: DataDecoder {
-    /// How dates are written.
+    /// The format of dates; ISO 8601 by default.
     public var dates: JSONDateStrategy = .iso8601
 
-    /// Which property a member is for; a `[String: T]` keeps its names.
+    /// How the names of members are mapped to properties; a `[String: T]` keeps its names.
     public var keys: JSONKeyStrategy = .asWritten
 
-    /// Whether members that are null are as if they were absent, at every depth; elements of arrays stay.
+    /// Whether members that are null are treated as absent, at every depth; array elements are kept.
     public var dropsNulls = false
 
-    /// Whether scalars of another type are converted to the one that is asked for.
+    /// Whether scalars of another type are converted to the requested one; `false` by default.
     ///
-    /// | asked for | taken too |
+    /// | requested | also accepted |
     /// |---|---|
-    /// | a number | a string that spells a JSON number, and nothing else |
-    /// | `String` | a number, as it is written; `true` and `false` |
+    /// | a number | a string that is exactly a JSON number |
+    /// | `String` | a number, as written; `true` and `false` |
     /// | `Bool` | `0`, `1`, and the strings `0`, `1`, `true`, `false` in any case |
-    /// | `Date` in seconds or milliseconds | a string that spells a JSON number |
+    /// | `Date` in seconds or milliseconds | a string that is exactly a JSON number |
     public var convertsScalars = false
 
-    /// Whether a string is read as JSON where an object or an array is asked for.
+    /// Whether a string is parsed as JSON if an object or an array is requested; `false` by default.
     public var readsJSONInStrings = false
 
-    /// Handed to the type's `init(from:)`.
+    /// The user info that is passed to the type's `init(from:)`.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-    /// Makes a decoder that converts nothing.
+    /// Creates a decoder that converts nothing.
     public init() {}
 
     /// Decodes a value.
     ///
     /// - Parameters:
-    ///   - type: What to decode.
+    ///   - type: The type to decode.
     ///   - data: JSON, as UTF-8.
     /// - Returns: The value.
-    /// - Throws: ``JSONError`` when the bytes are not JSON, `DecodingError`, and what `init(from:)` throws.
+    /// - Throws: ``JSONError`` if the bytes are not JSON, `DecodingError`, or an error of `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
         try decode(type, from: JSONValue(parsing: data))
     }
 
-    /// Decodes a value that has been read already.
+    /// Decodes a value that has already been parsed.
     ///
     /// - Parameters:
-    ///   - type: What to decode.
+    ///   - type: The type to decode.
     ///   - value: The value.
     /// - Returns: The value.
-    /// - Throws: `DecodingError`, and what `init(from:)` throws.
+    /// - Throws: `DecodingError`, or an error of `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type, from value: JSONValue) throws -> T {
         var decoder = JSONValueDecoder(dates: dates, userInfo: userInfo)
         decoder.keys = keys

@@ -1,22 +1,23 @@
 public import Foundation
 
-/// The part of a body that becomes a model: what a ``ResponseFilter`` hands on to a ``ResponseFormatter``.
+/// The part of a body that becomes a model: the output of a ``ResponseFilter`` and the input of a
+/// ``ResponseFormatter``.
 ///
-/// A view on the body's bytes; unwrapping an envelope and walking a path copy nothing.
+/// It is a view on the body's bytes; unwrapping an envelope and following a path copy nothing.
 public struct Payload: Sendable {
-    /// The bytes; a slice of ``root`` where a filter unwrapped them, so mind its `startIndex`.
+    /// The bytes, which are a slice of ``root`` if a filter unwrapped them; `startIndex` may not be 0.
     public let data: Data
 
     /// The whole body.
     public internal(set) var root: Data
 
-    /// What stood around the bytes; `nil` unless a filter opened an envelope.
+    /// The members around the bytes, or `nil` if no filter unwrapped an envelope.
     public internal(set) var envelope: Envelope?
 
-    /// The media type of the answer; `nil` when it states none.
+    /// The media type of the response, or `nil` if it has none.
     public var mediaType: MediaType? { contentType.flatMap(MediaType.init) }
 
-    /// The value of the `Content-Type` field; looked up and taken apart only by who asks.
+    /// The value of the `Content-Type` field, which is looked up and parsed only on access.
     var contentType: String? {
         get { ownContentType ?? headers?["Content-Type"] }
         set { ownContentType = newValue }
@@ -24,25 +25,25 @@ public struct Payload: Sendable {
 
     private var ownContentType: String?
 
-    /// The fields of the answer, where the payload names no type of its own.
+    /// The header fields of the response, used if the payload has no type of its own.
     var headers: HTTPHeaders?
 
-    /// Whether the JSON guard has read the bytes already, or they were found by it.
+    /// Whether the JSON guard has checked the bytes, or they were found by it.
     var isGuarded: Bool
 
-    /// Whether the response has no content by its status or method: JSON that is `null`, and no bytes.
+    /// Whether the response has no content because of its status or method; it is read as JSON `null`, or as no bytes.
     var isAbsent = false
 
-    /// How ``decode(_:at:)`` makes values of JSON.
+    /// The decoder that ``decode(_:at:)`` uses.
     var decoder: any DataDecoder = Self.defaultDecoder
     private static let defaultDecoder: any DataDecoder = JSONDecoder()
 
-    /// A payload of these bytes, which need not be JSON.
+    /// Creates a payload from bytes, which need not be JSON.
     ///
     /// - Parameters:
     ///   - data: The bytes.
-    ///   - root: The whole body, for paths that begin with `~`; `nil` means the same bytes.
-    ///   - mediaType: `nil` means that of the answer.
+    ///   - root: The whole body, for paths that begin with `~`, or `nil` for the same bytes.
+    ///   - mediaType: The media type, or `nil` for the response's.
     public init(_ data: Data, root: Data? = nil, mediaType: MediaType? = nil) {
         self.init(data, root: root ?? data, contentType: mediaType?.description, isGuarded: false)
     }
@@ -54,21 +55,21 @@ public struct Payload: Sendable {
         self.isGuarded = isGuarded
     }
 
-    /// Decodes JSON, any number of times.
+    /// Decodes JSON; can be called any number of times.
     ///
     /// - Parameters:
-    ///   - type: What to decode; an Optional takes `null`, and a response that has no content (204, 205, to HEAD).
-    ///   - path: The way from the payload to the value.
+    ///   - type: The type to decode; an Optional accepts `null`, and a response without content (204, 205, to HEAD).
+    ///   - path: The path from the payload to the value.
     /// - Returns: The value.
-    /// - Throws: ``NetworkError`` when the bytes are not JSON, the path leads nowhere or the value does not fit; what
-    ///   the type's own `init(from:)` throws beside `DecodingError` is thrown unchanged.
+    /// - Throws: ``NetworkError`` if the bytes are not JSON, the path does not exist or the value does not fit. An
+    ///   error of the type's own `init(from:)` other than `DecodingError` is thrown unchanged.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
-        // An Optional of no content is nil, whatever the path; any other type is decoded from null.
+        // Without content, an Optional is nil, whatever the path; any other type is decoded from null.
         let value = isAbsent && type is any OptionalModel.Type ? Self.nullText : try node(at: path)
         do {
             let foundation = decoder as? JSONDecoder
             if foundation == nil, let lossless = decoder as? LosslessJSONDecoder {
-                // Not from the bytes, which it would validate once more.
+                // Decoding from the bytes would validate them again.
                 return try lossless.decode(type, from: value.validatedJSON)
             }
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
@@ -79,8 +80,8 @@ public struct Payload: Sendable {
         }
     }
 
-    /// The bytes of the value at a path: a slice where the value stands in the body, new ones where a range or a `*`
-    /// put it together.
+    /// Returns the bytes of the value at a path: a slice if the value is contiguous in the body, or new ones if it was
+    /// assembled by a range or a `*`.
     func node(at path: JSONPath) throws -> Data {
         do {
             let data = isAbsent && data.isEmpty ? Self.nullText : data
@@ -102,13 +103,13 @@ public struct Payload: Sendable {
         }
     }
 
-    /// The bytes, indexed from 0: those of the body itself if they are the whole of it, else a copy, which does not keep
-    /// the rest of the body in memory.
+    /// The bytes, indexed from 0: the body itself if they are all of it, or else a copy, which does not keep the rest
+    /// of the body in memory.
     var bytes: Data { data.startIndex == 0 && data.count == root.count ? data : Data(data) }
 
-    /// The bytes as text, by the charset of the media type; UTF-8 when it names none.
+    /// Returns the bytes as text in the charset of the media type, or UTF-8 if it has none.
     ///
-    /// - Throws: ``NetworkError`` when the charset is unknown or the bytes do not fit it.
+    /// - Throws: ``NetworkError`` if the charset is unknown or the bytes are not valid in it.
     public func text() throws -> String {
         guard let charset = mediaType?.charset, charset != "utf-8", charset != "utf8" else {
             guard let text = String(validating: data, as: UTF8.self) else {
@@ -128,13 +129,13 @@ public struct Payload: Sendable {
 }
 
 extension Data {
-    /// The value of bytes that have been validated.
+    /// The value of validated bytes.
     @inline(never)
     var validatedJSON: JSONValue { withUnsafeBytes { JSONValue(validated: 0..<$0.count, in: $0) } }
 }
 
 extension JSONError {
-    /// Whether the text is sound and the path leads nowhere in it.
+    /// Whether the text is valid and the path does not exist in it.
     var isAboutPath: Bool {
         switch reason {
         case .missing, .null, .typeMismatch, .indexOutOfRange, .pathSyntax: true
@@ -143,15 +144,15 @@ extension JSONError {
     }
 }
 
-/// An Optional, in code that does not know of what.
+/// An Optional, for code that does not know the wrapped type.
 private protocol OptionalModel {}
 
 extension Optional: OptionalModel {}
 
 extension DecodingError {
-    /// Where and what, without any value of the body but a number that does not fit.
+    /// Returns the reason and the path, without any value of the body but a number that does not fit.
     ///
-    /// Foundation's decoder says neither of such a number: it is looked for by decoding once more.
+    /// Foundation's decoder reports neither for such a number, so it is found by decoding again.
     fileprivate func place<T: Decodable>(
         decoding type: T.Type,
         from json: Data,
@@ -171,12 +172,12 @@ extension DecodingError {
         } catch DecodingError.dataCorrupted(let context) where context.underlyingError is UnfitNumber {
             return DecodingError.dataCorrupted(context).place
         } catch {
-            // What this decoder minds is not what Foundation's did.
+            // This decoder fails for another reason than Foundation's.
         }
         return place
     }
 
-    /// Where and what, without any value of the body but a number that does not fit.
+    /// The reason and the path, without any value of the body but a number that does not fit.
     var place: String {
         let (context, what): (Context?, String) =
             switch self {
@@ -186,7 +187,7 @@ extension DecodingError {
             case .dataCorrupted(let context): (context, context.unfitNumber ?? "the value does not fit")
             @unknown default: (nil, "the value does not fit")
             }
-        // The keys are a server's; so are their number and length.
+        // The keys come from the server, so their number and length are limited.
         let keys = (context?.codingPath ?? []).prefix(50)
         let path = keys.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue.shortened(to: 100))" }.joined()
         return path.isEmpty ? what : "\(what) at \(path.drop { $0 == "." })"
@@ -194,7 +195,7 @@ extension DecodingError {
 }
 
 extension DecodingError.Context {
-    /// The number that does not fit; `nil` when it is something else, without its digits where they may be a secret.
+    /// The number that does not fit, without its digits if they may be secret, or `nil` for another error.
     fileprivate var unfitNumber: String? {
         guard let unfit = underlyingError as? UnfitNumber else { return nil }
         let name = codingPath.last { $0.intValue == nil }?.stringValue
@@ -204,10 +205,10 @@ extension DecodingError.Context {
 }
 
 extension JSONDecoder {
-    /// This decoder, or one like it that reads no JSON5.
+    /// This decoder, or if it allows JSON5, a copy that doesn't.
     ///
-    /// Foundation's scanner for JSON5 can be made to trap, also by valid JSON such as `1e-999999999999999999999`. What is
-    /// decoded here has been validated as JSON.
+    /// Foundation's scanner for JSON5 can trap, even on valid JSON such as `1e-999999999999999999999`. What is decoded
+    /// here has been validated as JSON.
     fileprivate var withoutJSON5: JSONDecoder {
         guard allowsJSON5 else { return self }
         let copy = JSONDecoder()

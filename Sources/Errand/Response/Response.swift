@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A model with the answer that it came from.
+/// A model and the response that it was created from.
 public struct Response<Model> {
-    /// What the formatter made.
+    /// The formatter's output.
     public let model: Model
     private let parts: ResponseParts
 
-    /// Creates a response from the answer that the model was made of.
+    /// Creates a response from a model and its source.
     init(model: Model, of answer: Answer) {
         self.model = model
         parts = ResponseParts(answer)
@@ -17,47 +17,47 @@ public struct Response<Model> {
         self.parts = parts
     }
 
-    /// The answer as received.
+    /// The response as received.
     public var raw: RawResponse { parts.answer.response }
     /// The part of the body that became the model.
     public var payload: Payload { parts.answer.payload }
-    /// Whether the answer came from the network or from the cache.
+    /// Whether the response came from the network or from the cache.
     public var source: Source { parts.answer.source }
-    /// How long each stage took.
+    /// The durations of the stages.
     public var metrics: Metrics { parts.answer.metrics }
-    /// Whether a fresh answer follows in the same sequence.
+    /// Whether a fresh response follows in the same sequence.
     var isFollowed: Bool { parts.isFollowed }
 
-    /// The status of the answer.
+    /// The status code of the response.
     public var statusCode: Int { raw.statusCode }
-    /// The fields of the answer's head.
+    /// The header fields of the response.
     public var headers: HTTPHeaders { raw.headers }
-    /// The whole body, envelope included.
+    /// The whole body, including the envelope.
     public var body: Data { raw.body }
-    /// Where the answer came from, after redirects.
+    /// The URL of the response, after redirects.
     public var url: URL { raw.url }
 
-    /// The redirects that led to the answer, in order.
+    /// The redirects that led to the response, in order.
     public var redirects: [Redirect] { raw.redirects }
 
-    /// Decodes another part of the same payload, any number of times.
+    /// Decodes another part of the same payload; can be called any number of times.
     ///
     /// - Parameters:
-    ///   - type: What to decode.
-    ///   - path: The way from the payload; from the whole body when it begins with `~`.
+    ///   - type: The type to decode.
+    ///   - path: The path from the payload, or from the whole body if it begins with `~`.
     /// - Returns: The value.
-    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
+    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type, at path: JSONPath = .payload) throws -> T {
         try payload.decode(type, at: path)
     }
 }
 
 extension Response {
-    /// Makes the same response with another model.
+    /// Returns the same response with a transformed model.
     ///
-    /// - Parameter transform: Called once, here and now.
-    /// - Returns: The response with the model that the closure made of this one's.
-    /// - Throws: What the closure throws.
+    /// - Parameter transform: A closure that is called once, immediately.
+    /// - Returns: The response with the model that the closure returned.
+    /// - Throws: The error of the closure.
     public func map<Other, Failure: Error>(
         _ transform: (Model) throws(Failure) -> Other
     ) throws(Failure) -> Response<Other> {
@@ -67,23 +67,23 @@ extension Response {
 
 extension Response: Sendable where Model: Sendable {}
 
-/// What a response has whatever its model, in one place: a copy of a response copies a reference.
+/// The parts of a response that don't depend on its model, behind one reference, so that copying a response is cheap.
 private final class ResponseParts: Sendable {
     let answer: Answer
     let isFollowed: Bool
 
     init(_ answer: consuming Answer) {
         isFollowed = answer.caching?.isFollowed ?? false
-        // What is to be stored isn't kept for as long as the response.
+        // The bytes to be stored are not kept for as long as the response.
         answer.caching = nil
         self.answer = answer
     }
 }
 
-/// A model, with the response that it came from where it is of one.
+/// A model, and the response that it came from if it came from one.
 struct Made<Model> {
     let model: Model
-    /// `nil` for what was not one answer.
+    /// The response, or `nil` if the model did not come from a single one.
     let response: Response<Model>?
 
     init(_ model: Model) {
@@ -99,17 +99,17 @@ struct Made<Model> {
 
 extension Made: Sendable where Model: Sendable {}
 
-/// Where an answer came from.
+/// The source of a response.
 public enum Source: Sendable {
-    /// The answer arrived in this send.
+    /// The response was received in this send.
     case network
-    /// A stored answer of this age.
+    /// A cached response of this age.
     case cache(age: Duration)
-    /// A stored answer that the server confirmed.
+    /// A cached response that the server validated.
     case revalidated
-    /// A stored answer older than wanted, because the network failed with this error.
+    /// A stale response of this age, used because the network failed with this error.
     case stale(age: Duration, error: any Error)
 
-    /// Whether the bytes were stored before this send.
+    /// Whether the body was stored before this send.
     public var isFromCache: Bool { if case .network = self { false } else { true } }
 }

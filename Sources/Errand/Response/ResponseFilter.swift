@@ -1,81 +1,82 @@
 internal import Foundation
 
-/// Unwraps the payload of an answer, or throws what the service reported.
+/// A type that unwraps the payload of a response, or throws the error that the service reported.
 ///
-/// A filter sees refused answers too, as long as a body arrived: then `response.failure` says why. What it throws takes
-/// the place of that failure; a payload that it returns does so only when ``recovers(from:in:)`` says so.
+/// A filter is also called for a rejected response if a body arrived; `response.failure` is then the reason. An error
+/// of the filter replaces that failure; a payload does so only if ``recovers(from:in:)`` returns `true`.
 public protocol ResponseFilter: Sendable {
-    /// Finds the payload.
+    /// Returns the payload of a response.
     ///
     /// - Parameters:
-    ///   - response: The answer, accepted unless its `failure` is set.
-    ///   - context: Which request it answers.
+    ///   - response: The response, which was accepted unless its `failure` is set.
+    ///   - context: The send.
     /// - Returns: The part of the body that becomes the model.
-    /// - Throws: What reaches the caller unchanged.
+    /// - Throws: An error that reaches the caller unchanged.
     func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload
 
-    /// Whether the payload of a refused answer counts as success; `false` unless you say otherwise.
+    /// Returns whether the payload of a rejected response is a success; `false` by default.
     func recovers(from failure: any Error, in response: RawResponse) -> Bool
 
-    /// Whether the filter decodes nothing that is not guarded yet; `false` unless you say otherwise, and then the JSON
-    /// guard reads the body before the filter does.
+    /// Whether the filter decodes only what is guarded; `false` by default.
+    ///
+    /// If it is `false`, the JSON guard checks the body before the filter.
     var guardsItself: Bool { get }
 }
 
 extension ResponseFilter {
-    /// The default: `false`, a refused answer stays refused.
+    /// Returns `false`, which is the default: a rejected response remains a failure.
     public func recovers(from failure: any Error, in response: RawResponse) -> Bool { false }
 
-    /// The default: `false`, so the JSON guard reads the body before the filter does.
+    /// The default: `false`, so the JSON guard checks the body before the filter.
     public var guardsItself: Bool { false }
 }
 
-/// The whole body is the payload.
+/// A filter that passes on the whole body as the payload.
 ///
-/// Spelling in a request that wants no envelope opened: `var filter: PassthroughFilter { .passthrough }`.
+/// In a request whose response has no envelope, write `var filter: PassthroughFilter { .passthrough }`.
 public struct PassthroughFilter: ResponseFilter {
-    /// Makes the filter; it has no settings.
+    /// Creates the filter.
     public init() {}
-    /// The filter, by the name that a request's ``Request/filter`` spells.
+    /// The filter, for a request's ``Request/filter``.
     public static let passthrough = PassthroughFilter()
 
-    /// It decodes nothing.
+    /// `true`: it decodes nothing.
     public var guardsItself: Bool { true }
 
     /// Returns the whole body as the payload.
     ///
     /// - Parameters:
-    ///   - response: The answer.
-    ///   - context: Which request it answers.
+    ///   - response: The response.
+    ///   - context: The send.
     /// - Returns: A payload of the whole body.
-    /// - Throws: The answer's ``RawResponse/failure`` when it was refused.
+    /// - Throws: The response's ``RawResponse/failure`` if it was rejected.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         if let failure = response.failure { throw failure }
         return Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
     }
 }
 
-/// The filter of the service, else of the config, else none: what a request has that says nothing.
+/// The filter of requests that declare none: the service's, then the config's, then none.
 public struct InheritedFilter: ResponseFilter {
-    /// Makes the filter; it has no settings.
+    /// Creates the filter.
     public init() {}
 
-    /// Passes the body on; the agent puts the inherited filter in this one's place before it is asked.
+    /// Passes on the body; the agent uses the inherited filter in place of this one.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         try PassthroughFilter().filter(response, for: context)
     }
 }
 
-/// A filter made of a closure.
+/// A filter that calls a closure.
 public struct ClosureFilter: ResponseFilter {
     private let body: @Sendable (RawResponse, RequestContext) throws -> Payload
 
-    /// Takes the closure, which is called in the background.
+    /// Creates a filter from a closure, which is called in the background.
     ///
-    /// It is called for refused answers too; unless it throws, their ``RawResponse/failure`` stays the outcome.
+    /// It is also called for rejected responses; unless it throws, their ``RawResponse/failure`` is kept.
     public init(_ body: @escaping @Sendable (RawResponse, RequestContext) throws -> Payload) { self.body = body }
 
-    /// Calls the closure; throws what it throws.
+    /// Calls the closure and rethrows its error.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         try body(response, context)
     }

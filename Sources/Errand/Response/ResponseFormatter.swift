@@ -1,54 +1,56 @@
 public import Foundation
 
-/// Makes a model of a payload.
+/// A type that creates a model from a payload.
 public protocol ResponseFormatter<Output> {
-    /// What it makes.
+    /// The type of the model.
     associatedtype Output
 
-    /// Makes the model, where the request's ``FormattingContext`` says.
+    /// Creates the model, in the request's ``FormattingContext``.
     ///
-    /// - Parameter payload: What the filter found; it knows the answer's media type and charset.
+    /// - Parameter payload: The output of the filter, with the response's media type and charset.
     /// - Returns: The model.
-    /// - Throws: What reaches the caller unchanged.
+    /// - Throws: An error that reaches the caller unchanged.
     func format(_ payload: Payload) throws -> Output
 
-    /// Whether the payload must be JSON, so that a body that is not fails before anything is stored; `false` unless
-    /// you say otherwise.
+    /// Whether the payload must be JSON; `false` by default.
+    ///
+    /// If it is `true`, a body that is not JSON fails before anything is stored.
     var readsJSON: Bool { get }
 
-    /// Whether the formatter decodes nothing that is not guarded yet; `false` unless you say otherwise, and then the
-    /// JSON guard looks at the body before the formatter does.
+    /// Whether the formatter decodes only what is guarded; `false` by default.
+    ///
+    /// If it is `false`, the JSON guard checks the body before the formatter.
     var guardsItself: Bool { get }
 }
 
 extension ResponseFormatter {
-    /// The default: `false`, the payload may be anything.
+    /// The default: `false`, so the payload need not be JSON.
     public var readsJSON: Bool { false }
 
-    /// The JSON guard looks at the body before the formatter does.
+    /// The default: `false`, so the JSON guard checks the body before the formatter.
     public var guardsItself: Bool { false }
 }
 
-/// A formatter of the library's own, which never blocks.
+/// A formatter of the library, which never blocks.
 protocol OwnFormatter {}
 
-/// What a request has that names no formatter: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
-/// other `Decodable`.
+/// The formatter of requests that declare none: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
+/// other `Decodable` type.
 public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
-    /// Makes the formatter; it has no settings.
+    /// Creates the formatter.
     public init() {}
 
-    /// Whether the model comes from JSON: not text, bytes or nothing.
+    /// Whether the model is decoded from JSON, which is not so for text, bytes and nothing.
     public var readsJSON: Bool { Output.self != String.self && Output.self != Data.self && Output.self != Void.self }
 
-    /// It decodes only what the payload guards.
+    /// `true`: it decodes only what the payload guards.
     public var guardsItself: Bool { true }
 
-    /// Makes the model by the rule for its type.
+    /// Creates the model by the rule for its type.
     ///
-    /// - Parameter payload: What the filter found.
+    /// - Parameter payload: The output of the filter.
     /// - Returns: The model.
-    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
+    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
     public func format(_ payload: Payload) throws -> Output {
         if Output.self == Void.self, let nothing = () as? Output { return nothing }
         if Output.self == Data.self, let bytes = payload.bytes as? Output { return bytes }
@@ -62,18 +64,18 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatte
     }
 }
 
-/// JSON, at a path or as a whole, through a decoder.
+/// A formatter that decodes JSON, at a path or as a whole.
 ///
-/// Spelling in a request: `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
+/// In a request, write `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
 public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
     private let path: JSONPath
     private let decoder: (any DataDecoder)?
 
-    /// Takes a path and a decoder.
+    /// Creates a formatter.
     ///
     /// - Parameters:
-    ///   - path: The way from the payload to the model.
-    ///   - decoder: `nil` is that of the service, else of the config.
+    ///   - path: The path from the payload to the model; the whole payload by default.
+    ///   - decoder: The decoder, or `nil` for the service's, then the config's.
     public init(at path: JSONPath = .payload, decoder: (any DataDecoder)? = nil) {
         self.path = path
         self.decoder = decoder
@@ -82,14 +84,14 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable, Own
     /// `true`.
     public var readsJSON: Bool { true }
 
-    /// It decodes only what the payload guards.
+    /// `true`: it decodes only what the payload guards.
     public var guardsItself: Bool { true }
 
     /// Decodes the value at the path.
     ///
-    /// - Parameter payload: What the filter found.
+    /// - Parameter payload: The output of the filter.
     /// - Returns: The model.
-    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
+    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
     public func format(_ payload: Payload) throws -> Output {
         var payload = payload
         if let decoder { payload.decoder = decoder }
@@ -97,66 +99,66 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable, Own
     }
 }
 
-/// Any JSON, as it stands.
+/// A formatter that returns any JSON unchanged.
 public struct JSONValueFormatter: ResponseFormatter, Sendable, OwnFormatter {
     private let path: JSONPath
 
-    /// Takes the way from the payload to the value; none takes the whole payload.
+    /// Creates a formatter for the value at a path; the whole payload by default.
     public init(at path: JSONPath = .payload) { self.path = path }
 
     /// `true`.
     public var readsJSON: Bool { true }
 
-    /// It decodes only what the payload guards.
+    /// `true`: it decodes only what the payload guards.
     public var guardsItself: Bool { true }
 
-    /// Reads the value at the path; throws ``NetworkError`` when the bytes are not JSON or the path leads nowhere.
+    /// Returns the value at the path; throws ``NetworkError`` if the bytes are not JSON or the path does not exist.
     public func format(_ payload: Payload) throws -> JSONValue { try payload.decode(JSONValue.self, at: path) }
 }
 
-/// Text, by the charset of the answer.
+/// A formatter that returns text in the response's charset.
 public struct StringFormatter: ResponseFormatter, Sendable, OwnFormatter {
-    /// Makes the formatter; it has no settings.
+    /// Creates the formatter.
     public init() {}
 
-    /// It decodes only what the payload guards.
+    /// `true`: it decodes nothing.
     public var guardsItself: Bool { true }
 
-    /// Reads the text; throws ``NetworkError`` when the charset is unknown or the bytes do not fit it.
+    /// Returns the text; throws ``NetworkError`` if the charset is unknown or the bytes are not valid in it.
     public func format(_ payload: Payload) throws -> String { try payload.text() }
 }
 
-/// The bytes.
+/// A formatter that returns the bytes.
 public struct DataFormatter: ResponseFormatter, Sendable, OwnFormatter {
-    /// Makes the formatter; it has no settings.
+    /// Creates the formatter.
     public init() {}
 
-    /// It decodes only what the payload guards.
+    /// `true`: it decodes nothing.
     public var guardsItself: Bool { true }
 
-    /// Returns the bytes; copies them only if they are a part of the body.
+    /// Returns the bytes, copying them only if they are a part of the body.
     public func format(_ payload: Payload) throws -> Data { payload.bytes }
 }
 
-/// Nothing: the answer only has to be accepted.
+/// A formatter that returns nothing; the response only has to be accepted.
 public struct VoidFormatter: ResponseFormatter, Sendable, OwnFormatter {
-    /// Makes the formatter; it has no settings.
+    /// Creates the formatter.
     public init() {}
 
-    /// It decodes only what the payload guards.
+    /// `true`: it decodes nothing.
     public var guardsItself: Bool { true }
 
-    /// Looks at nothing.
+    /// Returns without reading the payload.
     public func format(_ payload: Payload) throws {}
 }
 
-/// A formatter made of a closure.
+/// A formatter that calls a closure.
 public struct ClosureFormatter<Output>: ResponseFormatter, Sendable {
     private let body: @Sendable (Payload) throws -> Output
 
-    /// Takes the closure; it is called where the request's ``FormattingContext`` says.
+    /// Creates a formatter from a closure, which is called in the request's ``FormattingContext``.
     public init(_ body: @escaping @Sendable (Payload) throws -> Output) { self.body = body }
 
-    /// Calls the closure; throws what it throws.
+    /// Calls the closure and rethrows its error.
     public func format(_ payload: Payload) throws -> Output { try body(payload) }
 }

@@ -1,23 +1,24 @@
 internal import Foundation
 
-/// What a service reported inside an answer, such as `{"code": 40001, "msg": "no such user"}`.
+/// An error that a service reported in its response, such as `{"code": 40001, "msg": "no such user"}`.
 public struct ServiceError: Error, Sendable, CustomStringConvertible {
-    /// The service's code, one that its filter does not count as success.
+    /// The service's code, which the filter does not treat as success.
     public let code: ServiceCode
-    /// The service's own words; `nil` when it has none.
+    /// The service's message, or `nil` if there is none.
     public let message: String?
-    /// What stood beside them where data stands in a success; `nil` when nothing did.
+    /// The value where a success has its data, or `nil` if there is none.
     public internal(set) var payload: Payload?
-    /// What else the envelope held; `nil` when a filter of your own opened it.
+    /// The envelope, or `nil` if it was unwrapped by a custom filter.
     public let envelope: Envelope?
-    /// The answer, with at most ``NetworkError/maximumBodyByteCount`` bytes of its body.
+    /// The response, with at most ``NetworkError/maximumBodyByteCount`` bytes of its body.
     public let response: RawResponse
-    /// Whether the filter marks the code as one that need not be shown to anyone.
+    /// Whether the filter marks the code as one that need not be shown to the user.
     public let isIgnorable: Bool
-    /// The method of the request; `nil` when the error was not thrown in a send.
+    /// The method of the request, or `nil` if the error was not thrown in a send.
     var method: HTTPMethod?
 
-    /// An error of your own filter; the body of its response is cut to ``NetworkError/maximumBodyByteCount`` bytes.
+    /// Creates an error, for a custom filter; the response's body is truncated to ``NetworkError/maximumBodyByteCount``
+    /// bytes.
     public init(
         code: ServiceCode,
         message: String?,
@@ -34,29 +35,29 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
         self.isIgnorable = isIgnorable
     }
 
-    /// Decodes what the service says of the error, as a type of its own.
+    /// Decodes the error's payload as a type of your own.
     ///
     /// - Parameters:
-    ///   - type: What to decode; an Optional takes a payload that is absent.
-    ///   - path: The way from ``payload``; from the whole body when it begins with `~`.
+    ///   - type: The type to decode; an Optional accepts an absent payload.
+    ///   - path: The path from ``payload``, or from the whole body if it begins with `~`.
     /// - Returns: The value.
-    /// - Throws: ``NetworkError`` when it does not fit, or what the type's own `init(from:)` throws.
+    /// - Throws: ``NetworkError`` if the value does not fit, or an error of the type's own `init(from:)`.
     public func decode<T: Decodable>(_ type: T.Type = T.self, at path: JSONPath = .payload) throws -> T {
         if let payload { return try payload.decode(type, at: path) }
         if let envelope { return try Payload.null(in: envelope.response.body).decode(type, at: path) }
-        // Nobody has read the body of an error of the user's own.
+        // The body of an error of the user's own has not been validated.
         return try Payload(Payload.nullText, root: response.body).decode(type, at: path)
     }
 
-    /// One sentence: method, host, port and path, the code, the service's words and the status; neither query nor body.
+    /// One sentence with the method, host, port, path, code, message and status, without query and body.
     ///
-    /// A code that is a string stands in quotation marks. Control characters of the service's words are escaped.
+    /// A code that is a string is quoted. Control characters in the service's message are escaped.
     public var description: String {
         let place = [method?.rawValue, response.url.place].compactMap(\.self).filter { !$0.isEmpty }
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
 
-    /// The description without its place.
+    /// The description without method and URL.
     var detail: String {
         let words = message.flatMap { $0.isBlank ? nil : ": \($0.shortened())" } ?? ""
         return "the service reported \(code.quoted.shortened(to: 100))\(words) (status \(response.statusCode))".oneLine
@@ -64,7 +65,7 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
 }
 
 extension Error {
-    /// This error; a service's decodes its payload with the decoder of the request, and tells its method.
+    /// Returns this error; a service's decodes its payload with the request's decoder and has its method.
     func decoding(with decoder: any DataDecoder, method: HTTPMethod) -> any Error {
         guard var error = self as? ServiceError else { return self }
         error.payload?.decoder = decoder
@@ -73,24 +74,24 @@ extension Error {
     }
 }
 
-/// A service's code for what happened: an integer or a string.
+/// A service's code: an integer or a string.
 ///
-/// `1` and `"1"` are different codes. A JSON Bool is read as `"true"` or `"false"`, a number that is not whole as its
-/// digits.
+/// `1` and `"1"` are different codes. A JSON Bool is read as `"true"` or `"false"`, and a number that is not an integer
+/// as its digits.
 public enum ServiceCode: Sendable, Hashable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral,
     CustomStringConvertible
 {
-    /// A whole number.
+    /// An integer.
     case integer(Int)
     /// Any other code.
     case string(String)
 
-    /// Takes a whole number.
+    /// Creates a code from an integer.
     public init(integerLiteral value: Int) { self = .integer(value) }
-    /// Takes a text.
+    /// Creates a code from a string.
     public init(stringLiteral value: String) { self = .string(value) }
 
-    /// The code that a JSON value stands for; `nil` for what is neither a whole number, a string nor a Bool.
+    /// Creates a code from a JSON value, or returns `nil` if it is not a number, a string or a Bool.
     init?(_ value: JSONValue) {
         switch value {
         case .string(let text): self = .string(text)
@@ -108,7 +109,7 @@ public enum ServiceCode: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
         }
     }
 
-    /// The code for a sentence, in which `0` and `"0"` are two.
+    /// The code for an error message, which distinguishes `0` from `"0"`.
     var quoted: String {
         switch self {
         case .integer(let code): "\(code)"

@@ -17,9 +17,9 @@ import Testing
         ),
         (
             .reservedHeader(name: "Host"), .invalidRequest,
-            "the header 'Host' frames the message and is set by the transport; leave it out"
+            "the header 'Host' frames the message and is set by the transport; omit it"
         ),
-        (.unsupportedScheme("ftp"), .invalidRequest, "the scheme 'ftp' is not spoken here; use http or https"),
+        (.unsupportedScheme("ftp"), .invalidRequest, "the scheme 'ftp' is not supported; use http or https"),
         (
             .bodyNotAllowed(.get), .invalidRequest,
             "a GET request has no body; use another method, or send the parameters with .query"
@@ -31,7 +31,7 @@ import Testing
         ),
         (.noConnection, .unreachable, "there is no connection to the network"),
         (.connectionReset, .connectionLost, "the connection was reset by the other side"),
-        (.closedWithoutResponse, .connectionLost, "the connection was closed without an answer"),
+        (.closedWithoutResponse, .connectionLost, "the connection was closed without a response"),
         (.closedInBody, .connectionLost, "the connection was closed before the body was whole"),
         (.idleTimeout(.seconds(2)), .timedOut, "nothing was sent or received for 2.0 seconds"),
         (.deadlineExceeded(.seconds(3)), .timedOut, "the send took longer than its deadline of 3.0 seconds"),
@@ -50,8 +50,8 @@ import Testing
             .proxyNotFound, .unreachable,
             "the host name of the proxy is not known; check the proxy variables of the environment"
         ),
-        (.malformedStatusLine, .invalidResponse, "the answer does not begin with a status line of HTTP/1.x or 2"),
-        (.malformedChunk, .invalidResponse, "a chunk of the answer is malformed"),
+        (.malformedStatusLine, .invalidResponse, "the response does not begin with a status line of HTTP/1.x or 2"),
+        (.malformedChunk, .invalidResponse, "a chunk of the response is malformed"),
         (.status(503), .unacceptableStatus, "the status 503 is not acceptable"),
         (.contentType("text/html"), .unacceptableContent, "the content type 'text/html' is not acceptable"),
         (
@@ -63,7 +63,7 @@ import Testing
             .model(type: "User", detail: "no member 'id'"), .undecodable,
             "the payload does not become User: no member 'id'"
         ),
-        (.notCached, .cacheMiss, "there is no stored answer"),
+        (.notCached, .cacheMiss, "there is no cached response"),
         (.other("the system said no"), .unknown, "the system said no"),
     ]
 
@@ -85,7 +85,7 @@ import Testing
         let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
         #expect(
             error.description
-                == "POST api.example/x: the status 500 is not acceptable (the answer: status 500, 13 bytes of text/html)"
+                == "POST api.example/x: the status 500 is not acceptable (the response: status 500, 13 bytes of text/html)"
         )
         #expect(error.method == .post)
         #expect(error.host == "api.example")

@@ -148,7 +148,7 @@ struct CanaryTests {
         #expect(lines.count == 3)
         let place = "#1 GeneralRequest GET api.example/users/7?token=•••&page=2"
         #expect(lines[0] == "#1 GeneralRequest GET: starts")
-        #expect(lines[1] == "\(place): failed: the status 404 is not acceptable (the answer: status 404, 0 bytes)")
+        #expect(lines[1] == "\(place): failed: the status 404 is not acceptable (the response: status 404, 0 bytes)")
         #expect(lines[2].hasSuffix(": stopped"))
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct FilterChainTests {
-    /// ThrottlePermits every byte round, as a cipher does.
+    /// Turns every byte round, as a cipher does.
     struct Mirror: ResponseFilter {
         func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
             Payload(Data(response.body.reversed()), mediaType: MediaType("application/json"))

@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// Opens the answer to a batch of JSON-RPC 2.0: an array of answers, or one error for all.
+/// A filter that unwraps the response to a JSON-RPC 2.0 batch: an array of responses, or a single error.
 ///
 /// Source: the specification at jsonrpc.org, section 6.
 public struct JSONRPCBatchFilter: ResponseFilter {
     private let single: JSONRPCFilter
     private static let noAnswers = Data("[]".utf8)
 
-    /// Makes the filter.
+    /// Creates a filter.
     ///
-    /// - Parameter ignorable: Codes whose error is marked ``ServiceError/isIgnorable``.
+    /// - Parameter ignorable: The codes whose error is marked ``ServiceError/isIgnorable``.
     public init(ignorable: Set<ServiceCode> = []) { single = JSONRPCFilter(ignorable: ignorable) }
 
-    /// It finds a single error in the pass that validates the body.
+    /// `true`: a single error is found in the pass that validates the body.
     public var guardsItself: Bool { true }
 
-    /// Returns the array of answers.
+    /// Returns the array of responses.
     ///
     /// - Parameters:
-    ///   - response: The answer.
-    ///   - context: Which request it answers.
-    /// - Returns: The array; an empty one where all calls were notifications.
-    /// - Throws: ``ServiceError`` for one error in place of an array, ``NetworkError`` for anything else.
+    ///   - response: The response.
+    ///   - context: The send.
+    /// - Returns: The array, which is empty if all calls were notifications.
+    /// - Throws: ``ServiceError`` for a single error in place of an array, ``NetworkError`` for anything else.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         let isNotification = context.attributes[JSONRPCID.attribute] as? JSONRPCID == .absent
         if response.body.isEmpty, response.failure == nil, isNotification || response.hasNoBody(to: context.method) {
@@ -42,30 +42,30 @@ public struct JSONRPCBatchFilter: ResponseFilter {
     }
 }
 
-/// Makes ``JSONRPCAnswers`` of what ``JSONRPCBatchFilter`` found.
+/// A formatter that creates ``JSONRPCAnswers`` from the output of ``JSONRPCBatchFilter``.
 public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
-    /// Makes the formatter; it has no settings.
+    /// Creates the formatter.
     public init() {}
 
     /// `true`.
     public var readsJSON: Bool { true }
 
-    /// It reads what has been validated.
+    /// `true`: it reads only what has been validated.
     public var guardsItself: Bool { true }
 
-    /// Sorts the answers by their ids.
+    /// Groups the responses by their identifiers.
     ///
-    /// - Throws: ``NetworkError`` when the payload is no array of answers, or two have the same id.
+    /// - Throws: ``NetworkError`` if the payload is not an array of responses, or two have the same identifier.
     public func format(_ payload: Payload) throws -> JSONRPCAnswers { try JSONRPCAnswers(payload) }
 }
 
-/// The answers to a batch of JSON-RPC 2.0, by the ids of their calls, in whatever order they came.
+/// The responses to a JSON-RPC 2.0 batch by the identifiers of their calls, in whatever order they were sent.
 ///
 /// ```swift
 /// let sum = JSONRPCCall<Int>("sum", [1, 2], id: 1)
 /// let name = JSONRPCCall<String>("name", id: "n")
 /// let answers = try await agent.send(GeneralRequest("/rpc").calling(batch: sum, name))
-/// let three = try answers.value(of: sum)      // an Int, or the ServiceError that answers this call
+/// let three = try answers.value(of: sum)      // an Int, or throws the ServiceError for this call
 /// ```
 public struct JSONRPCAnswers: Sendable {
     private var envelopes = Table<JSONRPCID, Envelope>()
@@ -98,29 +98,29 @@ public struct JSONRPCAnswers: Sendable {
         }
     }
 
-    /// How many answers have an id.
+    /// The number of responses that have an identifier.
     public var count: Int { envelopes.count }
 
-    /// The result of a call.
+    /// Returns the result of a call.
     ///
-    /// - Parameter call: One of the batch.
+    /// - Parameter call: A call of the batch.
     /// - Returns: The result; nothing for `Void`.
-    /// - Throws: ``ServiceError`` when an error answers it, ``NetworkError`` when nothing does; where the batch has an
-    ///   error without an id, that one is below it.
+    /// - Throws: ``ServiceError`` if its response is an error, or ``NetworkError`` if it has no response. If the batch
+    ///   has an error without an identifier, that is the underlying error.
     public func value<Value>(of call: JSONRPCCall<Value>) throws -> Value {
         try JSONRPCFormatter<Value>().format(payload(for: call.id))
     }
 
-    /// The result of a call, or why there is none.
+    /// Returns the result of a call, or the error.
     public func result<Value>(of call: JSONRPCCall<Value>) -> Result<Value, any Error> {
         Result { try value(of: call) }
     }
 
-    /// The result of a call as it stands in the answer.
+    /// Returns the undecoded result of a call.
     ///
-    /// - Parameter id: The id of a call of the batch.
+    /// - Parameter id: The identifier of a call of the batch.
     /// - Returns: The result; `null` for a notification.
-    /// - Throws: As ``value(of:)``.
+    /// - Throws: The errors of ``value(of:)``.
     public func payload(for id: JSONRPCID) throws -> Payload {
         if id == .absent { return .null(in: Data()) }
         guard let envelope = envelopes[id] else {
@@ -131,7 +131,7 @@ public struct JSONRPCAnswers: Sendable {
         return payload
     }
 
-    /// What is wrong with a call that could not be read.
+    /// The error of a call that the server could not read.
     private var anyError: (any Error)? {
         for envelope in withoutID {
             do {
@@ -143,7 +143,7 @@ public struct JSONRPCAnswers: Sendable {
         return nil
     }
 
-    /// The ranges of the elements of an array that has been validated, as indices of the data.
+    /// Returns the ranges of the elements of a validated array, as indices of the data.
     private static func elements(of data: Data) -> [Range<Int>] {
         data.withUnsafeBytes { bytes in
             let scanner = JSONScanner(bytes)
@@ -158,6 +158,6 @@ public struct JSONRPCAnswers: Sendable {
 }
 
 extension EnvelopeMembers {
-    /// No part.
+    /// The members of an envelope without members.
     fileprivate static let nothing = EnvelopeMembers(code: nil, message: nil, data: .root, time: nil, others: [:])
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A call of JSON-RPC 2.0 whose result is a `Value`.
+/// A JSON-RPC 2.0 call whose result is a `Value`.
 ///
 /// ```swift
 /// let sum = try await agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<Int>("subtract", [42, 23])))
@@ -8,53 +8,53 @@ internal import Foundation
 ///
 /// Source: the specification at jsonrpc.org, sections 4 and 6.
 public struct JSONRPCCall<Value>: Sendable {
-    /// The name of the procedure.
+    /// The name of the method.
     public let method: String
-    /// The arguments, an array or an object; `nil` sends none.
+    /// The arguments, an array or an object, or `nil` to send none.
     public let params: JSONValue?
-    /// What the answer repeats.
+    /// The identifier, which the response repeats.
     public let id: JSONRPCID
 
-    /// Declares a call.
+    /// Creates a call.
     ///
     /// - Parameters:
-    ///   - method: The name of the procedure.
-    ///   - params: The arguments, an array or an object; `nil` sends none.
-    ///   - id: What the answer repeats. HTTP pairs answers with requests already, so `1` will do for a call of its own,
-    ///     and makes equal calls equal requests; those of a batch need different ones. ``JSONRPCID/absent`` makes the
-    ///     call a notification, which is not answered.
+    ///   - method: The name of the method.
+    ///   - params: The arguments, an array or an object, or `nil` to send none.
+    ///   - id: The identifier, which the response repeats. HTTP already pairs requests and responses, so the default of
+    ///     `1` is enough for a single call, and makes equal calls equal requests. The calls of a batch need different
+    ///     identifiers. ``JSONRPCID/absent`` makes the call a notification, which has no response.
     public init(_ method: String, _ params: JSONValue? = nil, id: JSONRPCID = 1) {
         self.method = method
         self.params = params
         self.id = id
     }
 
-    /// Declares a call with arguments by name, the stored properties of a value.
+    /// Creates a call with named arguments, the stored properties of a value.
     ///
-    /// - Throws: What `encode(to:)` throws, and `EncodingError` for what JSON cannot hold.
+    /// - Throws: The error of `encode(to:)`, or `EncodingError` for what JSON cannot represent.
     public init(_ method: String, encoding params: some Encodable, id: JSONRPCID = 1) throws {
         self.init(method, try JSONValueEncoder(omitsNil: true).encode(params), id: id)
     }
 }
 
-/// What a call of JSON-RPC has for its answer to repeat: an integer or a string, or nothing.
+/// The identifier of a JSON-RPC call, which its response repeats: an integer, a string, or none.
 public enum JSONRPCID: Sendable, Hashable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
     /// An integer.
     case integer(Int)
-    /// A string; `"1"` is not `1`.
+    /// A string; `"1"` and `1` are different.
     case string(String)
-    /// None: the call is a notification.
+    /// None; the call is a notification.
     case absent
 
-    /// The name among ``RequestContext/attributes`` under which ``JSONRPCFilter`` finds the id to be repeated.
+    /// The key in ``RequestContext/attributes`` under which ``JSONRPCFilter`` finds the expected identifier.
     public static let attribute = "jsonrpc.id"
 
-    /// Takes an integer.
+    /// Creates an identifier from an integer.
     public init(integerLiteral value: Int) { self = .integer(value) }
-    /// Takes a string.
+    /// Creates an identifier from a string.
     public init(stringLiteral value: String) { self = .string(value) }
 
-    /// The id of an answer; `nil` for what is none that a call here can have.
+    /// Creates the identifier of a response, or returns `nil` if no call here can have it.
     init?(_ value: JSONValue) {
         switch value {
         case .string(let text): self = .string(text)
@@ -74,7 +74,7 @@ public enum JSONRPCID: Sendable, Hashable, ExpressibleByIntegerLiteral, Expressi
     }
 }
 
-/// A call without the type of its result, as it is sent.
+/// A call as it is sent, without the type of its result.
 struct JSONRPCMessage: Sendable {
     let method: String
     let params: JSONValue?
@@ -82,6 +82,8 @@ struct JSONRPCMessage: Sendable {
 
     init<Value>(_ call: JSONRPCCall<Value>) { (method, params, id) = (call.method, call.params, call.id) }
 
+    /// Returns the call as JSON.
+    ///
     /// - Throws: ``NetworkError`` for arguments that are neither an array nor an object.
     func json() throws -> JSONValue {
         var object: JSONObject = ["jsonrpc": "2.0", "method": .string(method)]
@@ -95,7 +97,9 @@ struct JSONRPCMessage: Sendable {
         return .object(object)
     }
 
-    /// - Throws: ``NetworkError`` for a batch without calls, or with two of the same id.
+    /// Returns a batch as JSON.
+    ///
+    /// - Throws: ``NetworkError`` for a batch without calls, or with two of the same identifier.
     static func json(_ batch: [JSONRPCMessage]) throws -> JSONValue {
         guard !batch.isEmpty else { throw NetworkError(.unencodable("a JSON-RPC batch needs a call")) }
         let ids = batch.map(\.id).filter { $0 != .absent }
@@ -107,12 +111,14 @@ struct JSONRPCMessage: Sendable {
 }
 
 extension RequestBody {
-    /// A call of JSON-RPC 2.0; arguments that are neither an array nor an object fail when the request is built.
+    /// Returns a body with a JSON-RPC 2.0 call.
+    ///
+    /// If the arguments are neither an array nor an object, building the request fails.
     public static func call<Value>(_ call: JSONRPCCall<Value>) -> RequestBody {
         json(Result { try JSONRPCMessage(call).json() })
     }
 
-    /// JSON that may have failed to come about.
+    /// Returns a body with JSON, or with the error of creating it.
     static func json(_ value: Result<JSONValue, any Error>) -> RequestBody {
         RequestBody(content: .data(value.map(\.data), contentType: "application/json"))
     }

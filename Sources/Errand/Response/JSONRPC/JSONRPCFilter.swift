@@ -1,16 +1,17 @@
 internal import Foundation
 
-/// Opens an answer of JSON-RPC 2.0: the result becomes the payload, an error object a ``ServiceError`` with its code,
-/// message and, as payload, its data.
+/// A filter that unwraps a JSON-RPC 2.0 response.
 ///
-/// An error object counts under every status, also under 400 and 500. The id must be the one that the request left among
-/// ``RequestContext/attributes`` under ``JSONRPCID/attribute``; the answer to a notification may be empty.
+/// The result becomes the payload. An error object becomes a ``ServiceError`` with its code, its message and, as
+/// payload, its data. An error object is used with any status, including 400 and 500. The identifier must equal the one
+/// that the request has in ``RequestContext/attributes`` under ``JSONRPCID/attribute``. The response to a notification
+/// may be empty.
 ///
 /// Source: the specification at jsonrpc.org, section 5.
 public struct JSONRPCFilter: ResponseFilter {
-    /// Codes whose error is marked ``ServiceError/isIgnorable``.
+    /// The codes whose error is marked ``ServiceError/isIgnorable``.
     public var ignorable: Set<ServiceCode>
-    /// Whether an answer must say `"jsonrpc": "2.0"`; `true` unless you say otherwise.
+    /// Whether a response must contain `"jsonrpc": "2.0"`; `true` by default.
     public var requiresVersion = true
 
     static let members = EnvelopeMembers(
@@ -21,21 +22,21 @@ public struct JSONRPCFilter: ResponseFilter {
         others: ["jsonrpc": "jsonrpc", "id": "id", "error": "error", "data": "error.data"]
     )
 
-    /// Makes the filter.
+    /// Creates a filter.
     ///
-    /// - Parameter ignorable: Codes whose error is marked ``ServiceError/isIgnorable``.
+    /// - Parameter ignorable: The codes whose error is marked ``ServiceError/isIgnorable``.
     public init(ignorable: Set<ServiceCode> = []) { self.ignorable = ignorable }
 
-    /// It finds the parts in the pass that validates the body.
+    /// `true`: the members are found in the pass that validates the body.
     public var guardsItself: Bool { true }
 
     /// Returns the result.
     ///
     /// - Parameters:
-    ///   - response: The answer; its `failure` is thrown when it holds no error object.
-    ///   - context: Which request it answers.
+    ///   - response: The response; its `failure` is thrown if it contains no error object.
+    ///   - context: The send.
     /// - Returns: The result; `null` for a notification.
-    /// - Throws: ``ServiceError`` for an error object, ``NetworkError`` for what is no answer to the call.
+    /// - Throws: ``ServiceError`` for an error object, ``NetworkError`` if the body is not a response to the call.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         let expected = context.attributes[JSONRPCID.attribute] as? JSONRPCID
         if response.body.isEmpty, response.failure == nil, expected == .absent || response.hasNoBody(to: context.method)
@@ -50,7 +51,7 @@ public struct JSONRPCFilter: ResponseFilter {
         }
     }
 
-    /// The result of one answer.
+    /// Returns the result of one response.
     func open(_ envelope: Envelope, expected: JSONRPCID?) throws -> Payload {
         let response = envelope.response
         if requiresVersion, envelope["jsonrpc"] != "2.0" {
@@ -60,7 +61,7 @@ public struct JSONRPCFilter: ResponseFilter {
         let isFailure = try Self.members.others["error"].flatMap { try envelope.part($0) }.map { !$0.isNull } ?? false
         if let expected, expected != .absent {
             let id = envelope["id"] ?? .null
-            // Who could not read the call does not know its id.
+            // A server that could not read the call does not know its identifier.
             guard JSONRPCID(id) == expected || isFailure && id == .null else {
                 throw mistake("its id is not that of the call", in: response)
             }

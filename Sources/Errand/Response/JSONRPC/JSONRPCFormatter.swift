@@ -1,19 +1,19 @@
-/// Makes a model of the result of a call: of its JSON, also for a `String`, and nothing for `Void`.
+/// A formatter that decodes the result of a call from its JSON, also for a `String`, and reads nothing for `Void`.
 public struct JSONRPCFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
-    /// Makes the formatter; it has no settings.
+    /// Creates the formatter.
     public init() {}
 
     /// `true`.
     public var readsJSON: Bool { true }
 
-    /// It decodes only what the payload guards.
+    /// `true`: it decodes only what the payload guards.
     public var guardsItself: Bool { true }
 
     /// Decodes the result.
     ///
-    /// - Parameter payload: What the filter found.
+    /// - Parameter payload: The output of the filter.
     /// - Returns: The model.
-    /// - Throws: ``NetworkError``, or what the type's own `init(from:)` throws.
+    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
     public func format(_ payload: Payload) throws -> Output {
         if Output.self == Void.self, let nothing = () as? Output { return nothing }
         guard let type = Output.self as? any Decodable.Type, let model = try payload.decode(type) as? Output else {

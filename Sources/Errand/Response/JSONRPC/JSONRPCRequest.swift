@@ -1,4 +1,4 @@
-/// An API that is a procedure of JSON-RPC 2.0.
+/// A request that calls a JSON-RPC 2.0 method.
 ///
 /// ```swift
 /// struct Subtract: JSONRPCRequest {
@@ -9,8 +9,8 @@
 /// }
 /// ```
 ///
-/// Method, body, attributes and filter follow from ``call``; a request that sets ``Request/attributes`` itself adds those
-/// of the call, or its answer's id is not checked.
+/// Method, body, attributes and filter are derived from ``call``. A request that declares ``Request/attributes`` itself
+/// must include those of the call; otherwise the response's identifier is not checked.
 public protocol JSONRPCRequest<Model>: Request {
     /// The type of ``Request/filter``.
     associatedtype Filter = JSONRPCFilter
@@ -18,7 +18,7 @@ public protocol JSONRPCRequest<Model>: Request {
     /// The type of ``Request/formatter``.
     associatedtype Formatter = JSONRPCFormatter<Model>
 
-    /// The procedure and its arguments.
+    /// The method name and its arguments.
     var call: JSONRPCCall<Model> { get throws }
 }
 
@@ -29,13 +29,13 @@ extension JSONRPCRequest {
     public var body: RequestBody { get throws { .call(try call) } }
     /// The default: the id of the ``call``.
     public var attributes: [String: any Sendable] {
-        // What making the call throws is thrown where the body is made.
+        // An error of `call` is thrown when the body is built.
         (try? call).map { [JSONRPCID.attribute: $0.id] } ?? [:]
     }
 }
 
 extension JSONRPCRequest where Filter == JSONRPCFilter {
-    /// The default: one that checks the id.
+    /// The default: a filter that checks the identifier.
     public var filter: JSONRPCFilter { JSONRPCFilter() }
 }
 
@@ -45,16 +45,16 @@ extension JSONRPCRequest where Formatter == JSONRPCFormatter<Model> {
 }
 
 extension GeneralRequest {
-    /// Sends a call of JSON-RPC 2.0; its result becomes the model.
+    /// Returns a copy that sends a JSON-RPC 2.0 call, whose result becomes the model.
     public func calling<Value>(_ call: JSONRPCCall<Value>) -> GeneralRequest<JSONRPCFormatter<Value>> {
         posting(.call(call)).attribute(JSONRPCID.attribute, call.id).filter(JSONRPCFilter())
             .formatted(by: JSONRPCFormatter())
     }
 
-    /// Sends several calls of JSON-RPC 2.0 at once.
+    /// Returns a copy that sends several JSON-RPC 2.0 calls at once.
     ///
-    /// - Parameter calls: Calls with different ids; those without one are notifications.
-    /// - Returns: A request whose model has the answers by their calls.
+    /// - Parameter calls: The calls, with different identifiers; those without one are notifications.
+    /// - Returns: A request whose model contains the responses by their calls.
     public func calling<each Value>(
         batch calls: repeat JSONRPCCall<each Value>
     ) -> GeneralRequest<JSONRPCBatchFormatter> {
