@@ -82,7 +82,7 @@ enum Steps {
             let before = tour.server.requestCount
             let plan = try await tour.agent.plan(for: PlaceOrder(item: "tea", quantity: 2, service: .shop(tour.server)))
             try hold(tour.server.requestCount == before, "something was sent")
-            try hold(plan["filter"]?.origin == .service, "\(plan)")
+            try hold(plan["filter"]?.source == .service, "\(plan)")
             return plan.description.split(separator: "\n").prefix(4).joined(separator: "\n      ")
         },
     ]
@@ -154,7 +154,7 @@ enum Steps {
             return "\(error)"
         },
         Step("A server that is busy is asked again when it says; a POST only with a key") { tour in
-            let busy = MockAnswer.status(503, headers: ["Retry-After": "0"])
+            let busy = MockResponse.status(503, headers: ["Retry-After": "0"])
             tour.server.enqueue(busy, .json(#"{"id": 4, "name": "Ada"}"#))
             let answer = try await tour.agent.response(for: GetUser(id: 4))
             try hold(answer.metrics.attempts.count == 2, "\(answer.metrics.attempts)")

@@ -39,14 +39,14 @@ public final class StubTransport: Transport {
     /// Creates a transport with a table of routes.
     ///
     /// - Parameters:
-    ///   - routes: The responses. A request that matches no route fails with ``UnansweredRequest``.
+    ///   - routes: The responses. A request that matches no route fails with ``UnhandledRequest``.
     ///   - maximumLogCount: The maximum number of ``requests``; beyond that the oldest are dropped.
     public convenience init(routes: [Route: TransportResponse], maximumLogCount: Int = 10_000) {
         self.init(maximumLogCount: maximumLogCount) { request in
             let fitting = routes.keys.filter { $0.fits(request) }
             // The most specific one, so that the order of a dictionary does not matter.
             guard let route = fitting.max(by: { $0.exactness < $1.exactness }), let answer = routes[route] else {
-                throw UnansweredRequest(request, routes: routes.keys.map(\.description).sorted())
+                throw UnhandledRequest(request, routes: routes.keys.map(\.description).sorted())
             }
             return answer
         }
@@ -179,7 +179,7 @@ extension StubTransport {
     }
 
     /// The error for a request that matches no route of a ``StubTransport``.
-    public struct UnansweredRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
+    public struct UnhandledRequest: Error, Sendable, CustomStringConvertible, LocalizedError {
         /// The method of the request.
         public let method: HTTPMethod
         /// The path, percent-encoded.

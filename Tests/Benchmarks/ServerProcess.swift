@@ -38,7 +38,7 @@ final class ServerProcess {
     private static let text = #"{"id":7,"name":"Ada Lovelace","email":"ada@example.org","active":true}"#
 
     /// With the fields that a web server in the field sends; `Date` is a duty (RFC 9110, section 6.6.1).
-    private static let user = MockAnswer.json(
+    private static let user = MockResponse.json(
         text,
         headers: [
             "Server": "nginx/1.22.1",

@@ -53,7 +53,7 @@ import Testing
     }
 
     /// Answers `a`, then `b`, with these fields.
-    private func script(_ headers: HTTPHeaders, _ second: MockAnswer? = nil) {
+    private func script(_ headers: HTTPHeaders, _ second: MockResponse? = nil) {
         server.enqueue(.text("a", headers: headers), second ?? .text("b", headers: headers))
     }
 
@@ -302,7 +302,7 @@ import Testing
     }
 
     @Test func staleIfErrorIsALimit() async throws {
-        let down = MockAnswer.text("down", status: 500)
+        let down = MockResponse.text("down", status: 500)
         script(["Cache-Control": "max-age=60, stale-if-error=30"], down)
         server.enqueue(down)
         #expect(try await [send(), send(after: 80)] == ["a", "a stale"])

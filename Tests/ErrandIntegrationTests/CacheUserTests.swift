@@ -93,7 +93,7 @@ import Testing
             let shown = "\(request.method) \(request.target) \(request.text) \(fields)".lowercased()
             let user = ["alice", "bob"].first { shown.contains($0) } ?? "nobody"
             let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=60", "ETag": "\"1\""]
-            var answer = MockAnswer.text(user, status: status, headers: headers)
+            var answer = MockResponse.text(user, status: status, headers: headers)
             answer.delay = delay
             return answer
         }
@@ -207,7 +207,7 @@ import Testing
     @Test(arguments: ["X-User", "Cookie"])
     func fieldThatTellsUsersApartIsNotShared(name: String) async throws {
         let server = try MockServer { request in
-            var answer = MockAnswer.text(request.headers[name] ?? "").delayed(by: .milliseconds(30))
+            var answer = MockResponse.text(request.headers[name] ?? "").delayed(by: .milliseconds(30))
             if name == "X-User" { answer.headers["Vary"] = name }
             return answer
         }
@@ -246,8 +246,8 @@ import Testing
     @Test func sharedResponseIsJudgedAndOpenedAsEachRequestSays() async throws {
         let server = try MockServer { request in
             request.path == "/none"
-                ? MockAnswer.status(404).delayed(by: .milliseconds(50))
-                : MockAnswer.json(#"{"code": 0, "data": "inner"}"#).delayed(by: .milliseconds(50))
+                ? MockResponse.status(404).delayed(by: .milliseconds(50))
+                : MockResponse.json(#"{"code": 0, "data": "inner"}"#).delayed(by: .milliseconds(50))
         }
         let agent = Agent(config: Self.config(server, .networkOnly))
         let plain = GeneralRequest("/me").expecting(JSONValue.self).duplicatePolicy(.share)

@@ -154,7 +154,7 @@ struct RedirectStormTests {
         for status in [301, 302, 303, 307, 308] {
             for method in [HTTPMethod.get, .post, .put] {
                 server.on(method, "/moved/\(status)", .redirect(to: "/end", status: status, body: body))
-                let late = MockAnswer.redirect(to: "/moved/\(status)", status: status).delayed(by: .milliseconds(2))
+                let late = MockResponse.redirect(to: "/moved/\(status)", status: status).delayed(by: .milliseconds(2))
                 server.on(method, "/late/\(status)", late)
             }
         }

@@ -10,7 +10,7 @@ struct DeadlineTimingTests {
     private static let deadline = Duration.milliseconds(300)
 
     /// Every fault, and answers that take their time.
-    private static let answers: [(String, MockAnswer)] =
+    private static let answers: [(String, MockResponse)] =
         FaultVerdict.table.map { ($0.fault.name, .json(FaultVerdict.body).closingConnection().faulted($0.fault)) } + [
             ("late", .json("1").delayed(by: .seconds(30))),
             ("drip", .json(FaultVerdict.body).dripping(1, every: .milliseconds(100))),

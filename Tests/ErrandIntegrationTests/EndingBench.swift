@@ -56,7 +56,7 @@ struct EndingBench: Sendable {
     /// The first attempt fails where the second is to wait.
     private static func serve(_ row: EndingTimingTests.Row, on server: MockServer) {
         let count = Mutex(0)
-        let slow = MockAnswer.json("1").delayed(by: .seconds(10))
+        let slow = MockResponse.json("1").delayed(by: .seconds(10))
         server.on(.get, "/slow", slow)
         server.on(.get, "/token", slow)
         server.on(.get, "/x") { _ in
@@ -65,7 +65,7 @@ struct EndingBench: Sendable {
                 return count
             }
             if number < row.attempt {
-                let failure = MockAnswer.status(503, headers: ["Retry-After": "0"])
+                let failure = MockResponse.status(503, headers: ["Retry-After": "0"])
                 return row.place == .queue ? failure.delayed(by: .milliseconds(100)) : failure
             }
             return switch row.place {

@@ -28,7 +28,7 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
         FaultVerdict(.closeBeforeHead, .error(.closedWithoutResponse)),
         FaultVerdict(.resetInBody(after: 5), .error(.closedInBody)),
         FaultVerdict(.closeInBody(after: 5), .error(.closedInBody)),
-        FaultVerdict(.closeAfterAnswer, .value(byteCount: 39)),
+        FaultVerdict(.closeAfterResponse, .value(byteCount: 39)),
         FaultVerdict(.wrongLength(10), .error(.closedInBody)),
         // The length rules: what comes after it is not part of the message (RFC 9112, section 6.3).
         FaultVerdict(.wrongLength(-3), .value(byteCount: 36)),

@@ -79,8 +79,8 @@ struct SentRequestWireTests {
         try await agent.send(GeneralRequest(path).method(method).expecting(String.self))
     }
 
-    @Test(arguments: [MockAnswer.status(503), .text("x").faulted(.resetBeforeHead)])
-    func getThatAnAdapterMakesAPostIsSentOnce(_ answer: MockAnswer) async throws {
+    @Test(arguments: [MockResponse.status(503), .text("x").faulted(.resetBeforeHead)])
+    func getThatAnAdapterMakesAPostIsSentOnce(_ answer: MockResponse) async throws {
         defer { server.stop() }
         server.enqueue(answer, answer, answer)
         adapt { request in
@@ -118,7 +118,7 @@ struct SentRequestWireTests {
         defer { server.stop() }
         let session = AuthenticationSession(Tokens(), credential: "old")
         agent.config.authentication = .session(session)
-        let answer: MockAnswer =
+        let answer: MockResponse =
             switch ending {
             case .refused: .status(401)
             case .unavailable: .status(503)

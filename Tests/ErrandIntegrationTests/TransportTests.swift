@@ -84,7 +84,7 @@ struct TransportTests {
 
     @Test
     func aBodyIsSentWholeOnAConnectionThatDiedWhileIdle() async throws {
-        server.on(.put, "/x", .json("{}").faulted(.closeAfterAnswer))
+        server.on(.put, "/x", .json("{}").faulted(.closeAfterResponse))
         for round in 0..<20 {
             let body = Data("round \(round)".utf8)
             _ = try await send(.put, "/x", body: .data(body))

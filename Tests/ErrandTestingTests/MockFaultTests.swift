@@ -19,7 +19,7 @@ import Testing
             (.closeInBody(after: 4), head("Content-Length: 10") + "\r\n0123", .closed),
             (.closeInBody(after: 0), head("Content-Length: 10") + "\r\n", .closed),
             (.closeInBody(after: 99), head("Content-Length: 10") + "\r\n012345678", .closed),
-            (.closeAfterAnswer, head("Content-Length: 10") + "\r\n0123456789", .closed),
+            (.closeAfterResponse, head("Content-Length: 10") + "\r\n0123456789", .closed),
             (.wrongLength(5), head("Content-Length: 15") + "\r\n0123456789", .closed),
             (.negativeContentLength, head("Content-Length: -5") + "\r\n0123456789", .closed),
             (.wordContentLength, head("Content-Length: many") + "\r\n0123456789", .closed),
@@ -181,7 +181,7 @@ import Testing
     }
 
     private static func server(_ fault: MockFault) throws -> MockServer {
-        try MockServer { _ in MockAnswer(body: Data("0123456789".utf8)).faulted(fault) }
+        try MockServer { _ in MockResponse(body: Data("0123456789".utf8)).faulted(fault) }
     }
 }
 

@@ -14,7 +14,7 @@ import Testing
         }
         try client.send(requests.joined())
         for number in 0..<20 {
-            #expect(try client.readAnswer().body == (number % 2 == 0 ? "/\(number)" : "/\(number)ab"))
+            #expect(try client.readResponse().body == (number % 2 == 0 ? "/\(number)" : "/\(number)ab"))
         }
         #expect(server.connectionCount == 1)
     }
@@ -28,7 +28,7 @@ import Testing
         {
             try client.socket.send([byte])
         }
-        #expect(try client.readAnswer().body == "abc0123456789")
+        #expect(try client.readResponse().body == "abc0123456789")
     }
 
     @Test func expectContinueGetsA100BeforeTheBody() throws {
@@ -37,14 +37,14 @@ import Testing
         try client.send("PUT / HTTP/1.1\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
         #expect(try client.readHead() == "HTTP/1.1 100 Continue\r\n\r\n")
         try client.send("body")
-        #expect(try client.readAnswer().body == "body")
+        #expect(try client.readResponse().body == "body")
     }
 
     @Test func aLargeBodyArrivesWhole() throws {
         let server = try MockServer { .text("\($0.body.count) \($0.body.allSatisfy { $0 == 0x61 })") }
         let client = try RawClient(port: server.port)
         try client.send("PUT / HTTP/1.1\r\nContent-Length: 3000000\r\n\r\n" + String(repeating: "a", count: 3_000_000))
-        #expect(try client.readAnswer().body == "3000000 true")
+        #expect(try client.readResponse().body == "3000000 true")
     }
 
     @Test func aLargeAnswerArrivesWhole() throws {
@@ -52,7 +52,7 @@ import Testing
         server.on(.get, "/", .data(Data(repeating: 0x62, count: 3_000_000)))
         let client = try RawClient(port: server.port)
         try client.get("/")
-        let answer = try client.readAnswer()
+        let answer = try client.readResponse()
         #expect(answer.body.utf8.count == 3_000_000)
     }
 
@@ -62,7 +62,7 @@ import Testing
         server.maximumBodyByteCount = 10
         let client = try RawClient(port: server.port)
         try client.send("PUT / HTTP/1.1\r\n" + rest)
-        let (head, _) = try client.readAnswer()
+        let (head, _) = try client.readResponse()
         #expect(head.hasPrefix("HTTP/1.1 413 Content Too Large\r\n") && head.contains("Connection: close\r\n"))
         #expect(try client.readAll().ending == .closed)
         #expect(server.requestCount == 0)
@@ -73,7 +73,7 @@ import Testing
         server.maximumBodyByteCount = 10
         let client = try RawClient(port: server.port)
         try client.send("PUT / HTTP/1.1\r\nContent-Length: 5000000\r\n\r\n" + String(repeating: "a", count: 5_000_000))
-        #expect(try client.readAnswer().head.hasPrefix("HTTP/1.1 413 "))
+        #expect(try client.readResponse().head.hasPrefix("HTTP/1.1 413 "))
     }
 
     @Test(arguments: [
@@ -89,7 +89,7 @@ import Testing
         let server = try MockServer { _ in .status(200) }
         let client = try RawClient(port: server.port)
         try client.send(request)
-        #expect(try client.readAnswer().head.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        #expect(try client.readResponse().head.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
         #expect(try client.readAll().ending == .closed)
         #expect(server.requestCount == 0)
     }
@@ -98,7 +98,7 @@ import Testing
         let server = try MockServer { _ in .status(200) }
         let client = try RawClient(port: server.port)
         try client.get("/", "A: \(String(repeating: "a", count: 66_000))")
-        #expect(try client.readAnswer().head.hasPrefix("HTTP/1.1 431 "))
+        #expect(try client.readResponse().head.hasPrefix("HTTP/1.1 431 "))
         try client.get("/")
         #expect(try client.readAll().ending == .closed)
     }
@@ -118,7 +118,7 @@ import Testing
         let client = try RawClient(port: server.port)
         let start = ContinuousClock.now
         try client.get("/")
-        _ = try client.readAnswer()
+        _ = try client.readResponse()
         #expect(ContinuousClock.now - start >= .milliseconds(60))
     }
 
@@ -160,11 +160,11 @@ import Testing
         let server = try MockServer { _ in .text("x") }
         let client = try RawClient(port: server.port)
         try client.get("/")
-        _ = try client.readAnswer()
+        _ = try client.readResponse()
         server.closeConnections()
         #expect(try client.readAll().ending == .closed)
         let next = try RawClient(port: server.port)
         try next.get("/")
-        #expect(try next.readAnswer().body == "x")
+        #expect(try next.readResponse().body == "x")
     }
 }

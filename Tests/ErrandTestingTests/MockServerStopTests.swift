@@ -9,7 +9,7 @@ import Testing
     private static let soon = Duration.seconds(30)
 
     @Test(arguments: [
-        MockAnswer.status(200).faulted(.hang),
+        MockResponse.status(200).faulted(.hang),
         .text("body").faulted(.hangInBody(after: 1)),
         .text("body").delayed(by: .seconds(600)),
         .text("body").dripping(1, every: .seconds(600)),
@@ -18,7 +18,7 @@ import Testing
         .text("body").faulted(.endlessHeaders),
         .data(Data(count: 50_000_000)),
     ])
-    func stoppingEndsAnAnswerInProgress(answer: MockAnswer) async throws {
+    func stoppingEndsAnAnswerInProgress(answer: MockResponse) async throws {
         let server = try MockServer { _ in answer }
         let client = try RawClient(port: server.port, receiveBufferByteCount: 4_096)
         try client.get("/")
@@ -35,7 +35,7 @@ import Testing
         let clients = try (0..<5).map { _ in try RawClient(port: server.port) }
         for client in clients {
             try client.get("/")
-            _ = try client.readAnswer()
+            _ = try client.readResponse()
         }
         #expect(server.openConnectionCount == 5)
         server.stop()
@@ -55,7 +55,7 @@ import Testing
             let server = try MockServer { _ in .text("x") }
             client = try RawClient(port: server.port)
             try client.get("/")
-            _ = try client.readAnswer()
+            _ = try client.readResponse()
         }
         #expect(try client.readAll().ending == .closed)
     }
@@ -94,8 +94,8 @@ import Testing
         let client = try RawClient(port: server.port)
         try client.get("/1")
         try client.get("/2")
-        #expect(try client.readAnswer().body == "late")
-        #expect(try client.readAnswer().body == "next")
+        #expect(try client.readResponse().body == "late")
+        #expect(try client.readResponse().body == "next")
     }
 
     @Test func twoHundredConnectionsAreServedAtOnce() async throws {
@@ -108,7 +108,7 @@ import Testing
         #expect(server.openConnectionCount == 200)
         let others = try (0..<20).map { _ in try RawClient(port: server.port) }
         for (number, client) in others.enumerated() { try client.get("/\(number)") }
-        for (number, client) in others.enumerated() { #expect(try client.readAnswer().body == "/\(number)") }
+        for (number, client) in others.enumerated() { #expect(try client.readResponse().body == "/\(number)") }
         let start = ContinuousClock.now
         server.stop()
         #expect(ContinuousClock.now - start < Self.soon)
@@ -123,7 +123,7 @@ import Testing
                 let server = try MockServer { _ in .text("x") }
                 let clients = try (0..<10).map { _ in try RawClient(port: server.port) }
                 for client in clients { try client.get("/") }
-                for client in clients { _ = try client.readAnswer() }
+                for client in clients { _ = try client.readResponse() }
                 server.stop()
             }
             // The system libraries open some of their own at the first use and keep them.

@@ -10,7 +10,7 @@ import Testing
         server.on(.get, "/users", .json("[1,2]", status: 201, headers: ["X-Page": "1"]))
         let client = try RawClient(port: server.port)
         try client.get("/users?page=1")
-        let answer = try client.readAnswer()
+        let answer = try client.readResponse()
         #expect(
             answer.head
                 == "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nX-Page: 1\r\nContent-Length: 5\r\n\r\n"
@@ -23,7 +23,7 @@ import Testing
         let server = try MockServer()
         let client = try RawClient(port: server.port)
         try client.get("/a\"b?x=1", method: "DELETE")
-        let answer = try client.readAnswer()
+        let answer = try client.readResponse()
         #expect(answer.head.hasPrefix("HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n"))
         let body = try JSONDecoder().decode([String: String].self, from: Data(answer.body.utf8))
         #expect(body["method"] == "DELETE")
@@ -38,7 +38,7 @@ import Testing
         let client = try RawClient(port: server.port)
         func body(_ method: String, _ path: String) throws -> String {
             try client.get(path, method: method)
-            return try client.readAnswer().body
+            return try client.readResponse().body
         }
         #expect(try body("GET", "/a/b") == "exact")
         #expect(try body("GET", "/a/c") == "any")
@@ -56,7 +56,7 @@ import Testing
         var answers: [String] = []
         for _ in 0..<3 {
             try client.get("/")
-            let answer = try client.readAnswer()
+            let answer = try client.readResponse()
             answers.append(answer.head.prefix(12) + " " + answer.body)
         }
         #expect(answers == ["HTTP/1.1 503 ", "HTTP/1.1 200 second", "HTTP/1.1 200 route"])
@@ -69,7 +69,7 @@ import Testing
         try client.get("/", method: "HEAD")
         #expect(try client.readHead().contains("Content-Length: 4\r\n"))
         try client.get("/")
-        #expect(try client.readAnswer().body == "four")
+        #expect(try client.readResponse().body == "four")
         #expect(server.connectionCount == 1)
     }
 
@@ -89,10 +89,10 @@ import Testing
         let server = try MockServer { _ in .status(200) }
         let first = try RawClient(port: server.port)
         try first.send("POST /one?a=1 HTTP/1.1\r\nHost: mock\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nhello")
-        _ = try first.readAnswer()
+        _ = try first.readResponse()
         let second = try RawClient(port: server.port)
         try second.get("/two")
-        _ = try second.readAnswer()
+        _ = try second.readResponse()
         let requests = server.requests
         #expect(requests.map(\.target) == ["/one?a=1", "/two"])
         #expect(requests.map(\.method) == [.post, .get])
@@ -108,13 +108,13 @@ import Testing
         let client = try RawClient(port: server.port)
         for number in 0..<10 {
             try client.get("/\(number)")
-            _ = try client.readAnswer()
+            _ = try client.readResponse()
         }
         #expect(server.requests.map(\.path) == ["/7", "/8", "/9"])
         #expect(server.requestCount == 10)
         server.keepsLog = false
         try client.get("/10")
-        _ = try client.readAnswer()
+        _ = try client.readResponse()
         #expect(server.requests.map(\.path) == ["/7", "/8", "/9"])
         #expect(server.requestCount == 11)
     }
@@ -124,12 +124,12 @@ import Testing
         server.on(.get, "/", .text("route"))
         let client = try RawClient(port: server.port)
         try client.get("/")
-        #expect(try client.readAnswer().body == "route")
+        #expect(try client.readResponse().body == "route")
         server.enqueue(.text("script"))
         server.reset()
         #expect(server.requests.isEmpty && server.requestCount == 0)
         try client.get("/")
-        #expect(try client.readAnswer().body == "handler")
+        #expect(try client.readResponse().body == "handler")
         #expect(server.connectionCount == 1)
     }
 
@@ -141,9 +141,9 @@ import Testing
         }
         let client = try RawClient(port: server.port)
         try client.get("/")
-        #expect(try client.readAnswer().body == "1 /")
+        #expect(try client.readResponse().body == "1 /")
         try client.get("/")
-        #expect(try client.readAnswer().body == "enqueued")
+        #expect(try client.readResponse().body == "enqueued")
     }
 
     @Test func waitingForRequestsEndsWithTheRequest() async throws {

@@ -77,7 +77,7 @@ final class RawClient {
     func readHead() throws -> String { try read(through: "\r\n\r\n") }
 
     /// Reads a head and the body that its `Content-Length` announces.
-    func readAnswer() throws -> (head: String, body: String) {
+    func readResponse() throws -> (head: String, body: String) {
         let head = try readHead()
         let length = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
         return (head, try read(length.flatMap { Int($0.dropFirst(16)) } ?? 0))

@@ -47,7 +47,7 @@ import Testing
 
     @Test func anUnknownRouteNamesMethodAndPath() async throws {
         let transport = StubTransport(routes: [.get("/users/8"): .status(200), .post("/users/7"): .status(201)])
-        let error = await #expect(throws: StubTransport.UnansweredRequest.self) { try await send(transport, .put) }
+        let error = await #expect(throws: StubTransport.UnhandledRequest.self) { try await send(transport, .put) }
         #expect(
             error?.description
                 == "no route of the StubTransport answers PUT /users/7; it has GET /users/8, POST /users/7"
@@ -102,6 +102,6 @@ import Testing
         )
         #expect(try await agent.get("/users/7", as: Int.self, at: "id") == 7)
         #expect(try await agent.get("/terms", as: String.self) == "Be kind.")
-        await #expect(throws: StubTransport.UnansweredRequest.self) { try await agent.get("/missing") }
+        await #expect(throws: StubTransport.UnhandledRequest.self) { try await agent.get("/missing") }
     }
 }

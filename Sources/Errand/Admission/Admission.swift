@@ -19,8 +19,8 @@ struct Admission: Sendable {
     /// `CancellationError`.
     func admit(
         _ prepared: PreparedRequest,
-        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
-    ) async throws -> Answer {
+        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
+    ) async throws -> AcceptedResponse {
         let began = timeline.now()
         let gates = prepared.cacheUse == nil ? prepared.sendGates : prepared.sendGates.filter { !$0.guardsCache }
         for gate in gates {
@@ -41,6 +41,6 @@ struct Admission: Sendable {
 extension PreparedRequest {
     /// Whether a gate, a minimum interval or a duplicate policy applies to the send.
     var needsAdmission: Bool {
-        duplicatePolicy != .allow || choices.minimumInterval.value != nil || !sendGates.isEmpty
+        duplicatePolicy != .allow || resolved.minimumInterval.value != nil || !sendGates.isEmpty
     }
 }

@@ -12,7 +12,7 @@ struct Circuit: Sendable {
         fileprivate let generation: Int
     }
 
-    enum Answer: Sendable, Equatable {
+    enum AcceptedResponse: Sendable, Equatable {
         case admitted(Ticket)
         case shed(retryAfter: Duration)
     }
@@ -56,7 +56,7 @@ struct Circuit: Sendable {
     }
 
     /// Admits or rejects a call.
-    mutating func admit(at now: Duration) -> Answer {
+    mutating func admit(at now: Duration) -> AcceptedResponse {
         lastUse = max(lastUse, now)
         if case .open(let end) = phase, now >= end { enter(.halfOpen(underWay: 0, successes: 0)) }
         switch phase {

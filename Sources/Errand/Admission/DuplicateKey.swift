@@ -21,8 +21,8 @@ struct DuplicateKey: Sendable, Hashable {
     init?(_ prepared: PreparedRequest, body: OutgoingBody, isPassing: Bool) {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
-        let filter = prepared.choices.filter
-        isShareable = filter.origin != .request || Self.isComparable(filter.value)
+        let filter = prepared.resolved.filter
+        isShareable = filter.source != .request || Self.isComparable(filter.value)
         type = prepared.typeID
         cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
@@ -33,7 +33,7 @@ struct DuplicateKey: Sendable, Hashable {
         for scope in prepared.scopes { fields.add(scope) }
         fields.add(String(reflecting: prepared.acceptance))
         fields.add("\(prepared.transportOptions)")
-        fields.add(filter.origin == .request && isShareable ? String(reflecting: filter.value) : "")
+        fields.add(filter.source == .request && isShareable ? String(reflecting: filter.value) : "")
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {

@@ -18,10 +18,10 @@ final class InFlightFetches: Sendable {
     func run(
         _ prepared: PreparedRequest,
         isPassing: Bool,
-        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
-    ) async throws -> Answer {
+        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
+    ) async throws -> AcceptedResponse {
         var policy = prepared.duplicatePolicy
-        let interval = prepared.choices.minimumInterval.value
+        let interval = prepared.resolved.minimumInterval.value
         guard policy != .allow || interval != nil,
             let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing)
         else { return try await fetch(prepared) }
@@ -50,11 +50,11 @@ final class InFlightFetches: Sendable {
         _ starter: InFlightSubscriber,
         isPassing: Bool,
         _ prepared: PreparedRequest,
-        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
+        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
         let prepared = prepared.inFlight(telling: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
-            let result: Result<Answer, any Error>
+            let result: Result<AcceptedResponse, any Error>
             do {
                 result = .success(try await fetch(prepared))
             } catch {
@@ -79,8 +79,8 @@ final class InFlightFetches: Sendable {
         for key: DuplicateKey,
         _ id: Int,
         as prepared: PreparedRequest,
-        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> Answer
-    ) async throws -> Answer {
+        _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
+    ) async throws -> AcceptedResponse {
         try await withTaskCancellationHandler {
             while true {
                 switch await subscriber.next() {

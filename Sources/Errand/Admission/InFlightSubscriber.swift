@@ -3,7 +3,7 @@ final class InFlightSubscriber: Sendable {
     /// An event of an in-flight fetch for one send.
     indirect enum Event: Sendable {
         case event(AccessoryEvent, attempt: Int)
-        case ended(Result<Answer, any Error>)
+        case ended(Result<AcceptedResponse, any Error>)
         /// A newer send replaced this one.
         case superseded
         /// The fetch has ended, and its result must not be shared: the send fetches on its own.
@@ -36,7 +36,7 @@ final class InFlightSubscriber: Sendable {
     }
 
     /// Ends the subscription with the result of the fetch; earlier events are still delivered.
-    func end(with result: Result<Answer, any Error>) {
+    func end(with result: Result<AcceptedResponse, any Error>) {
         change { state in if state.end == nil { state.end = .ended(result) } }
     }
 

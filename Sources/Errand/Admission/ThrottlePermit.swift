@@ -33,7 +33,7 @@ final class ThrottlePermit: Sendable {
         self.permits = permits
         self.waits = waits
         outer = Self.current?.unfinished
-        throttle = prepared.choices.throttle.value
+        throttle = prepared.resolved.throttle.value
         priority = prepared.priority
         queued = prepared.queued
         accessories = prepared.accessories
@@ -102,7 +102,7 @@ final class ThrottlePermit: Sendable {
 
     /// Returns the permit of the attempt that the current task is part of, or `nil` if nothing is throttled.
     static func current(of prepared: PreparedRequest) -> ThrottlePermit? {
-        prepared.choices.throttle.value.isLimited ? current : nil
+        prepared.resolved.throttle.value.isLimited ? current : nil
     }
 
     /// Sends a request of the attempt: the first with the current permit, each further one, and one to another host, with one

@@ -51,7 +51,7 @@ final class ThrottlePermits: Sendable {
         attempt: Int,
         _ work: () async throws -> RawResponse
     ) async throws -> RawResponse {
-        guard prepared.choices.throttle.value.isLimited else { return try await work() }
+        guard prepared.resolved.throttle.value.isLimited else { return try await work() }
         let permit = ThrottlePermit(
             permits: self,
             of: prepared,

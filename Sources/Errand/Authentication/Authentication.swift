@@ -93,8 +93,8 @@ extension PinnedCredential {
     ) {
         let (config, service) = (settings.config.value.authentication, settings.request.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
-        let choice = Choice(request: nil, service: service, config: config, library: .anonymous)
-        guard let session = choice.value.session, settings.choices.authorization.origin <= choice.origin,
+        let choice = ResolvedSetting(request: nil, service: service, config: config, library: .anonymous)
+        guard let session = choice.value.session, settings.resolved.authorization.source <= choice.source,
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }
         self.init(session: session, client: client)

@@ -15,8 +15,8 @@ struct UnauthorizedRetry: Sendable {
         _ prepared: PreparedRequest,
         attempt number: Int,
         _ record: AttemptRecord?,
-        _ attempt: () async throws -> Answer
-    ) async throws -> Answer {
+        _ attempt: () async throws -> AcceptedResponse
+    ) async throws -> AcceptedResponse {
         guard let login = prepared.login else { return try await attempt() }
         let turn = Turn(login: login, prepared: prepared, attempt: number, timeline: timeline)
         var waiting = try await turn.waitBeforeSending()
@@ -59,8 +59,8 @@ extension PreparedRequest {
     }
 }
 
-extension Answer {
-    fileprivate func adding(_ attempt: Metrics.Attempt?, waiting: Duration) -> Answer {
+extension AcceptedResponse {
+    fileprivate func adding(_ attempt: Metrics.Attempt?, waiting: Duration) -> AcceptedResponse {
         var copy = self
         if let attempt { copy.metrics.attempts.insert(attempt, at: 0) }
         copy.metrics.authentication += waiting

@@ -3,12 +3,13 @@ internal import Foundation
 /// The stages behind the cache.
 struct CacheSurroundings: Sendable {
     /// Sends the request, or has the server validate a stored response.
-    let fetch: @Sendable (PreparedRequest, CacheValidation?) async throws -> Answer
+    let fetch: @Sendable (PreparedRequest, CacheValidation?) async throws -> AcceptedResponse
     /// Runs stages 7 and 8 on a stored response, as if it had just been received.
-    let judge: @Sendable (RawResponse, PreparedRequest) throws -> Answer
+    let judge: @Sendable (RawResponse, PreparedRequest) throws -> AcceptedResponse
     /// Runs work in the background, as a send of its own that can be ended like any other.
     let behind:
-        @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async throws -> Answer) async throws -> Answer
+        @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse) async throws
+            -> AcceptedResponse
     let timeline: Timeline
 }
 
@@ -37,7 +38,7 @@ struct CacheLookup: Sendable {
     private var fields: HTTPHeaders { prepared.outgoing.headers }
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
-    func answer(insteadOf skipped: CacheMiss?, revalidate: Revalidate) async throws -> Answer {
+    func answer(insteadOf skipped: CacheMiss?, revalidate: Revalidate) async throws -> AcceptedResponse {
         let began = surroundings.timeline.now()
         var (stored, decision) = (CacheEntry?.none, CacheDecision.miss(skipped ?? .bypassed))
         if skipped == nil, policy.lookupTime == .beforeRequest { (stored, decision) = try await lookUp() }
@@ -60,7 +61,7 @@ struct CacheLookup: Sendable {
         if policy == .cacheOnly || policy == .http && CacheDirectives(fields).onlyIfCached {
             throw prepared.notCached(miss)
         }
-        var answer: Answer
+        var answer: AcceptedResponse
         do {
             answer = try await fetch(prepared, stored, conditions)
             // The reason why nothing is stored is more useful than the reason why nothing was.
@@ -102,7 +103,7 @@ struct CacheLookup: Sendable {
     }
 
     /// Returns a stored response as that of the send; or removes it and returns `nil`, if it is no longer accepted.
-    private func hit(_ entry: CacheEntry, age: Duration, _ source: Source) -> Answer? {
+    private func hit(_ entry: CacheEntry, age: Duration, _ source: Source) -> AcceptedResponse? {
         var response = entry.response(for: prepared.outgoing.url)
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
         // Whatever the reason, a response that is no longer accepted is fetched again.
@@ -124,7 +125,7 @@ struct CacheLookup: Sendable {
     /// Returns the stored response that is used in place of a failure.
     ///
     /// - Throws: `CancellationError` if the task is cancelled in the meantime.
-    private func staleAnswer(insteadOf error: any Error, _ stored: CacheEntry?) async throws -> Answer? {
+    private func staleAnswer(insteadOf error: any Error, _ stored: CacheEntry?) async throws -> AcceptedResponse? {
         guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
         let error = (error as? GateRefusal)?.error ?? error
         // The stored response may belong to another user than the failed request.
@@ -153,7 +154,7 @@ struct CacheLookup: Sendable {
         _ prepared: PreparedRequest,
         _ stored: CacheEntry?,
         _ conditions: HTTPHeaders
-    ) async throws -> Answer {
+    ) async throws -> AcceptedResponse {
         if let stored, !conditions.isEmpty {
             let now = cache.now
             do {
@@ -166,7 +167,7 @@ struct CacheLookup: Sendable {
         return try await fetch(prepared, nil)
     }
 
-    private func fetch(_ prepared: PreparedRequest, _ validation: CacheValidation?) async throws -> Answer {
+    private func fetch(_ prepared: PreparedRequest, _ validation: CacheValidation?) async throws -> AcceptedResponse {
         let (ticket, requested) = (cache.ticket, cache.now())
         var answer = try await surroundings.fetch(prepared, validation)
         let (response, note) = (answer.response, answer.response.cacheNote)

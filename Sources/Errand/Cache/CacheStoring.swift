@@ -22,7 +22,7 @@ struct CacheStoring: Sendable {
     /// Removes a stored response that its request cannot use.
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
-    func discard(_ answer: Answer, of prepared: PreparedRequest, because reason: any Error) throws {
+    func discard(_ answer: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {
         cache.remove(for: key)
         if case .stale(_, let failure) = answer.source { throw failure }
         if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }

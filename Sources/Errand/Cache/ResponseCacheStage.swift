@@ -26,7 +26,7 @@ struct ResponseCacheStage: Sendable {
         in surroundings: CacheSurroundings,
         veto: CacheVeto?,
         insteadOf miss: CacheMiss?
-    ) async throws -> Answer {
+    ) async throws -> AcceptedResponse {
         guard let use = prepared.cacheUse else { return try await surroundings.fetch(prepared, nil) }
         let lookup: CacheLookup
         do {

@@ -37,7 +37,7 @@ struct Part {
             }
         } abandoned: { [agent] in
             await agent.pipeline.abandon(send)
-        } then: { (fetched: Result<Answer, any Error>) in
+        } then: { (fetched: Result<AcceptedResponse, any Error>) in
             switch fetched {
             case .success(let answer):
                 await finish(answer, of: request, prepared, as: send, formatting, stopID, deliver)
@@ -50,7 +50,7 @@ struct Part {
 
     /// Runs stages 9 to 12.
     private func finish<R: Request>(
-        _ answer: Answer,
+        _ answer: AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         as send: Send,

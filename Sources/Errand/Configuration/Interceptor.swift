@@ -83,9 +83,9 @@ public struct SendChain: Sendable {
 
 extension PreparedRequest {
     /// Runs a send inside its send interceptors, or directly if it has none.
-    func intercepted(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
+    func intercepted(_ work: @escaping @Sendable () async throws -> AcceptedResponse) async throws -> AcceptedResponse {
         guard !sendInterceptors.isEmpty else { return try await work() }
-        let last = Lock(Result<Answer, any Error>?.none)
+        let last = Lock(Result<AcceptedResponse, any Error>?.none)
         try await intercept(sendInterceptors[...]) { [stop] in
             try stop.check()
             do {

@@ -4,12 +4,12 @@
 final class Settings: Sendable {
     let config: ConfigSnapshot
     let request: RequestValues
-    let choices: Choices
+    let resolved: ResolvedSettings
 
     init(_ config: ConfigSnapshot, _ request: some Request) {
         self.config = config
         let values = RequestValues(request)
-        choices = values.resolved(config)
+        resolved = values.resolved(config)
         self.request = consume values
     }
 

@@ -133,7 +133,7 @@ extension Pipeline {
                 if prepared.cache != nil, !outgoing.method.isSafe {
                     prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
                 }
-                let hop = try prepared.choices.redirectPolicy.value.next(
+                let hop = try prepared.resolved.redirectPolicy.value.next(
                     after: response,
                     to: outgoing,
                     hops: redirects.count,
@@ -220,7 +220,11 @@ extension Pipeline {
     }
 
     /// Runs stage 8: the filter returns the payload, or throws the error that the service reported.
-    func unwrap(_ response: consuming RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> Answer {
+    func unwrap(
+        _ response: consuming RawResponse,
+        of prepared: PreparedRequest,
+        attempt: Int
+    ) throws -> AcceptedResponse {
         let began = timeline.now()
         var context = prepared.context
         context.attempt = attempt
@@ -239,6 +243,6 @@ extension Pipeline {
         if let timing = response.timing { metrics.attempts = [Metrics.Attempt(timing)] }
         metrics.filter = timeline.now() - began
         if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
-        return Answer(response: response, payload: payload, metrics: metrics)
+        return AcceptedResponse(response: response, payload: payload, metrics: metrics)
     }
 }

@@ -3,7 +3,7 @@
 extension Pipeline {
     /// Runs stages 9 to 12: creates the model from the response, and ends the send.
     func finish<R: Request>(
-        _ answer: consuming Answer,
+        _ answer: consuming AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         as send: Send,
@@ -60,7 +60,7 @@ extension Pipeline {
     private func tellEnd<Model>(
         of send: Send,
         with model: Model,
-        of answer: Answer,
+        of answer: AcceptedResponse,
         delivering deliver: Deliver<Model>?,
         settled: Settle<Model>?
     ) async {
@@ -87,7 +87,7 @@ extension Pipeline {
     /// It is stored once the model is created: what cannot be decoded is not usable later, and an older response that
     /// can be decoded may still be used. A stored response that is no longer usable is removed and replaced.
     private func formatCached<R: Request>(
-        _ answer: inout Answer,
+        _ answer: inout AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting,

@@ -30,7 +30,7 @@ final class Pipeline: Sendable {
 
 extension Pipeline {
     /// A model and the response that it was created from.
-    typealias Produced<Model> = (model: Model, answer: Answer)
+    typealias Produced<Model> = (model: Model, answer: AcceptedResponse)
 
     /// A function that a send with a callback calls with its result.
     ///
@@ -38,7 +38,7 @@ extension Pipeline {
     typealias Deliver<Model> = nonisolated(nonsending) (Result<Response<Model>, any Error>) async -> Bool
 
     /// Fetches a response in place of a stored one that is not usable.
-    typealias Replace = @Sendable (CacheMiss) async throws -> Answer
+    typealias Replace = @Sendable (CacheMiss) async throws -> AcceptedResponse
 
     /// Receives the outcome of a send before its accessories do.
     typealias Settle<Model> = (Result<Produced<Model>, any Error>) -> Void
@@ -54,7 +54,7 @@ extension Pipeline {
         settled: Settle<R.Model>? = nil
     ) async throws -> Produced<R.Model> {
         let prepared: PreparedRequest
-        let answer: Answer
+        let answer: AcceptedResponse
         do {
             prepared = try await prepare(request, as: send, step: step)  // 1, 2
             let veto = prepared.cacheUse?.revalidatesInBackground == true ? veto() : nil
@@ -88,7 +88,7 @@ extension Pipeline {
         to prepared: PreparedRequest,
         veto: CacheVeto?,
         insteadOf miss: CacheMiss? = nil
-    ) async throws -> Answer {
+    ) async throws -> AcceptedResponse {
         // A plain request has nothing around its attempts.
         guard prepared.isEnclosed || prepared.needsAdmission else { return try await fetch(prepared, validating: nil) }
         // Once for each send: a stored response that is not usable is replaced inside the same interceptors.
@@ -96,7 +96,11 @@ extension Pipeline {
         return try await prepared.enclosed { try await self.find(prepared, veto, nil) }
     }
 
-    private func find(_ prepared: PreparedRequest, _ veto: CacheVeto?, _ miss: CacheMiss?) async throws -> Answer {
+    private func find(
+        _ prepared: PreparedRequest,
+        _ veto: CacheVeto?,
+        _ miss: CacheMiss?
+    ) async throws -> AcceptedResponse {
         do {
             guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
             return try await cache.answer(to: prepared, in: aroundCache, veto: veto, insteadOf: miss)  // 3, 4
@@ -122,7 +126,8 @@ extension Pipeline {
         )
     }
 
-    private func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
+    private func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> AcceptedResponse
+    {
         do {
             try prepared.stop.check()
             guard prepared.waitsElsewhere else { return try await attempt(prepared, validating: entry) }
@@ -135,7 +140,10 @@ extension Pipeline {
         }
     }
 
-    private func attempt(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> Answer {
+    private func attempt(
+        _ prepared: PreparedRequest,
+        validating entry: CacheValidation?
+    ) async throws -> AcceptedResponse {
         try await retries.run(prepared) { attempt, record in
             try await logins.run(prepared, attempt: attempt, record) {
                 var received = try await admission.permits.run(prepared, attempt: attempt) {  // 5

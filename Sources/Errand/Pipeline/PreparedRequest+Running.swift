@@ -5,7 +5,7 @@ extension PreparedRequest {
     var isEnclosed: Bool { !sendInterceptors.isEmpty || cacheUse != nil }
 
     /// Runs a send inside its send interceptors and the gates that precede the cache.
-    func enclosed(_ work: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
+    func enclosed(_ work: @escaping @Sendable () async throws -> AcceptedResponse) async throws -> AcceptedResponse {
         do {
             try stop.check()
             let gates = cacheUse == nil ? [] : sendGates.filter(\.guardsCache)

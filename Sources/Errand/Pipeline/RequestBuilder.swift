@@ -131,10 +131,10 @@ struct RequestBuilder {
 
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.
     private func headers(withCredentials areSent: Bool) -> HTTPHeaders {
-        let authorization = settings.choices.authorization
+        let authorization = settings.resolved.authorization
         var headers = settings.request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
-        func authorize(at level: Origin) {
-            guard authorization.origin == level, areSent || level == .request else { return }
+        func authorize(at level: SettingSource) {
+            guard authorization.source == level, areSent || level == .request else { return }
             headers["Authorization"] = authorization.value.fieldValue
         }
         authorize(at: .config)

@@ -40,8 +40,8 @@ struct RunningSends: Sendable {
     /// Runs background work so that it can be ended like a send.
     func run(
         behind prepared: PreparedRequest,
-        _ work: @escaping @Sendable () async throws -> Answer
-    ) async throws -> Answer {
+        _ work: @escaping @Sendable () async throws -> AcceptedResponse
+    ) async throws -> AcceptedResponse {
         running.withLock { $0[prepared.context.id] = .behind(prepared) }
         defer { running.withLock { $0[prepared.context.id] = nil } }
         let watch = prepared.deadline?.watch(prepared.stop)

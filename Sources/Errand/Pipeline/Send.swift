@@ -49,7 +49,7 @@ final class Send: Sendable {
         started = timeline.now()
         let settings = Settings(config, request)
         self.settings = settings
-        let limit = settings.choices.deadline.value
+        let limit = settings.resolved.deadline.value
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = RequestType.of(R.self)
         hasLibraryFormatter = type.hasLibraryFormatter
@@ -69,7 +69,7 @@ final class Send: Sendable {
 
     /// Runs stage 2.
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
-        let content = try RequestContent(request, filter: settings.choices.filter.value)
+        let content = try RequestContent(request, filter: settings.resolved.filter.value)
         let prepared = try RequestBuilder(send: self).prepare(content, step: step)
         state.withLock { $0.prepared = prepared }
         return prepared
@@ -83,7 +83,7 @@ final class Send: Sendable {
 
     /// Runs stage 10: formats the payload synchronously, and records the duration in the response.
     func format<R: Request>(
-        _ answer: inout Answer,
+        _ answer: inout AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting
@@ -222,7 +222,7 @@ extension NetworkError {
 }
 
 extension Outcome {
-    init(_ answer: Answer) {
+    init(_ answer: AcceptedResponse) {
         self = .success(statusCode: answer.response.statusCode, source: answer.source, metrics: answer.metrics)
     }
 

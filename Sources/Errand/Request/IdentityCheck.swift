@@ -46,7 +46,7 @@ final class IdentityCheck: Sendable {
 
 extension PreparedRequest {
     /// Whether a result may be shared with sends of the same identity.
-    func mayShare(_ result: Result<Answer, any Error>) -> Bool {
+    func mayShare(_ result: Result<AcceptedResponse, any Error>) -> Bool {
         switch result {
         case .success(let answer):
             if let note = answer.response.cacheNote { !note.isUnidentified && !note.changesVary } else { true }

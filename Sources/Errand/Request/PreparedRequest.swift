@@ -75,14 +75,14 @@ final class PreparedRequest: Sendable {
         interceptors = config.value.interceptors.and(settings.request.service.interceptors)
         sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
         self.accessories = accessories
-        cacheUse = CacheUse.of(settings.choices.cachePolicy.value, step: step, cache: config.value.cache)
+        cacheUse = CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: config.value.cache)
         let isGivenToOthers = cacheUse != nil || settings.request.duplicatePolicy == .share
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
         pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
         self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.request.service.sendGates)
-        queued = settings.choices.throttle.value.isLimited ? Lock(.zero) : nil
+        queued = settings.resolved.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = content.guarding
         guardsPayload = content.guardsPayload
         self.deadline = deadline
@@ -160,7 +160,7 @@ final class PreparedRequest: Sendable {
     }
 
     /// The resolved settings of the send.
-    var choices: Choices { settings.choices }
+    var resolved: ResolvedSettings { settings.resolved }
     var acceptance: Acceptance { settings.request.acceptance }
     var priority: Priority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
@@ -184,16 +184,16 @@ final class PreparedRequest: Sendable {
     var cache: ResponseCache? { settings.config.value.cache }
 
     /// The filter that unwraps the response.
-    var filter: any ResponseFilter { choices.filter.value }
+    var filter: any ResponseFilter { resolved.filter.value }
 
     /// The limits of one exchange.
     var transportOptions: TransportOptions {
         TransportOptions(
-            idleTimeout: choices.timeout.value ?? .seconds(60),
+            idleTimeout: resolved.timeout.value ?? .seconds(60),
             readAhead: accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
-            maximumBodySize: choices.maximumBodySize.value ?? .max,
-            maximumHeadSize: choices.maximumHeadSize.value ?? .max,
-            maximumExpansion: choices.maximumExpansion.value ?? .max
+            maximumBodySize: resolved.maximumBodySize.value ?? .max,
+            maximumHeadSize: resolved.maximumHeadSize.value ?? .max,
+            maximumExpansion: resolved.maximumExpansion.value ?? .max
         )
     }
 }

@@ -9,7 +9,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
         /// The value in words, without secrets.
         public let value: String
         /// The source of the value.
-        public let origin: Origin
+        public let source: SettingSource
     }
 
     /// The context of the send; its ``RequestContext/url`` is final except for adapters.
@@ -41,7 +41,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
         let width = entries.map(\.name.count).max() ?? 0
         for entry in entries {
             let name = entry.name.padding(toLength: width, withPad: " ", startingAt: 0)
-            lines.append("  \(name)  \(entry.value.oneLine)  (\(entry.origin.rawValue))")
+            lines.append("  \(name)  \(entry.value.oneLine)  (\(entry.source.rawValue))")
         }
         lines.append("  headers: \(request.headers.map(\.name).joined(separator: ", "))")
         lines.append("  accessories: \(accessories.isEmpty ? "none" : accessories.joined(separator: ", "))")
@@ -66,19 +66,21 @@ extension RequestPlan {
         self.formatting = formatting
         accessories = prepared.accessories.names
         secrets = prepared.secrets
-        let (values, service, choices) = (
-            prepared.settings.request, prepared.settings.request.service, prepared.choices
+        let (values, service, resolved) = (
+            prepared.settings.request, prepared.settings.request.service, prepared.resolved
         )
         var entries: [Entry] = []
-        func add(_ name: String, _ value: String, _ origin: Origin) {
-            entries.append(Entry(name: name, value: value, origin: origin))
+        func add(_ name: String, _ value: String, _ source: SettingSource) {
+            entries.append(Entry(name: name, value: value, source: source))
         }
-        func add(_ name: String, _ names: [String], _ origin: Origin? = nil) {
-            add(name, names.joined(separator: ", "), origin ?? (names.isEmpty ? .library : .request))
+        func add(_ name: String, _ names: [String], _ source: SettingSource? = nil) {
+            add(name, names.joined(separator: ", "), source ?? (names.isEmpty ? .library : .request))
         }
-        func choice<Value>(_ name: String, _ choice: Choice<Value>) { add(name, "\(choice.value)", choice.origin) }
-        func limit<Value>(_ name: String, _ choice: Choice<Value?>) {
-            add("limits.\(name)", choice.value.map { "\($0)" } ?? "no limit", choice.origin)
+        func setting<Value>(_ name: String, _ setting: ResolvedSetting<Value>) {
+            add(name, "\(setting.value)", setting.source)
+        }
+        func limit<Value>(_ name: String, _ setting: ResolvedSetting<Value?>) {
+            add("limits.\(name)", setting.value.map { "\($0)" } ?? "no limit", setting.source)
         }
         // Every member is listed, even one that has no case below: by its text, and as the library's if that equals the
         // default's.
@@ -92,18 +94,18 @@ extension RequestPlan {
             case "parameters": add(name, try request.parameters.names)
             case "body": add(name, Self.words(for: final.body), try request.body.isAutomatic ? .library : .request)
             case "authorization":
-                let isOther = !prepared.credentials.areSent && choices.authorization.origin < .request
-                let isWithheld = isOther && choices.authorization.value != .anonymous
-                let text = isWithheld ? "withheld: another origin" : "\(choices.authorization.value)"
-                add(name, text, choices.authorization.origin)
+                let isOther = !prepared.credentials.areSent && resolved.authorization.source < .request
+                let isWithheld = isOther && resolved.authorization.value != .anonymous
+                let text = isWithheld ? "withheld: another origin" : "\(resolved.authorization.value)"
+                add(name, text, resolved.authorization.source)
             case "credentialPolicy":
                 let credentials = prepared.credentials
-                let origin = credentials.policy == .ownOrigins ? Origin.library : .request
-                add(name, "\(child.value)", origin)
-                add("credentials", credentials.description, origin)
+                let source = credentials.policy == .ownOrigins ? SettingSource.library : .request
+                add(name, "\(child.value)", source)
+                add("credentials", credentials.description, source)
                 if let session = prepared.login?.session {
-                    let origin = service.authentication == .inherited ? Origin.config : .service
-                    add("authentication", "\(type(of: session))", origin)
+                    let source = service.authentication == .inherited ? SettingSource.config : .service
+                    add("authentication", "\(type(of: session))", source)
                 }
             case "idempotencyKey":
                 let isAbsent = values.idempotencyKey == .absent
@@ -111,31 +113,31 @@ extension RequestPlan {
             case "usesBaseParameters":
                 add(name, "\(child.value)", values.usesBaseParameters ? .library : .request)
                 let place = prepared.baseParameters
-                let origin = service.parameters.isEmpty ? Origin.config : .service
-                add("baseParameters", place.rawValue, place == .absent ? .library : origin)
+                let source = service.parameters.isEmpty ? SettingSource.config : .service
+                add("baseParameters", place.rawValue, place == .absent ? .library : source)
             case "limits":
-                limit("timeout", choices.timeout)
-                limit("deadline", choices.deadline)
-                limit("maximumBodySize", choices.maximumBodySize)
-                limit("maximumHeadSize", choices.maximumHeadSize)
-                limit("maximumExpansion", choices.maximumExpansion)
-                limit("minimumInterval", choices.minimumInterval)
+                limit("timeout", resolved.timeout)
+                limit("deadline", resolved.deadline)
+                limit("maximumBodySize", resolved.maximumBodySize)
+                limit("maximumHeadSize", resolved.maximumHeadSize)
+                limit("maximumExpansion", resolved.maximumExpansion)
+                limit("minimumInterval", resolved.minimumInterval)
             case "retryPolicy":
-                choice(name, choices.retryPolicy)
+                setting(name, resolved.retryPolicy)
                 add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
-            case "redirectPolicy": choice(name, choices.redirectPolicy)
-            case "cachePolicy": choice(name, choices.cachePolicy)
+            case "redirectPolicy": setting(name, resolved.redirectPolicy)
+            case "cachePolicy": setting(name, resolved.cachePolicy)
             case "duplicateKey":
                 add(name, values.duplicateKey, values.duplicateKey.isEmpty ? .library : .request)
-                choice("throttle", choices.throttle)
+                setting("throttle", resolved.throttle)
                 let gates = prepared.sendGates.map { "\(type(of: $0))" }
                 add("sendGates", gates, service.sendGates.isEmpty ? gates.isEmpty ? .library : .config : .service)
             case "filter":
-                add(name, "\(type(of: prepared.filter))", choices.filter.origin)
+                add(name, "\(type(of: prepared.filter))", resolved.filter.source)
                 let formatter = "\(type(of: request.formatter))"
                 add("formatter", formatter, formatter.hasPrefix("DefaultFormatter<") ? .library : .request)
             case "accessories":
-                add(name, accessories, Self.origin(values, service, config))
+                add(name, accessories, Self.source(values, service, config))
                 let isBuilt = try request.customURLRequest() == nil
                 add("customURLRequest", isBuilt ? "built" : "custom", isBuilt ? .library : .request)
             case "attributes": add(name, values.attributes.keys.sorted())
@@ -149,7 +151,7 @@ extension RequestPlan {
         body.byteCount.map { $0 == 0 ? "empty" : "\($0) bytes" } ?? "streamed"
     }
 
-    private static func origin(_ request: RequestValues, _ service: Service, _ config: NetworkConfig) -> Origin {
+    private static func source(_ request: RequestValues, _ service: Service, _ config: NetworkConfig) -> SettingSource {
         if !request.accessories.isEmpty { return .request }
         if !service.accessories.isEmpty { return .service }
         return config.accessories.isEmpty ? .library : .config

@@ -7,7 +7,7 @@ public struct Response<Model> {
     private let parts: ResponseParts
 
     /// Creates a response from a model and its source.
-    init(model: Model, of answer: Answer) {
+    init(model: Model, of answer: AcceptedResponse) {
         self.model = model
         parts = ResponseParts(answer)
     }
@@ -69,10 +69,10 @@ extension Response: Sendable where Model: Sendable {}
 
 /// The parts of a response that don't depend on its model, behind one reference, so that copying a response is cheap.
 private final class ResponseParts: Sendable {
-    let answer: Answer
+    let answer: AcceptedResponse
     let isFollowed: Bool
 
-    init(_ answer: consuming Answer) {
+    init(_ answer: consuming AcceptedResponse) {
         isFollowed = answer.caching?.isFollowed ?? false
         // The bytes to be stored are not kept for as long as the response.
         answer.caching = nil

@@ -30,8 +30,8 @@ struct RetryLoop: Sendable {
     /// - Throws: The failure of the last attempt, or `CancellationError`, also during a delay.
     func run(
         _ prepared: PreparedRequest,
-        _ attempt: (Int, AttemptRecord?) async throws -> Answer
-    ) async throws -> Answer {
+        _ attempt: (Int, AttemptRecord?) async throws -> AcceptedResponse
+    ) async throws -> AcceptedResponse {
         let retries = prepared.retries
         var began = timeline.now()
         var number = 1
@@ -116,7 +116,7 @@ struct RetryLoop: Sendable {
             unit: unit()
         )
         let retryAfter = failure.retryAfter
-        let decision = prepared.choices.retryPolicy.value.decision(for: failure, retryAfter: retryAfter)
+        let decision = prepared.resolved.retryPolicy.value.decision(for: failure, retryAfter: retryAfter)
         guard case .retry(let pause, _) = decision else { return .none }
         try prepared.stop.check()
         let budget = prepared.retryBudget
@@ -161,7 +161,7 @@ struct RetryLoop: Sendable {
 
 extension PreparedRequest {
     /// Whether its policy allows more than one attempt.
-    fileprivate var retries: Bool { choices.retryPolicy.value.maximumAttempts ?? 1 > 1 }
+    fileprivate var retries: Bool { resolved.retryPolicy.value.maximumAttempts ?? 1 > 1 }
 }
 
 extension NetworkError {

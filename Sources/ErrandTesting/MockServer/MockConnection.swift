@@ -12,7 +12,7 @@ struct MockConnection {
         let thread = ObjectIdentifier(Thread.current)
         core.state.withLock { $0.connections[id]?.thread = thread }
         var reader = RequestReader(socket)
-        var ending = AnswerWriter.Ending.keepOpen
+        var ending = ResponseWriter.Ending.keepOpen
         while ending == .keepOpen {
             do throws(ConnectionEnded) { ending = try serveOne(&reader) } catch { ending = .close }
         }
@@ -20,7 +20,7 @@ struct MockConnection {
         core.closeConnection(id, socket, resets: ending == .reset)
     }
 
-    private func serveOne(_ reader: inout RequestReader) throws(ConnectionEnded) -> AnswerWriter.Ending {
+    private func serveOne(_ reader: inout RequestReader) throws(ConnectionEnded) -> ResponseWriter.Ending {
         do throws(RequestReader.Failure) {
             let request = try readRequest(&reader)
             do throws(ConnectionEnded) { return try answer(request) } catch { throw .ended }
@@ -28,7 +28,7 @@ struct MockConnection {
             switch error {
             case .ended: throw ConnectionEnded()
             case .refused(let status, let reason):
-                let refusal = MockAnswer.text("\(reason)\n", status: status).closingConnection()
+                let refusal = MockResponse.text("\(reason)\n", status: status).closingConnection()
                 try socket.send(WireHead(refusal, .length(refusal.body.count), closes: true).ended() + refusal.body)
                 // What the client still sends would turn the close into a reset, and that could discard the response.
                 socket.finishWriting(drainingFor: .seconds(1))
@@ -49,8 +49,8 @@ struct MockConnection {
         return MockRequest(head: head, body: body, connection: id)
     }
 
-    private func answer(_ request: MockRequest) throws(ConnectionEnded) -> AnswerWriter.Ending {
-        let answer: MockAnswer
+    private func answer(_ request: MockRequest) throws(ConnectionEnded) -> ResponseWriter.Ending {
+        let answer: MockResponse
         switch core.receive(request) {
         case .answer(let ready, let wire):
             if let wire, request.head.keepsAlive, request.method != .head {
@@ -60,7 +60,7 @@ struct MockConnection {
             answer = ready
         case .handler(let handler): answer = handler(request)
         }
-        let writer = AnswerWriter(
+        let writer = ResponseWriter(
             socket: socket,
             answer: answer,
             isHead: request.method == .head,

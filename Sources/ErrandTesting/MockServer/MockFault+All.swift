@@ -5,7 +5,7 @@ extension MockFault {
     /// group.
     public static let all: [MockFault] = [
         .resetBeforeHead, .closeBeforeHead, .closeInHead(after: 17), .resetInBody(after: 5), .closeInBody(after: 5),
-        .closeAfterAnswer,
+        .closeAfterResponse,
         .wrongLength(10), .wrongLength(-3), .negativeContentLength, .wordContentLength, .hexadecimalContentLength,
         .hugeContentLength,
         .duplicateContentLength, .lengthAndChunks, .badChunk, .unterminatedChunks, .trailers, .bodyOn204,
@@ -25,7 +25,7 @@ extension MockFault {
         case .closeInHead: "closeInHead"
         case .resetInBody: "resetInBody"
         case .closeInBody: "closeInBody"
-        case .closeAfterAnswer: "closeAfterAnswer"
+        case .closeAfterResponse: "closeAfterResponse"
         case .wrongLength: "wrongLength"
         case .negativeContentLength: "negativeContentLength"
         case .wordContentLength: "wordContentLength"

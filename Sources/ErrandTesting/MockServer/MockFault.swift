@@ -22,7 +22,7 @@ public enum MockFault: Sendable, Hashable {
     /// The connection is closed after this many bytes of the body.
     case closeInBody(after: Int)
     /// The response is correct, and the connection is closed after it although it appears reusable.
-    case closeAfterAnswer
+    case closeAfterResponse
 
     // MARK: Lengths and chunks
 

@@ -30,7 +30,7 @@ public final class MockServer: Sendable {
     ///   - port: The port to listen on, or 0 for a free one.
     ///   - handler: Returns the response if neither the script nor a route has one, or `nil` to respond with 404.
     /// - Throws: ``MockServerError`` if it cannot listen on the port.
-    public init(port: UInt16 = 0, _ handler: (@Sendable (MockRequest) -> MockAnswer)? = nil) throws {
+    public init(port: UInt16 = 0, _ handler: (@Sendable (MockRequest) -> MockResponse)? = nil) throws {
         let listener = try Listener(port: port)
         var address = URLComponents()
         (address.scheme, address.host, address.port) = ("http", "127.0.0.1", Int(listener.port))
@@ -54,7 +54,7 @@ public final class MockServer: Sendable {
     public func on(
         _ method: HTTPMethod,
         _ path: String,
-        _ handler: @escaping @Sendable (MockRequest) -> MockAnswer
+        _ handler: @escaping @Sendable (MockRequest) -> MockResponse
     ) {
         core.state.withLock { $0.addRoute(method, path, .handler(handler)) }
     }
@@ -66,16 +66,16 @@ public final class MockServer: Sendable {
     ///   - path: The percent-encoded path, without the query. With a `*` at its end it matches all paths with this
     ///     prefix.
     ///   - answer: The response, the same each time.
-    public func on(_ method: HTTPMethod, _ path: String, _ answer: MockAnswer) {
-        let responder = Responder.answer(answer, wire: AnswerWriter.wire(answer))
+    public func on(_ method: HTTPMethod, _ path: String, _ answer: MockResponse) {
+        let responder = Responder.answer(answer, wire: ResponseWriter.wire(answer))
         core.state.withLock { $0.addRoute(method, path, responder) }
     }
 
     /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
-    public func enqueue(_ answers: MockAnswer...) { enqueue(answers) }
+    public func enqueue(_ answers: MockResponse...) { enqueue(answers) }
 
     /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
-    public func enqueue(_ answers: [MockAnswer]) { core.state.withLock { $0.enqueue(answers) } }
+    public func enqueue(_ answers: [MockResponse]) { core.state.withLock { $0.enqueue(answers) } }
 
     /// The requests that were received completely, in their order, at most the last ``maximumLogCount``.
     ///

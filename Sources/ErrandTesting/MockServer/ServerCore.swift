@@ -6,7 +6,7 @@ import Foundation
 ///
 /// It is separate from ``MockServer`` so that the threads do not keep the server itself alive.
 final class ServerCore: Sendable {
-    typealias Handler = @Sendable (MockRequest) -> MockAnswer
+    typealias Handler = @Sendable (MockRequest) -> MockResponse
 
     let state: Lock<ServerState>
     private let threads = DispatchGroup()
@@ -76,6 +76,6 @@ final class ServerCore: Sendable {
 /// The source of the response to a request.
 enum Responder: Sendable {
     /// A response, and its bytes if they could be prepared.
-    case answer(MockAnswer, wire: [UInt8]?)
+    case answer(MockResponse, wire: [UInt8]?)
     case handler(ServerCore.Handler)
 }

@@ -30,7 +30,7 @@ struct ServerState: Sendable {
     private(set) var requestCount = 0
     private(set) var isStopped = false
     private var routes: [Route] = []
-    private var script: ArraySlice<MockAnswer> = []
+    private var script: ArraySlice<MockResponse> = []
     private var log: [MockRequest] = []
     private var fallback: ServerCore.Handler?
 
@@ -46,7 +46,7 @@ struct ServerState: Sendable {
         routes.append(Route(method: method, path: path, isPrefix: isPrefix, responder: responder))
     }
 
-    mutating func enqueue(_ answers: [MockAnswer]) { script.append(contentsOf: answers) }
+    mutating func enqueue(_ answers: [MockResponse]) { script.append(contentsOf: answers) }
 
     /// Counts a request and, if enabled, logs it.
     mutating func record(_ request: MockRequest) {
@@ -99,7 +99,7 @@ struct ServerState: Sendable {
         routes.last { $0.method == method && $0.fits(path) }
     }
 
-    private static func unknown(_ request: MockRequest) -> MockAnswer {
+    private static func unknown(_ request: MockRequest) -> MockResponse {
         let (method, path) = (quoted(request.method.rawValue), quoted(request.path))
         return .json("{\"error\":\"no answer is set for this\",\"method\":\(method),\"path\":\(path)}", status: 404)
     }

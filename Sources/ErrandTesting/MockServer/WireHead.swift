@@ -26,7 +26,7 @@ struct WireHead {
     }
 
     /// Creates the status line and header section of a response, without the empty line.
-    init(_ answer: MockAnswer, _ framing: Framing, closes: Bool) {
+    init(_ answer: MockResponse, _ framing: Framing, closes: Bool) {
         bytes.reserveCapacity(512)
         bytes.append(contentsOf: "HTTP/1.1 ".utf8)
         bytes.append(contentsOf: String(answer.status).utf8)
@@ -36,7 +36,7 @@ struct WireHead {
     }
 
     /// Adds the response's own header fields and those that follow from its framing.
-    mutating func fields(of answer: MockAnswer, _ framing: Framing, closes: Bool) {
+    mutating func fields(of answer: MockResponse, _ framing: Framing, closes: Bool) {
         for header in answer.headers { field(header.name, header.value) }
         let isFramed = answer.headers.contains("Content-Length") || answer.headers.contains("Transfer-Encoding")
         switch framing {

@@ -13,7 +13,7 @@ struct CircuitBreakerTests {
 
     private func bench(
         _ breaker: CircuitBreaker,
-        _ handler: @escaping TokenTransport.Handler = { _ in .jsonAnswer("1", status: 503) }
+        _ handler: @escaping TokenTransport.Handler = { _ in .jsonResponse("1", status: 503) }
     ) -> LoginBench {
         LoginBench(token: nil, transport: TokenTransport(handler)) { $0.interceptors = [breaker] }
     }
@@ -28,7 +28,9 @@ struct CircuitBreakerTests {
     @Test
     func aHostThatFailsAllTheTimeIsLeftAloneAndOthersAreNot() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 3), clock: clock)
-        let bench = bench(breaker) { $0.url.host() == "api.test" ? .jsonAnswer("1", status: 503) : .jsonAnswer("7") }
+        let bench = bench(breaker) {
+            $0.url.host() == "api.test" ? .jsonResponse("1", status: 503) : .jsonResponse("7")
+        }
         for _ in 0..<3 {
             let error = await #expect(throws: NetworkError.self) { try await bench.get() }
             #expect(error?.reason == .status(503))
@@ -50,9 +52,9 @@ struct CircuitBreakerTests {
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1, probeCount: 2)
         let breaker = CircuitBreaker(policy, clock: clock)
         let bench = bench(breaker) { request in
-            guard request.url.path() == "/probe" else { return .jsonAnswer("1", status: 500) }
+            guard request.url.path() == "/probe" else { return .jsonResponse("1", status: 500) }
             try await gate.pass()
-            return .jsonAnswer("7")
+            return .jsonResponse("7")
         }
         await #expect(throws: NetworkError.self) { try await bench.get() }
         clock.advance(by: .seconds(30))
@@ -100,7 +102,9 @@ struct CircuitBreakerTests {
     @Test
     func aThousandHostsAreForgottenWhenTheyHaveNothingToRemember() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
-        let bench = bench(breaker) { $0.url.host() == "bad.test" ? .jsonAnswer("1", status: 500) : .jsonAnswer("7") }
+        let bench = bench(breaker) {
+            $0.url.host() == "bad.test" ? .jsonResponse("1", status: 500) : .jsonResponse("7")
+        }
         await #expect(throws: NetworkError.self) { try await bench.get("https://bad.test/") }
         for number in 0..<2_000 { _ = try await bench.get("https://host\(number).test/") }
         #expect(breaker.hostCount <= 1_000)

@@ -69,9 +69,9 @@ struct SendGateTests {
         }
         let bench = AdmissionBench(config: config)
         let plan = try await bench.agent.plan(for: AdmissionBench.get())
-        #expect(plan["sendGates"]?.value == "Asking" && plan["sendGates"]?.origin == .config)
+        #expect(plan["sendGates"]?.value == "Asking" && plan["sendGates"]?.source == .config)
         #expect(plan["throttle"]?.value == "8 at once per host, 50 per 1.0 seconds and host")
-        #expect(plan["throttle"]?.origin == .config)
+        #expect(plan["throttle"]?.source == .config)
     }
 
     private struct Guarding: SendGate {

@@ -342,7 +342,7 @@ struct ThrottleTests {
 
     @Test(arguments: [false, true])
     func aThousandSendsWithAnExpiredTokenNeedOneRefreshAndDoNotBlockIt(isDetached: Bool) async {
-        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonAnswer("new") : nil }
+        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("new") : nil }
         var authenticator = TokenAuthenticator()
         authenticator.renew = { _, _, agent in
             let request = GeneralRequest("/token").expecting(String.self).authorization(.anonymous)

@@ -28,7 +28,7 @@ struct AuthenticatorTests {
         }
     }
 
-    private static let moved = TransportResponse.jsonAnswer(
+    private static let moved = TransportResponse.jsonResponse(
         "",
         status: 302,
         headers: ["Location": "https://other.test/y"]
@@ -38,7 +38,7 @@ struct AuthenticatorTests {
     func aServiceCodeRefusesAsAStatusDoes() async throws {
         let transport = TokenTransport { request in
             let isTaken = request.headers["Authorization"] == "Bearer new1"
-            return .jsonAnswer(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
+            return .jsonResponse(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
         }
         var authenticator = TokenAuthenticator()
         authenticator.refusal = UnauthorizedResponse(serviceCodes: [40101])
@@ -98,7 +98,7 @@ struct AuthenticatorTests {
         #expect(try await bench.agent.send(LoginBench.request().service(service)) == 7)
         #expect(bench.transport.shown == ["Bearer other"])
         #expect(
-            try await bench.agent.plan(for: LoginBench.request().service(service))["authentication"]?.origin == .service
+            try await bench.agent.plan(for: LoginBench.request().service(service))["authentication"]?.source == .service
         )
     }
 
@@ -124,7 +124,7 @@ struct AuthenticatorTests {
     func aCredentialInAnyHeaderStaysBehindWhenARedirectLeavesTheOrigin() async throws {
         var authenticator = TokenAuthenticator()
         authenticator.header = "X-My-Ticket"
-        let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .jsonAnswer("1", status: 401) }
+        let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .jsonResponse("1", status: 401) }
         let bench = LoginBench(authenticator, transport: transport)
         let error = await #expect(throws: NetworkError.self) { try await bench.get() }
         #expect(error?.reason == .status(401))
@@ -182,7 +182,7 @@ struct AuthenticatorTests {
         let bench = LoginBench(token: Token(access: "old", endsSoon: true))
         let plan = try await bench.agent.plan(for: LoginBench.request())
         #expect(plan.request.headers["Authorization"] == "Bearer old")
-        #expect(plan["authentication"]?.origin == .config)
+        #expect(plan["authentication"]?.source == .config)
         #expect(!plan.description.contains("old"))
         #expect(bench.authenticator.refreshCount == 0)
         #expect(bench.transport.requests.isEmpty)

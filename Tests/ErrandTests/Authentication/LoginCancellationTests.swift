@@ -126,7 +126,7 @@ struct LoginCancellationTests {
         let transport = TokenTransport { request in
             guard request.url.path() == "/token" else { return nil }
             try await gate.pass()
-            return .jsonAnswer("new")
+            return .jsonResponse("new")
         }
         var authenticator = TokenAuthenticator()
         authenticator.renew = { _, _, agent in

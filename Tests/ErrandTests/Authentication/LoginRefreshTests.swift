@@ -78,7 +78,7 @@ struct LoginRefreshTests {
 
     @Test
     func theRefreshItselfGoesOutWithoutTheCredentialAndNeverWaitsForItself() async throws {
-        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonAnswer("new") : nil }
+        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("new") : nil }
         var authenticator = TokenAuthenticator()
         authenticator.renew = { _, _, agent in
             async let first = agent.send(GeneralRequest("/token").expecting(String.self))

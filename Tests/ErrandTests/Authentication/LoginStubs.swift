@@ -69,12 +69,12 @@ final class TokenTransport: Transport {
         try Task.checkCancellation()
         log.withLock { $0.append(request) }
         if let answer = try await handler(request) { return answer }
-        return isTaken(request.headers["Authorization"] ?? "") ? .jsonAnswer("7") : .jsonAnswer("1", status: 401)
+        return isTaken(request.headers["Authorization"] ?? "") ? .jsonResponse("7") : .jsonResponse("1", status: 401)
     }
 }
 
 extension TransportResponse {
-    static func jsonAnswer(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
+    static func jsonResponse(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> TransportResponse {
         let fields: HTTPHeaders = ["Content-Type": "application/json"]
         return TransportResponse(
             statusCode: status,

@@ -167,7 +167,7 @@ import Testing
         )
         let own = try await rig.agent.plan(for: GeneralRequest("/x"))
         #expect(own["credentials"]?.value == "sent to https://api.example")
-        #expect(own["credentials"]?.origin == .library)
+        #expect(own["credentials"]?.source == .library)
         let request = GeneralRequest("https://other.example/x")
         let foreign = try await rig.agent.plan(for: request)
         #expect(foreign["credentials"]?.value == "withheld from https://other.example, which is another origin")
@@ -175,7 +175,7 @@ import Testing
         #expect(foreign["baseParameters"]?.value == "withheld: another origin")
         let opted = try await rig.agent.plan(for: request.credentialPolicy(.requestOrigin))
         #expect(opted["credentials"]?.value == "sent to https://other.example")
-        #expect(opted["credentials"]?.origin == .request)
+        #expect(opted["credentials"]?.source == .request)
         #expect(opted["credentialPolicy"]?.value == "the request's origin")
     }
 }

@@ -34,7 +34,7 @@ struct HandshakeTests {
     func theIdOfARefusalIsTakenAndShownFromThenOn() async throws {
         let transport = TokenTransport { request in
             request.headers["X-Transmission-Session-Id"] == "abc"
-                ? .jsonAnswer("7") : .jsonAnswer("", status: 409, headers: ["X-Transmission-Session-Id": "abc"])
+                ? .jsonResponse("7") : .jsonResponse("", status: 409, headers: ["X-Transmission-Session-Id": "abc"])
         }
         let bench = LoginBench(token: nil, transport: transport) { $0.interceptors = [SessionHandshake()] }
         #expect(try await bench.get() == 7)

@@ -155,7 +155,7 @@ import Testing
         let undecodable = await failure { try await rig.agent.send(request) } as? NetworkError
         #expect(try #require(undecodable).description.utf8.count < 3_000)
 
-        let typed = MockAnswer.text("a", headers: ["Content-Type": long])
+        let typed = MockResponse.text("a", headers: ["Content-Type": long])
         for reason in [NetworkError.Reason.contentType(long), .invalidRedirect(long), .envelope(long)] {
             let error = NetworkError(
                 reason,

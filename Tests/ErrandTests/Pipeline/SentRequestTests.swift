@@ -60,7 +60,7 @@ struct SentRequestTests {
 
     @Test func postThatWasRedirectedIsNotRepeatedAfterARefresh() async throws {
         let transport = TokenTransport { request in
-            request.method == .post ? .jsonAnswer("", status: 303, headers: ["Location": "/y"]) : nil
+            request.method == .post ? .jsonResponse("", status: 303, headers: ["Location": "/y"]) : nil
         }
         let bench = LoginBench(transport: transport)
         let post = LoginBench.request().method(.post)

@@ -24,6 +24,8 @@ import Testing
 
     @Test func priorityAndOriginAreOrdered() {
         #expect([Priority.high, .low, .normal].sorted() == [.low, .normal, .high])
-        #expect([Origin.request, .library, .service, .config].sorted() == [.library, .config, .service, .request])
+        #expect(
+            [SettingSource.request, .library, .service, .config].sorted() == [.library, .config, .service, .request]
+        )
     }
 }

@@ -118,7 +118,7 @@ import Testing
         let entry = try #require(plan[member.name])
         let last = levels.last
         #expect(entry.value == (last.flatMap { member.values[$0] } ?? member.library))
-        #expect(entry.origin == (last.flatMap { Origin(rawValue: $0.rawValue) } ?? .library))
+        #expect(entry.source == (last.flatMap { SettingSource(rawValue: $0.rawValue) } ?? .library))
     }
 
     @Test func decodersAreTheFormattersElseTheServicesElseTheConfigs() async throws {
@@ -153,7 +153,7 @@ import Testing
         let agent = Rig(config: .test { $0.accessories = [One()] }).agent
         let plan = try await agent.plan(for: GeneralRequest("/x").service(service).accessory(Three()))
         #expect(plan.accessories == ["One", "Two", "Three"])
-        #expect(plan["accessories"]?.origin == .request)
+        #expect(plan["accessories"]?.source == .request)
     }
 
     @Test func aGeneralRequestCanSayThatItInheritsItsFilter() async throws {

@@ -83,7 +83,7 @@ import FoundationNetworking
     func policiesAreSeenInThePlan(name: String, value: String) async throws {
         let entry = try #require(try await Rig().agent.plan(for: WithPolicies())[name])
         #expect(entry.value == value)
-        #expect(entry.origin == .request)
+        #expect(entry.source == .request)
     }
 
     struct WithDuplicatePolicy: Request, Sendable {

@@ -84,11 +84,11 @@ struct RetryBudgetSendTests {
 
     @Test func planNamesTheBudget() async throws {
         let rig = RetryRig { _, _ in RetryRig.status(200) }
-        #expect(try await rig.agent.plan(for: request())["retryBudget"]?.origin == .library)
+        #expect(try await rig.agent.plan(for: request())["retryBudget"]?.source == .library)
         rig.agent.config.retryBudget = RetryBudget(ratio: 0.5, minimum: 7, window: .seconds(3))
         let entry = try #require(await rig.agent.plan(for: request())["retryBudget"])
         #expect(entry.value == "7 retries and 0.5 for each request in 3.0 seconds and host")
-        #expect(entry.origin == .config)
+        #expect(entry.source == .config)
         rig.agent.config.retryBudget = .unlimited
         #expect(try await rig.agent.plan(for: request())["retryBudget"]?.value == "unlimited")
     }

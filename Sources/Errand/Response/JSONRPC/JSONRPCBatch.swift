@@ -42,7 +42,7 @@ public struct JSONRPCBatchFilter: ResponseFilter {
     }
 }
 
-/// A formatter that creates ``JSONRPCAnswers`` from the output of ``JSONRPCBatchFilter``.
+/// A formatter that creates ``JSONRPCResponses`` from the output of ``JSONRPCBatchFilter``.
 public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
     /// Creates the formatter.
     public init() {}
@@ -56,7 +56,7 @@ public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
     /// Groups the responses by their identifiers.
     ///
     /// - Throws: ``NetworkError`` if the payload is not an array of responses, or two have the same identifier.
-    public func format(_ payload: Payload) throws -> JSONRPCAnswers { try JSONRPCAnswers(payload) }
+    public func format(_ payload: Payload) throws -> JSONRPCResponses { try JSONRPCResponses(payload) }
 }
 
 /// The responses to a JSON-RPC 2.0 batch by the identifiers of their calls, in whatever order they were sent.
@@ -67,7 +67,7 @@ public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
 /// let answers = try await agent.send(GeneralRequest("/rpc").calling(batch: sum, name))
 /// let three = try answers.value(of: sum)      // an Int, or throws the ServiceError for this call
 /// ```
-public struct JSONRPCAnswers: Sendable {
+public struct JSONRPCResponses: Sendable {
     private var envelopes = Table<JSONRPCID, Envelope>()
     private var withoutID: [Envelope] = []
     private let decoder: any DataDecoder

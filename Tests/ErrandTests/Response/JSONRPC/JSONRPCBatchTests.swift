@@ -11,7 +11,7 @@ import Testing
     private let names = JSONRPCCall<[String]>("names", id: 2)
     private let note = JSONRPCCall<Void>("note", id: .absent)
 
-    private func send(_ answer: TransportResponse) async throws -> JSONRPCAnswers {
+    private func send(_ answer: TransportResponse) async throws -> JSONRPCResponses {
         let rig = Rig(answer: answer)
         return try await rig.agent.send(GeneralRequest("/rpc").calling(batch: sum, user, names, note))
     }

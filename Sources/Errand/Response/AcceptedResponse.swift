@@ -1,5 +1,5 @@
 /// What the background part of the pipeline returns to the caller: an accepted response and its payload.
-struct Answer: Sendable {
+struct AcceptedResponse: Sendable {
     var response: RawResponse
     var payload: Payload
     var source: Source = .network

@@ -1,5 +1,5 @@
 /// The source of a resolved setting.
-public enum Origin: String, Sendable, Hashable, Comparable {
+public enum SettingSource: String, Sendable, Hashable, Comparable {
     /// The sources in ascending precedence: a value of `request` overrides `service`, `config` and `library`.
     case library, config, service, request
 
@@ -13,28 +13,28 @@ public enum Origin: String, Sendable, Hashable, Comparable {
     }
 
     /// Whether the first source has the lower precedence.
-    public static func < (one: Origin, other: Origin) -> Bool { one.rank < other.rank }
+    public static func < (one: SettingSource, other: SettingSource) -> Bool { one.rank < other.rank }
 }
 
 /// A resolved value and its source.
-struct Choice<Value: Sendable>: Sendable {
+struct ResolvedSetting<Value: Sendable>: Sendable {
     let value: Value
-    let origin: Origin
+    let source: SettingSource
 }
 
-extension Choice {
+extension ResolvedSetting {
     /// Takes the first value that isn't `nil`: request over service over config over library.
     @inline(__always)
     init<Wrapped>(_ request: Wrapped?, _ service: Wrapped?, _ config: Wrapped?, _ library: Wrapped?)
     where Value == Wrapped? {
         if let request {
-            self.init(value: request, origin: .request)
+            self.init(value: request, source: .request)
         } else if let service {
-            self.init(value: service, origin: .service)
+            self.init(value: service, source: .service)
         } else if let config {
-            self.init(value: config, origin: .config)
+            self.init(value: config, source: .config)
         } else {
-            self.init(value: library, origin: .library)
+            self.init(value: library, source: .library)
         }
     }
 }
@@ -52,96 +52,96 @@ extension RedirectPolicy: Inheritable { var isInherited: Bool { maximumHops == n
 extension RetryPolicy: Inheritable { var isInherited: Bool { maximumAttempts == nil } }
 extension Throttle: Inheritable {}
 
-extension Choice where Value: Inheritable {
+extension ResolvedSetting where Value: Inheritable {
     /// Takes the first value that isn't inherited: request over service over config over library.
     @inline(__always)
     init(request: Value?, service: Value, config: Value, library: @autoclosure () -> Value) {
         if let request, !request.isInherited {
-            self.init(value: request, origin: .request)
+            self.init(value: request, source: .request)
         } else if !service.isInherited {
-            self.init(value: service, origin: .service)
+            self.init(value: service, source: .service)
         } else if !config.isInherited {
-            self.init(value: config, origin: .config)
+            self.init(value: config, source: .config)
         } else {
-            self.init(value: library(), origin: .library)
+            self.init(value: library(), source: .library)
         }
     }
 }
 
 /// The resolved settings of a send.
-struct Choices: Sendable {
-    let authorization: Choice<Authorization>
-    let timeout: Choice<Duration?>
-    let deadline: Choice<Duration?>
-    let maximumBodySize: Choice<Int?>
-    let maximumHeadSize: Choice<Int?>
-    let maximumExpansion: Choice<Int?>
-    let minimumInterval: Choice<Duration?>
-    let retryPolicy: Choice<RetryPolicy>
-    let redirectPolicy: Choice<RedirectPolicy>
-    let cachePolicy: Choice<CachePolicy>
-    let throttle: Choice<Throttle>
-    let filter: Choice<any ResponseFilter>
+struct ResolvedSettings: Sendable {
+    let authorization: ResolvedSetting<Authorization>
+    let timeout: ResolvedSetting<Duration?>
+    let deadline: ResolvedSetting<Duration?>
+    let maximumBodySize: ResolvedSetting<Int?>
+    let maximumHeadSize: ResolvedSetting<Int?>
+    let maximumExpansion: ResolvedSetting<Int?>
+    let minimumInterval: ResolvedSetting<Duration?>
+    let retryPolicy: ResolvedSetting<RetryPolicy>
+    let redirectPolicy: ResolvedSetting<RedirectPolicy>
+    let cachePolicy: ResolvedSetting<CachePolicy>
+    let throttle: ResolvedSetting<Throttle>
+    let filter: ResolvedSetting<any ResponseFilter>
 }
 
 extension RequestValues {
     /// Resolves each setting: the request's over the service's over the config's over the library's.
     ///
     /// A function and not an initializer, which would copy all that the request declares.
-    func resolved(_ config: ConfigSnapshot) -> Choices {
+    func resolved(_ config: ConfigSnapshot) -> ResolvedSettings {
         let (own, base, general, library) = (limits, service.limits, config.value.limits, Limits.library)
-        return Choices(
-            authorization: Choice(
+        return ResolvedSettings(
+            authorization: ResolvedSetting(
                 request: authorization,
                 service: service.authorization,
                 config: config.value.authorization,
                 library: .anonymous
             ),
-            timeout: Choice(own.timeout, base.timeout, general.timeout, library.timeout),
-            deadline: Choice(own.deadline, base.deadline, general.deadline, library.deadline),
-            maximumBodySize: Choice(
+            timeout: ResolvedSetting(own.timeout, base.timeout, general.timeout, library.timeout),
+            deadline: ResolvedSetting(own.deadline, base.deadline, general.deadline, library.deadline),
+            maximumBodySize: ResolvedSetting(
                 own.maximumBodySize,
                 base.maximumBodySize,
                 general.maximumBodySize,
                 library.maximumBodySize
             ),
-            maximumHeadSize: Choice(
+            maximumHeadSize: ResolvedSetting(
                 own.maximumHeadSize,
                 base.maximumHeadSize,
                 general.maximumHeadSize,
                 library.maximumHeadSize
             ),
-            maximumExpansion: Choice(
+            maximumExpansion: ResolvedSetting(
                 own.maximumExpansion,
                 base.maximumExpansion,
                 general.maximumExpansion,
                 library.maximumExpansion
             ),
-            minimumInterval: Choice(
+            minimumInterval: ResolvedSetting(
                 own.minimumInterval,
                 base.minimumInterval,
                 general.minimumInterval,
                 library.minimumInterval
             ),
-            retryPolicy: Choice(
+            retryPolicy: ResolvedSetting(
                 request: retryPolicy,
                 service: service.retryPolicy,
                 config: config.value.retryPolicy,
                 library: .standard
             ),
-            redirectPolicy: Choice(
+            redirectPolicy: ResolvedSetting(
                 request: redirectPolicy,
                 service: service.redirectPolicy,
                 config: config.value.redirectPolicy,
                 library: .follow
             ),
-            cachePolicy: Choice(
+            cachePolicy: ResolvedSetting(
                 request: cachePolicy,
                 service: service.cachePolicy,
                 config: config.value.cachePolicy,
                 library: .networkOnly
             ),
-            throttle: Choice(
+            throttle: ResolvedSetting(
                 request: nil,
                 service: service.throttle,
                 config: config.value.throttle,
@@ -151,10 +151,10 @@ extension RequestValues {
         )
     }
 
-    private func resolvedFilter(_ config: ConfigSnapshot) -> Choice<any ResponseFilter> {
-        if case .filter(let filter) = filter { return Choice(value: filter, origin: .request) }
-        if let filter = service.filter { return Choice(value: filter, origin: .service) }
-        if let filter = config.value.filter { return Choice(value: filter, origin: .config) }
-        return Choice(value: PassthroughFilter(), origin: .library)
+    private func resolvedFilter(_ config: ConfigSnapshot) -> ResolvedSetting<any ResponseFilter> {
+        if case .filter(let filter) = filter { return ResolvedSetting(value: filter, source: .request) }
+        if let filter = service.filter { return ResolvedSetting(value: filter, source: .service) }
+        if let filter = config.value.filter { return ResolvedSetting(value: filter, source: .config) }
+        return ResolvedSetting(value: PassthroughFilter(), source: .library)
     }
 }

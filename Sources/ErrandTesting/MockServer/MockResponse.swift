@@ -12,7 +12,7 @@ public import Foundation
 ///
 /// The server adds `Content-Length` or `Transfer-Encoding` unless ``headers`` has one of them, and `Connection: close`
 /// if it closes the connection. It never sends a body in response to HEAD or with the status 204 or 304.
-public struct MockAnswer: Sendable {
+public struct MockResponse: Sendable {
     /// The pieces in which a body is sent, with a pause between them.
     public struct Drip: Sendable, Hashable {
         /// The size of a piece, at least 1.
@@ -58,7 +58,7 @@ public struct MockAnswer: Sendable {
     ///   - body: The body as it is sent.
     public init(status: Int = 200, reason: String? = nil, headers: HTTPHeaders = [:], body: Data = Data()) {
         self.status = status
-        self.reason = reason ?? MockAnswer.reason(of: status)
+        self.reason = reason ?? MockResponse.reason(of: status)
         self.headers = headers
         self.body = body
     }

@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-extension AnswerWriter {
+extension ResponseWriter {
     /// Sends the response with a fault.
     func write(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         switch fault {
@@ -17,7 +17,7 @@ extension AnswerWriter {
         case .closeInBody(let count):
             try sendCut(after: count)
             return .close
-        case .closeAfterAnswer:
+        case .closeAfterResponse:
             try sendWhole(head(closes: false))
             return .close
         case .hang: try socket.pause(for: nil)
@@ -82,7 +82,7 @@ extension AnswerWriter {
             changed.body = Data(Gzip.header + [UInt8](repeating: 0xFF, count: 32))
         default: changed.headers["Content-Encoding"] = "x-unknown"
         }
-        let writer = AnswerWriter(socket: socket, answer: changed, isHead: isHead, keepsAlive: keepsAlive)
+        let writer = ResponseWriter(socket: socket, answer: changed, isHead: isHead, keepsAlive: keepsAlive)
         try writer.sendWhole(writer.head(closes: !keepsAlive))
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-extension AnswerWriter {
+extension ResponseWriter {
     /// Sends a response whose lengths or chunks are wrong or unusual.
     func writeFramingFault(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         let open: Ending = keepsAlive ? .keepOpen : .close
@@ -104,7 +104,7 @@ extension AnswerWriter {
         var chunked = answer
         chunked.isChunked = true
         chunked.chunkByteCount = answer.chunkByteCount ?? max(1, (answer.body.count + 1) / 2)
-        let writer = AnswerWriter(socket: socket, answer: chunked, isHead: isHead, keepsAlive: keepsAlive)
+        let writer = ResponseWriter(socket: socket, answer: chunked, isHead: isHead, keepsAlive: keepsAlive)
         try writer.sendHead(head.ended(), then: isHead ? Data() : answer.body)
         if !isHead { try socket.send(Array(end.utf8)) }
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Sends one response.
-struct AnswerWriter {
+struct ResponseWriter {
     /// What happens to the connection after a response.
     enum Ending {
         case keepOpen
@@ -13,13 +13,13 @@ struct AnswerWriter {
     static let joinedByteCount = 65_536
 
     let socket: Socket
-    let answer: MockAnswer
+    let answer: MockResponse
     let isHead: Bool
     /// Whether the client keeps the connection open.
     let keepsAlive: Bool
 
     /// Returns the bytes of a plain response to any method but HEAD on a connection that stays open.
-    static func wire(_ answer: MockAnswer) -> [UInt8]? {
+    static func wire(_ answer: MockResponse) -> [UInt8]? {
         guard answer.isPlain, answer.body.count <= joinedByteCount else { return nil }
         let framing = answer.mayHaveBody ? Framing.length(answer.body.count) : .none
         var bytes = WireHead(answer, framing, closes: false).ended()
@@ -53,7 +53,7 @@ struct AnswerWriter {
 
     /// Sends the bytes of a header section and a body or a part of it, in chunks and pieces as the response defines.
     func sendHead(_ head: [UInt8], then body: Data) throws(ConnectionEnded) {
-        guard answer.drip == nil, !answer.isChunked, body.count <= AnswerWriter.joinedByteCount else {
+        guard answer.drip == nil, !answer.isChunked, body.count <= ResponseWriter.joinedByteCount else {
             try socket.send(head)
             return try sendBody(body)
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ErrandTesting
 
-@Suite(.ownThread) struct MockAnswerTests {
+@Suite(.ownThread) struct MockResponseTests {
     @Test(
         arguments: [
             (.json("{}"), 200, "application/json", "{}"),
@@ -17,45 +17,45 @@ import Testing
             (.json("{}", headers: ["content-type": "application/problem+json"]), 200, "application/problem+json", "{}"),
             (.status(204), 204, nil, ""),
             (.redirect(to: "/next", status: 308, body: "there"), 308, "text/plain; charset=utf-8", "there"),
-        ] as [(MockAnswer, Int, String?, String)]
+        ] as [(MockResponse, Int, String?, String)]
     )
-    func eachKindHasItsStatusTypeAndBody(answer: MockAnswer, status: Int, type: String?, body: String) {
+    func eachKindHasItsStatusTypeAndBody(answer: MockResponse, status: Int, type: String?, body: String) {
         #expect(answer.status == status)
         #expect(answer.headers["Content-Type"] == type)
         #expect(String(decoding: answer.body, as: UTF8.self) == body)
     }
 
     @Test func aRedirectNamesItsTarget() {
-        #expect(MockAnswer.redirect(to: "//host/a b").headers["Location"] == "//host/a b")
-        #expect(MockAnswer.redirect(to: "/").status == 302)
+        #expect(MockResponse.redirect(to: "//host/a b").headers["Location"] == "//host/a b")
+        #expect(MockResponse.redirect(to: "/").status == 302)
     }
 
     @Test func aStatusHasAReasonEvenIfNobodyKnowsIt() {
-        #expect(MockAnswer.status(404).reason == "Not Found")
-        #expect(MockAnswer.status(299).reason == "Status 299")
-        #expect(MockAnswer(status: 200, reason: "Fine").reason == "Fine")
+        #expect(MockResponse.status(404).reason == "Not Found")
+        #expect(MockResponse.status(299).reason == "Status 299")
+        #expect(MockResponse(status: 200, reason: "Fine").reason == "Fine")
     }
 
     @Test func aLengthOfOnesOwnReplacesThatOfTheServer() {
-        let answer = MockAnswer(headers: ["content-length": "3"], body: Data("abc".utf8))
-        let text = AnswerWriter.wire(answer).map { String(decoding: $0, as: UTF8.self) }
+        let answer = MockResponse(headers: ["content-length": "3"], body: Data("abc".utf8))
+        let text = ResponseWriter.wire(answer).map { String(decoding: $0, as: UTF8.self) }
         #expect(text == "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc")
     }
 
     @Test func onlyAPlainAnswerIsPreparedAhead() {
-        let plain = MockAnswer.text("x")
-        #expect(AnswerWriter.wire(plain) != nil)
+        let plain = MockResponse.text("x")
+        #expect(ResponseWriter.wire(plain) != nil)
         let others = [
             plain.delayed(by: .milliseconds(1)), plain.dripping(0, every: .zero), plain.chunked(0),
             plain.closingConnection(), plain.faulted(.hang), .data(Data(count: 100_000)),
         ]
-        for answer in others { #expect(AnswerWriter.wire(answer) == nil) }
-        #expect(others[1].drip == MockAnswer.Drip(byteCount: 1, interval: .zero))
+        for answer in others { #expect(ResponseWriter.wire(answer) == nil) }
+        #expect(others[1].drip == MockResponse.Drip(byteCount: 1, interval: .zero))
         #expect(others[2].chunkByteCount == 1)
     }
 
     @Test func aGzippedAnswerSaysSo() {
-        let answer = MockAnswer.text("hello").gzipped()
+        let answer = MockResponse.text("hello").gzipped()
         #expect(answer.headers["Content-Encoding"] == "gzip")
         #expect(answer.body == Gzip.stored(Data("hello".utf8)))
     }
