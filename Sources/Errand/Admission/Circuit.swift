@@ -12,7 +12,7 @@ struct Circuit: Sendable {
         fileprivate let generation: Int
     }
 
-    enum AcceptedResponse: Sendable, Equatable {
+    enum Decision: Sendable, Equatable {
         case admitted(Ticket)
         case shed(retryAfter: Duration)
     }
@@ -56,7 +56,7 @@ struct Circuit: Sendable {
     }
 
     /// Admits or rejects a call.
-    mutating func admit(at now: Duration) -> AcceptedResponse {
+    mutating func admit(at now: Duration) -> Decision {
         lastUse = max(lastUse, now)
         if case .open(let end) = phase, now >= end { enter(.halfOpen(underWay: 0, successes: 0)) }
         switch phase {

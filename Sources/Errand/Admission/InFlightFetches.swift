@@ -1,6 +1,6 @@
 /// The second half of stage 5: minimum intervals and duplicates.
 ///
-/// An in-fetch fetch is one run of stages 6 to 8, in a task that it owns. It ends by itself, when the last subscriber
+/// An in-flight fetch is one run of stages 6 to 8, in a task that it owns. It ends by itself, when the last subscriber
 /// leaves, or when a newer send replaces it. Each subscriber receives its events in a task of its own, until it is
 /// cancelled or its deadline has expired.
 final class InFlightFetches: Sendable {
@@ -9,9 +9,9 @@ final class InFlightFetches: Sendable {
 
     init(timeline: Timeline) { self.timeline = timeline }
 
-    /// The number of sends that wait for in-fetch fetches.
+    /// The number of sends that wait for in-flight fetches.
     var waiterCount: Int { table.withLock { $0.fetches.values.reduce(0) { $0 + $1.subscribers.count } } }
-    /// The number of in-fetch fetches.
+    /// The number of in-flight fetches.
     var count: Int { table.withLock { $0.fetches.count } }
 
     /// Fetches, alone or in a shared fetch; `isPassing` is whether the send must not wait for permits.

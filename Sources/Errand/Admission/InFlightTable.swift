@@ -1,4 +1,4 @@
-/// The in-fetch fetches of an agent and the intervals between its sends; every change is a function of state and time.
+/// The in-flight fetches of an agent and the intervals between its sends; every change is a function of state and time.
 struct InFlightTable: Sendable {
     /// A fetch in progress, and its subscribers.
     struct Fetch: Sendable {

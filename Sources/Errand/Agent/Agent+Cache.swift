@@ -74,7 +74,7 @@ extension Agent {
     private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {
         let send = makeSend(request)
         do {
-            return (try send.prepare(request), send.settings.config.value.cache)
+            return (try send.prepare(request), send.config.value.cache)
         } catch {
             throw send.placing(error)
         }

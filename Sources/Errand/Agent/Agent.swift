@@ -229,7 +229,7 @@ extension Agent {
             request,
             prepared: prepared,
             final: final,
-            config: send.settings.config.value,
+            config: send.config.value,
             formatting: formatting,
             cache: try await pipeline.cache.forecast(prepared, in: pipeline.aroundCache)
         )

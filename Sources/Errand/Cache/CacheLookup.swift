@@ -39,14 +39,14 @@ struct CacheLookup: Sendable {
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func answer(insteadOf skipped: CacheMiss?, revalidate: Revalidate) async throws -> AcceptedResponse {
-        let began = surroundings.timeline.now()
+        let (began, ticket) = (surroundings.timeline.now(), cache.ticket)
         var (stored, decision) = (CacheEntry?.none, CacheDecision.miss(skipped ?? .bypassed))
         if skipped == nil, policy.lookupTime == .beforeRequest { (stored, decision) = try await lookUp() }
         let miss: CacheMiss
         var conditions = HTTPHeaders()
         switch decision {
         case .use(let age), .useAndRevalidate(let age, _):
-            if let stored, var answer = hit(stored, age: age, .cache(age: age)) {
+            if let stored, var answer = hit(stored, age: age, .cache(age: age), ticket) {
                 if case .useAndRevalidate(_, let conditions) = decision {
                     if use.revalidatesInBackground { revalidate(stored, conditions) }
                     if case .first = use.step { answer.caching?.isFollowed = true }
@@ -67,7 +67,7 @@ struct CacheLookup: Sendable {
             // The reason why nothing is stored is more useful than the reason why nothing was.
             answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
         } catch {
-            guard let stale = try await staleAnswer(insteadOf: error, stored) else { throw error }
+            guard let stale = try await staleResponse(insteadOf: error, stored, ticket) else { throw error }
             answer = stale
             answer.metrics.cacheMiss = miss
         }
@@ -103,7 +103,12 @@ struct CacheLookup: Sendable {
     }
 
     /// Returns a stored response as that of the send; or removes it and returns `nil`, if it is no longer accepted.
-    private func hit(_ entry: CacheEntry, age: Duration, _ source: Source) -> AcceptedResponse? {
+    private func hit(
+        _ entry: CacheEntry,
+        age: Duration,
+        _ source: Source,
+        _ ticket: ResponseCache.Ticket
+    ) -> AcceptedResponse? {
         var response = entry.response(for: prepared.outgoing.url)
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
         // Whatever the reason, a response that is no longer accepted is fetched again.
@@ -116,6 +121,7 @@ struct CacheLookup: Sendable {
             cache: cache,
             key: key,
             entry: entry.isVetted ? nil : entry,
+            ticket: ticket,
             isHit: true,
             isFollowed: use.isFollowed
         )
@@ -125,7 +131,11 @@ struct CacheLookup: Sendable {
     /// Returns the stored response that is used in place of a failure.
     ///
     /// - Throws: `CancellationError` if the task is cancelled in the meantime.
-    private func staleAnswer(insteadOf error: any Error, _ stored: CacheEntry?) async throws -> AcceptedResponse? {
+    private func staleResponse(
+        insteadOf error: any Error,
+        _ stored: CacheEntry?,
+        _ ticket: ResponseCache.Ticket
+    ) async throws -> AcceptedResponse? {
         guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
         let error = (error as? GateRefusal)?.error ?? error
         // The stored response may belong to another user than the failed request.
@@ -144,7 +154,7 @@ struct CacheLookup: Sendable {
         guard let stored,
             case .use(let age) = policy.decisionAfterFailure(on: stored, for: fields, at: cache.now())
         else { return nil }
-        return hit(stored, age: age, .stale(age: age, error: error))
+        return hit(stored, age: age, .stale(age: age, error: error), ticket)
     }
 
     // MARK: The network
@@ -192,7 +202,7 @@ struct CacheLookup: Sendable {
     /// Freshens or removes the stored response to a GET (RFC 9111, section 4.3.5).
     private func freshenGet(by head: RawResponse, _ requested: Date) async {
         // Without a key, or without an entry, there is nothing to freshen.
-        guard head.statusCode == 200,
+        guard head.statusCode == 200, head.redirects.isEmpty,
             let key = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get).key,
             let entry = try? await cache.entry(for: key), CacheControl.matches(entry, request: fields)
         else { return }

@@ -73,7 +73,8 @@ struct CacheValidation: Sendable {
     func merged(_ response: RawResponse, for url: URL) throws -> RawResponse {
         guard response.statusCode == 304 else { return response }
         let merged = CacheControl.merging(entry, with: response, requested: requested, received: now())
-        guard let merged, let note = response.cacheNote, var whole = merged.response(for: url) else {
+        // After a redirect, another resource was compared with the conditions.
+        guard response.redirects.isEmpty, let merged, let note = response.cacheNote, var whole = merged.response(for: url) else {
             throw Mismatch()
         }
         whole.redirects = response.redirects

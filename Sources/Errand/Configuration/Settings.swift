@@ -6,11 +6,10 @@ final class Settings: Sendable {
     let request: RequestValues
     let resolved: ResolvedSettings
 
-    init(_ config: ConfigSnapshot, _ request: some Request) {
+    init(_ config: ConfigSnapshot, _ request: RequestValues) {
         self.config = config
-        let values = RequestValues(request)
-        resolved = values.resolved(config)
-        self.request = consume values
+        resolved = request.resolved(config)
+        self.request = request
     }
 
     /// The base URL that the environment sets in place of the service's, or `nil` if there is none.

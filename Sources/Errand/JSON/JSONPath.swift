@@ -89,8 +89,8 @@ public struct JSONPath: Sendable, Hashable {
     /// Returns the anchor and the steps, or throws the syntax error.
     func get() throws(JSONError) -> Parts { try storage.parts.get() }
 
-    /// Returns whether both paths have the same text.
-    public static func == (one: JSONPath, other: JSONPath) -> Bool { one.text == other.text }
+    /// Returns whether both paths have the same text, byte by byte as the names of members are compared.
+    public static func == (one: JSONPath, other: JSONPath) -> Bool { one.text.utf8.elementsEqual(other.text.utf8) }
 
     /// Hashes the text of the path.
     public func hash(into hasher: inout Hasher) { hasher.combine(text) }

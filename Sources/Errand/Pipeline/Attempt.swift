@@ -199,7 +199,21 @@ extension Pipeline {
         return response
     }
 
-    /// Runs stage 7: marks a response that is not accepted, and limits what is decoded.
+    /// Runs stages 7 and 8.
+    ///
+    /// A stored response that the server validated and that is no longer accepted is requested anew.
+    func judge(_ response: RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> AcceptedResponse {
+        let isValidated = response.cacheNote?.validated != nil
+        do {
+            var response = response
+            try accept(&response, of: prepared)
+            return try unwrap(consume response, of: prepared, attempt: attempt)
+        } catch  where isValidated {
+            throw CacheValidation.Mismatch()
+        }
+    }
+
+    /// Stage 7: marks a response that is not accepted, and limits what is decoded.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
         let (acceptance, url, method) = (prepared.acceptance, response.url, prepared.outgoing.method)
         func placed(_ refusal: NetworkError?) -> NetworkError? { refusal?.placed(at: url, method: method).tried(1) }

@@ -94,15 +94,20 @@ extension Pipeline {
         in send: Send,
         replacing replace: Replace
     ) async throws -> R.Model {
-        if let caching = answer.caching, caching.isHit {
+        let isValidated = if case .revalidated = answer.source { true } else { false }
+        if let caching = answer.caching, caching.isHit || isValidated {
             let (miss, error): (CacheMiss, any Error)
             // The request's veto has not been called for a response of a background revalidation.
-            if caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
+            if caching.isHit, caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
                 (miss, error) = (.vetoed, CacheMiss.vetoed)
             } else {
                 do {
                     let model = try send.format(&answer, of: request, prepared, formatting)
-                    caching.commit()
+                    // The veto was called for a hit above; what the server validated is stored again unless it is vetoed.
+                    if caching.isHit || caching.entry != nil && request.shouldCache(answer.payload, of: answer.response)
+                    {
+                        caching.commit()
+                    }
                     return model
                 } catch let failure {
                     if failure is CancellationError { throw failure }

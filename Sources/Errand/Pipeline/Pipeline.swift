@@ -113,11 +113,7 @@ extension Pipeline {
     var aroundCache: CacheSurroundings {
         CacheSurroundings(
             fetch: { try await self.fetch($0, validating: $1) },
-            judge: { response, prepared in
-                var response = response
-                try self.accept(&response, of: prepared)
-                return try self.unwrap(response, of: prepared, attempt: 0)
-            },
+            judge: { try self.judge($0, of: $1, attempt: 0) },
             behind: { send, work in
                 let prepared = PreparedRequest(behind: send, id: self.makeID(), timeline: self.timeline)
                 return try await self.sends.run(behind: prepared) { try await work(prepared) }
@@ -154,8 +150,7 @@ extension Pipeline {
                     return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
                 }
                 if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
-                try accept(&received, of: prepared)  // 7
-                return try unwrap(consume received, of: prepared, attempt: attempt)  // 8
+                return try judge(consume received, of: prepared, attempt: attempt)  // 7, 8
             }
         }
     }

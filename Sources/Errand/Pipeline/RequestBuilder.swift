@@ -10,8 +10,7 @@ internal import FoundationNetworking
 /// ``NetworkError`` if the request is invalid.
 struct RequestBuilder {
     let send: Send
-
-    var settings: Settings { send.settings }
+    let settings: Settings
     private var config: ConfigSnapshot { settings.config }
 
     func prepare(_ content: RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// One send: its identity, its accessories, and when it began.
 final class Send: Sendable {
-    let settings: Settings
+    let config: ConfigSnapshot
     /// The client that sends the requests of a refresh.
     let client: any RefreshClient
     let stop = StopSignal()
@@ -47,30 +47,33 @@ final class Send: Sendable {
         typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
-        let settings = Settings(config, request)
-        self.settings = settings
-        let limit = settings.resolved.deadline.value
+        self.config = config
+        // Only what the start needs: the other members are read after `check()`.
+        let service = request.service
+        let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = RequestType.of(R.self)
         hasLibraryFormatter = type.hasLibraryFormatter
         context = RequestContext(
             id: id,
             typeName: type.name,
-            method: settings.request.method,
-            serviceID: settings.request.service.id,
-            tag: settings.request.tag,
+            method: request.method,
+            serviceID: service.id,
+            tag: request.tag,
             attempt: 0,
-            attributes: settings.request.attributes
+            attributes: request.attributes
         )
-        let accessories = config.value.accessories.and(settings.request.service.accessories)
-            .and(settings.request.accessories)
+        let accessories = config.value.accessories.and(service.accessories).and(request.accessories)
         self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
     }
 
     /// Runs stage 2.
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
-        let content = try RequestContent(request, filter: settings.resolved.filter.value)
-        let prepared = try RequestBuilder(send: self).prepare(content, step: step)
+        try request.check()
+        let custom = try request.customURLRequest().map { try OutgoingRequest($0) }
+        let settings = Settings(config, RequestValues(request, isBuilt: custom == nil))
+        let content = try RequestContent(request, custom: custom, filter: settings.resolved.filter.value)
+        let prepared = try RequestBuilder(send: self, settings: settings).prepare(content, step: step)
         state.withLock { $0.prepared = prepared }
         return prepared
     }

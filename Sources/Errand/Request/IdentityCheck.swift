@@ -50,7 +50,8 @@ extension PreparedRequest {
         switch result {
         case .success(let answer):
             if let note = answer.response.cacheNote { !note.isUnidentified && !note.changesVary } else { true }
-        case .failure: identityCheck?.isChanged != true
+        // A mismatch concerns the stored response of one send only.
+        case .failure(let error): !(error is CacheValidation.Mismatch) && identityCheck?.isChanged != true
         }
     }
 

@@ -4,7 +4,8 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The declarations of a request that cannot throw, read once for each send; the others are in ``RequestContent``.
+/// The declarations of a request that cannot throw, read for each send after ``Request/check()``; the others are in
+/// ``RequestContent``.
 ///
 /// To add a member of ``Request`` that does not throw, add a property here, a line to the initializer, and a line to
 /// ``RequestWrapper``. It then works in wrappers and ``GeneralRequest``, and is an entry of the ``RequestPlan``.
@@ -47,9 +48,9 @@ struct RequestValues: Sendable {
         let path: String
     }
 
-    /// Reads a request, without its content.
-    init<R: Request>(_ request: R) {
-        path = request.path
+    /// Reads a request, without its content, and without its path if it is not built.
+    init<R: Request>(_ request: R, isBuilt: Bool = true) {
+        path = isBuilt ? request.path : ""
         service = request.service
         usesCDN = request.usesCDN
         method = request.method
@@ -91,9 +92,8 @@ struct RequestContent {
     /// Whether the formatter is the user's own and decodes a payload that was not guarded.
     let guardsPayload: Bool
 
-    init(_ request: some Request, filter: any ResponseFilter) throws {
-        try request.check()
-        custom = try request.customURLRequest().map { try OutgoingRequest($0) }
+    init(_ request: some Request, custom: OutgoingRequest?, filter: any ResponseFilter) throws {
+        self.custom = custom
         query = try custom == nil ? request.query : Parameters()
         parameters = try custom == nil ? request.parameters : Parameters()
         body = try custom == nil ? request.body : .automatic

@@ -208,6 +208,12 @@ import Testing
         #expect(try JSONPath("~").get() == JSONPath.root.get())
     }
 
+    @Test func pathsThatLeadElsewhereAreNotEqual() throws {
+        let (one, other) = (JSONPath(names: ["\u{e9}"]), JSONPath(names: ["e\u{301}"]))
+        #expect(try one.get() != other.get())
+        #expect(one != other)
+    }
+
     @Test func brokenTextNeverTraps() throws {
         let paths = ["a.b[0]", "a(1,2)", "a.*.b", "a|json.b", "[0]", "[-1]", "(0,0)", "*.*", "~a"]
         for text in [

@@ -1,0 +1,149 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What a server validates is used only for the resource that it belongs to, and only while it is of use.
+@Suite(.limit(seconds: 60)) struct CacheValidationTests {
+    private let request = GeneralRequest("/a").expecting(String.self)
+    private let hasMoved = Lock(false)
+
+    private func agent(_ server: MockServer, filter: (any ResponseFilter)? = nil) -> Agent {
+        Agent(
+            config: NetworkConfig(
+                baseURL: BaseURL(server.baseURL),
+                filter: filter,
+                retryPolicy: .never,
+                cachePolicy: .http,
+                cache: ResponseCache(disk: nil)
+            )
+        )
+    }
+
+    /// `/a` and `/b` have the same version, and `/a` redirects to `/b` once it has moved.
+    private func movingServer(_ cacheControl: String) throws -> MockServer {
+        let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": cacheControl]
+        return try MockServer { [hasMoved] request in
+            if request.path == "/a", hasMoved.withLock({ $0 }) { return .redirect(to: "/b", status: 302) }
+            if request.headers["If-None-Match"] == "\"1\"" { return .status(304, headers: fields) }
+            return .text("body of \(request.path)", headers: fields)
+        }
+    }
+
+    /// Seeds the response of `/a`, as an older version of a program would have stored it.
+    private func seed(_ body: String, _ agent: Agent, _ server: MockServer, for request: some Request) throws {
+        let fields: HTTPHeaders = ["ETag": "\"1\"", "Content-Type": "application/json", "Cache-Control": "no-cache"]
+        let url = server.baseURL.appending(path: "a")
+        try agent.store(RawResponse(headers: fields, body: Data(body.utf8), url: url), for: request)
+    }
+
+    @Test func aRedirectedValidationDoesNotConfirmAnotherResource() async throws {
+        let server = try movingServer("no-cache")
+        defer { server.stop() }
+        let agent = agent(server)
+        #expect(try await agent.send(request) == "body of /a")
+        hasMoved.withLock { $0 = true }
+        for _ in 0..<2 { #expect(try await agent.send(request) == "body of /b") }
+    }
+
+    @Test func aRedirectedRevalidationInTheBackgroundDoesNotKeepTheOldBody() async throws {
+        let server = try movingServer("max-age=0, stale-while-revalidate=600")
+        defer { server.stop() }
+        let agent = agent(server)
+        #expect(try await agent.send(request) == "body of /a")
+        hasMoved.withLock { $0 = true }
+        _ = try await agent.send(request)
+        while agent.pipeline.cache.revalidationCount > 0 { await Task.yield() }
+        #expect(try await agent.send(request) == "body of /b")
+    }
+
+    @Test func aValidatedResponseThatCannotBeDecodedIsRequestedAnew() async throws {
+        let server = try MockServer { request in
+            let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+            return request.headers["If-None-Match"] == nil ? .json("7", headers: fields) : .status(304, headers: fields)
+        }
+        defer { server.stop() }
+        let (agent, request) = (agent(server), GeneralRequest("/a").expecting(Int.self))
+        try seed(#""of an older version""#, agent, server, for: request)
+        #expect(try await agent.send(request) == 7)
+        #expect(server.requestCount == 2)
+        // The new one is stored, and validated from now on.
+        #expect(try await agent.send(request) == 7)
+        #expect(server.requestCount == 3)
+    }
+
+    private struct Strict: ResponseFilter {
+        struct Refused: Error {}
+
+        func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+            if response.body == Data("old".utf8) { throw Refused() }
+            return try PassthroughFilter().filter(response, for: context)
+        }
+    }
+
+    @Test func aValidatedResponseThatItsFilterRejectsIsRequestedAnew() async throws {
+        let server = try MockServer { request in
+            let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+            return request.headers["If-None-Match"] == nil
+                ? .text("new", headers: fields) : .status(304, headers: fields)
+        }
+        defer { server.stop() }
+        let agent = agent(server, filter: Strict())
+        try seed("old", agent, server, for: request)
+        for _ in 0..<2 { #expect(try await agent.send(request) == "new") }
+    }
+
+    @Test func aSubscriberOfAValidationGetsAResponseOfItsOwn() async throws {
+        let server = try MockServer { request in
+            let fields: HTTPHeaders = ["ETag": "\"2\"", "Cache-Control": "no-cache"]
+            guard request.headers["If-None-Match"] != nil else { return .text("new", headers: fields) }
+            return .status(304, headers: fields).delayed(by: .milliseconds(150))
+        }
+        defer { server.stop() }
+        let (agent, shared) = (agent(server), request.duplicatePolicy(.share))
+        try seed("old", agent, server, for: shared)
+        async let first = agent.send(shared)
+        while server.requestCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        // As an unsafe request to the URL does.
+        try agent.removeStored(for: shared)
+        #expect(try await agent.send(shared) == "new")
+        #expect(try await first == "new")
+    }
+
+    /// Stays on its caller; its veto runs between the lookup and the model.
+    private struct Vetoing: Request {
+        typealias Model = String
+        let path = "/a"
+        let cachePolicy: CachePolicy
+        var onVeto: () -> Void = {}
+
+        func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool {
+            onVeto()
+            return true
+        }
+    }
+
+    @Test func aHitIsNotStoredAgainOnceTheCacheIsCleared() async throws {
+        let server = try MockServer { _ in .text("of a user") }
+        defer { server.stop() }
+        let folder = try CacheFolder()
+        let cache = ResponseCache(directory: folder.url)
+        let agent = Agent(config: NetworkConfig(baseURL: BaseURL(server.baseURL), cache: cache))
+        let stale = CachePolicy.staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(100))
+        _ = try await agent.send(Vetoing(cachePolicy: stale))
+        _ = try await agent.send(Vetoing(cachePolicy: stale))
+        while agent.pipeline.cache.revalidationCount > 0 { await Task.yield() }
+        let hit = Vetoing(cachePolicy: .cacheElseNetwork(maxAge: .seconds(1_000))) {
+            let isCleared = DispatchSemaphore(value: 0)
+            Task.detached {
+                await cache.removeAll()
+                isCleared.signal()
+            }
+            _ = isCleared.wait(timeout: .now() + 10)
+        }
+        #expect(try await agent.response(for: hit).source.isFromCache)
+        await cache.flush()
+        #expect(await cache.count == 0)
+    }
+}
