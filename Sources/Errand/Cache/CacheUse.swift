@@ -74,7 +74,9 @@ struct CacheValidation: Sendable {
         guard response.statusCode == 304 else { return response }
         let merged = CacheControl.merging(entry, with: response, requested: requested, received: now())
         // After a redirect, another resource was compared with the conditions.
-        guard response.redirects.isEmpty, let merged, let note = response.cacheNote, var whole = merged.response(for: url) else {
+        guard response.redirects.isEmpty, let merged, let note = response.cacheNote,
+            var whole = merged.response(for: url)
+        else {
             throw Mismatch()
         }
         whole.redirects = response.redirects

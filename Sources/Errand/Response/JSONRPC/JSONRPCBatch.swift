@@ -30,7 +30,7 @@ public struct JSONRPCBatchFilter: ResponseFilter {
         do {
             if let envelope = try JSONRPCFilter.members.open(response) {
                 _ = try single.open(envelope, expected: nil)
-                throw NetworkError(.envelope("a JSON-RPC batch was answered by one result"), response: response)
+                throw NetworkError(.envelope("the response to a JSON-RPC batch is a single result"), response: response)
             }
         } catch let error as NetworkError {
             throw response.failure ?? error
@@ -75,24 +75,24 @@ public struct JSONRPCResponses: Sendable {
     init(_ payload: Payload) throws {
         decoder = payload.decoder
         guard payload.data.first(where: { $0 > 0x20 }) == UInt8(ascii: "["), payload.isGuarded else {
-            throw NetworkError(.envelope("a JSON-RPC batch is answered by an array"))
+            throw NetworkError(.envelope("the response to a JSON-RPC batch must be an array"))
         }
         for range in Self.elements(of: payload.data) {
             guard let response = payload.envelope?.response else {
-                throw NetworkError(.envelope("the answers of a JSON-RPC batch need a JSONRPCBatchFilter"))
+                throw NetworkError(.envelope("the responses of a JSON-RPC batch need a JSONRPCBatchFilter"))
             }
             var answer = response
             answer.body = payload.data[range]
             answer.isGuarded = true
             guard let envelope = try JSONRPCFilter.members.open(answer) else {
-                throw NetworkError(.envelope("an answer of a JSON-RPC batch is no object"))
+                throw NetworkError(.envelope("a response of a JSON-RPC batch is not an object"))
             }
             guard let id = envelope["id"].flatMap(JSONRPCID.init) else {
                 withoutID.append(envelope)
                 continue
             }
             guard envelopes[id] == nil else {
-                throw NetworkError(.envelope("two answers of a JSON-RPC batch have the same id"))
+                throw NetworkError(.envelope("two responses of a JSON-RPC batch have the same id"))
             }
             envelopes[id] = envelope
         }
@@ -124,7 +124,10 @@ public struct JSONRPCResponses: Sendable {
     public func payload(for id: JSONRPCID) throws -> Payload {
         if id == .absent { return .null(in: Data()) }
         guard let envelope = envelopes[id] else {
-            throw NetworkError(.envelope("no answer of a JSON-RPC batch has the id of this call"), underlying: anyError)
+            throw NetworkError(
+                .envelope("no response of a JSON-RPC batch has the id of this call"),
+                underlying: anyError
+            )
         }
         var payload = try JSONRPCFilter().open(envelope, expected: id)
         payload.decoder = decoder

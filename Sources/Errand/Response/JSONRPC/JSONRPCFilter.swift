@@ -89,6 +89,6 @@ public struct JSONRPCFilter: ResponseFilter {
     }
 
     private func mistake(_ what: String, in response: RawResponse) -> NetworkError {
-        NetworkError(.envelope("the JSON-RPC answer cannot be read: \(what)"), response: response)
+        NetworkError(.envelope("the JSON-RPC response cannot be read: \(what)"), response: response)
     }
 }
