@@ -72,6 +72,23 @@ public struct CompositionProgress: Sendable, Hashable {
 
     init(total: Int?) { self.total = total }
 
+    /// A change of the progress, so that who records it copies no list of children.
+    enum Change: Sendable {
+        case started(total: Int?)
+        case finished(CompositionChild)
+        case failed(CompositionChild)
+    }
+
+    typealias Report = @Sendable (Change) -> Void
+
+    mutating func apply(_ change: Change) {
+        switch change {
+        case .started: break
+        case .finished(let child): finished.append(child)
+        case .failed(let child): failed = child
+        }
+    }
+
     /// The finished fraction, from 0 to 1; 0 while the total is not known, and 1 for a batch without requests.
     public var fractionCompleted: Double {
         guard let total else { return 0 }

@@ -126,8 +126,16 @@ public final class RequestHandle: Sendable {
         }
     }
 
-    /// Records the progress of a batch or chain.
-    func note(_ progress: CompositionProgress) { record.withLock { $0.composition = progress } }
+    /// Records a change of the progress of a batch or chain.
+    func note(_ change: CompositionProgress.Change) {
+        record.withLock { record in
+            if case .started(let total) = change {
+                record.composition = CompositionProgress(total: total)
+            } else {
+                record.composition?.apply(change)
+            }
+        }
+    }
 
     fileprivate func note(_ progress: TransferProgress) { record.withLock { $0.progress = progress } }
 

@@ -53,13 +53,13 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request to run.
-    ///   - report: Called with the progress, whenever it changes.
+    ///   - report: Called with each change of the progress.
     ///   - deliver: Called with the result, between `willStop` and `didStop`.
     /// - Returns: The model.
     /// - Throws: The first error of a request, or `CancellationError`.
     func runComposed<R: Request>(
         _ request: R,
-        reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
+        reporting report: CompositionProgress.Report? = nil,
         delivering deliver: (nonisolated(nonsending) (Result<Made<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> R.Model {
         try await runComposed(reporting: report, delivering: deliver) { part, deliver in
@@ -69,7 +69,7 @@ extension Agent {
 
     /// Runs what a closure begins, like a request that consists of requests.
     func runComposed<Model>(
-        reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
+        reporting report: CompositionProgress.Report? = nil,
         delivering deliver: (nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void)? = nil,
         _ begin: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
     ) async throws -> Model {
@@ -85,7 +85,7 @@ extension Agent {
 
     /// Starts work on a loop of its own, and runs the loop until nothing is left.
     func runLoop(
-        reporting report: (@Sendable (CompositionProgress) -> Void)? = nil,
+        reporting report: CompositionProgress.Report? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ start: nonisolated(nonsending) (Part) async -> Void
     ) async {
@@ -105,7 +105,7 @@ extension Agent {
 final class CompositionTeller {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
-    private let report: (@Sendable (CompositionProgress) -> Void)?
+    private let report: CompositionProgress.Report?
 
     init(_ typeName: String, total: Int?, _ options: CompositionOptions, in part: Part) {
         context = CompositionContext(
@@ -116,20 +116,21 @@ final class CompositionTeller {
         )
         accessories = options.accessories
         report = part.report
-        report?(context.progress)
+        report?(.started(total: total))
     }
 
     func start() async { await tell(.willStart) }
 
     func finish(_ child: CompositionChild) async {
-        context.progress.finished.append(child)
-        report?(context.progress)
+        note(.finished(child))
         await tell(.didFinish(child))
     }
 
-    func fail(_ child: CompositionChild) {
-        context.progress.failed = child
-        report?(context.progress)
+    func fail(_ child: CompositionChild) { note(.failed(child)) }
+
+    private func note(_ change: CompositionProgress.Change) {
+        context.progress.apply(change)
+        report?(change)
     }
 
     /// Notifies of the end, with the delivery between the two events.

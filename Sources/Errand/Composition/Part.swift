@@ -7,8 +7,8 @@ struct Part {
     let loop: CallerLoop
     let stop: PartStop
     var deadline: Deadline?
-    /// Called with the progress of the outermost batch or chain; `nil` within it.
-    var report: (@Sendable (CompositionProgress) -> Void)?
+    /// Called with each change of the progress of the outermost batch or chain; `nil` within it.
+    var report: CompositionProgress.Report?
     /// Whether responses are kept beside their models, for the history of a chain.
     var keepsResponses = false
 

@@ -149,7 +149,9 @@ extension Agent {
         var count = 0
         await runLoop { part in
             let window = RequestWindow(requests.makeIterator()) { request, index, window in
-                guard !isComposed, request.formattingContext == .background else {
+                // Enqueued requests and others share the width; only enqueued ones may wait for a task.
+                guard !isComposed, request.formattingContext == .background, window.underWay == 1 else {
+                    while part.loop.enqueuedCount + window.underWay > width { await part.loop.step(leaving: .max) }
                     return await part.beginInBackground(request) { made in
                         window.didEndOne()
                         results.set(index, made.map { $0.model })

@@ -300,3 +300,14 @@ import Testing
         _ = await second.result
     }
 }
+
+@Suite struct CompositionProgressTests {
+    @Test func aHandleRecordsTheProgressOfABatchInLinearTime() {
+        expectLinear(5_000) { count in
+            let handle = RequestHandle(GeneralRequest("/"))
+            handle.note(.started(total: count))
+            for index in 0..<count { handle.note(.finished(CompositionChild(index: index, typeName: "GetUser"))) }
+            #expect(handle.compositionProgress?.finished.count == count)
+        }
+    }
+}

@@ -47,6 +47,26 @@ import Testing
         #expect(running.withLock { $0.most } == 4)
     }
 
+    @Test(arguments: [1, 2, 5]) func theMaximumHoldsForRequestsOfBothFormattingContexts(maximum: Int) async throws {
+        let running = Lock((now: 0, most: 0))
+        let rig = Rig { request in
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            for _ in 0..<5 { await Task.yield() }
+            running.withLock { $0.now -= 1 }
+            return .json(request.url.lastPathComponent)
+        }
+        for period in 2...5 {
+            let requests = (0..<60).map { number in
+                let isOnCaller = number % period == 0
+                return GeneralRequest("/\(number)").expecting(Int.self)
+                    .formattingContext(isOnCaller ? .caller : .background)
+            }
+            let results = await rig.agent.results(of: requests, maximumConcurrent: maximum)
+            #expect(results.map { try? $0.get() } == Array(0..<60))
+        }
+        #expect(running.withLock { $0.most } == maximum)
+    }
+
     @Test func oneAtATimeIsInOrder() async throws {
         let rig = Rig.numbers()
         _ = await rig.agent.results(of: (0..<50).map { GetNumber(number: $0) }, maximumConcurrent: 1)
