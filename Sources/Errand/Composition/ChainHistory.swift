@@ -2,7 +2,7 @@
 public struct ChainHistory {
     struct Entry {
         let child: CompositionChild
-        let type: any Request.Type
+        let type: ObjectIdentifier
         let model: Any
         let response: Any?
     }
@@ -36,7 +36,7 @@ public struct ChainHistory {
         entries.indices.contains(index) ? entries[index].model as? Model : nil
     }
 
-    private func entry<R: Request>(of type: R.Type) -> Entry? { entries.last { $0.type == type } }
+    private func entry<R: Request>(of type: R.Type) -> Entry? { entries.last { $0.type == RequestType.of(type).id } }
 }
 
 /// The state of a running chain.
@@ -59,7 +59,12 @@ final class ChainRun {
             case .success(let one):
                 let child = CompositionChild(index: index, typeName: TypeNames.name(of: R.self))
                 self.history.entries.append(
-                    ChainHistory.Entry(child: child, type: R.self, model: one.model, response: one.response)
+                    ChainHistory.Entry(
+                        child: child,
+                        type: RequestType.of(R.self).id,
+                        model: one.model,
+                        response: one.response
+                    )
                 )
                 await self.teller.finish(child)
             case .failure(is CancellationError) where self.part.stop.isStopped: break

@@ -5,10 +5,12 @@ struct Part {
 
     let agent: Agent
     let loop: CallerLoop
-    let stop: PartStop
+    private(set) var stop: PartStop
     var deadline: Deadline?
     /// Called with each change of the progress of the outermost batch or chain; `nil` within it.
     var report: CompositionProgress.Report?
+    /// The changes of a modified batch or chain, which apply to each of its requests.
+    var modifications: [RequestModification] = []
     /// Whether responses are kept beside their models, for the history of a chain.
     var keepsResponses = false
 
@@ -20,6 +22,10 @@ struct Part {
         then deliver: @escaping Deliver<R.Model>
     ) async {
         if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
+        if !modifications.isEmpty {
+            let (request, part) = modified(request)
+            return await part.begin(request, formatting, veto: veto, then: deliver)
+        }
         if let error = refusal { return await deliver(.failure(error)) }
         let send = agent.makeSend(request, within: deadline, isPart: true)
         let stopID = stop.add { send.stop.stop() }
@@ -97,6 +103,10 @@ struct Part {
         then deliver: @escaping Deliver<R.Model>
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
+        if !modifications.isEmpty {
+            let (request, part) = modified(request)
+            return await part.beginInBackground(request, then: deliver)
+        }
         if request.formattingContext == .caller {
             let veto: CacheVeto = { request.shouldCache($0, of: $1) }
             return await begin(request, .callerByChoice, veto: veto, then: deliver)
@@ -126,6 +136,20 @@ struct Part {
         RequestType.of(R.self).isComposed ? request as? any Composition<R.Model> : nil
     }
 
+    /// Returns this part with further changes for its requests; those of an outer batch are applied last.
+    func modifying(_ inner: [RequestModification]) -> Part {
+        var part = self
+        part.modifications = inner + modifications
+        return part
+    }
+
+    /// Returns a request with the changes of this part, and this part without them.
+    private func modified<R: Request>(_ request: R) -> (ModifiedRequest<R>, Part) {
+        var part = self
+        part.modifications = []
+        return (ModifiedRequest(request, modifications), part)
+    }
+
     /// Returns a part of this one with a stop of its own, which ends after `limit` at the latest.
     func inner(within limit: Duration?, keepingResponses: Bool = false) -> (part: Part, stopID: Int) {
         var deadline = deadline
@@ -134,7 +158,8 @@ struct Part {
             deadline = Deadline(limit, from: timeline.now(), on: timeline).earlier(deadline)
         }
         let stop = PartStop()
-        let part = Part(agent: agent, loop: loop, stop: stop, deadline: deadline, keepsResponses: keepingResponses)
+        var part = self
+        (part.stop, part.deadline, part.report, part.keepsResponses) = (stop, deadline, nil, keepingResponses)
         return (part, self.stop.add { stop.stop() })
     }
 }

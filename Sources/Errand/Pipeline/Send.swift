@@ -44,7 +44,6 @@ final class Send: Sendable {
         self.isPart = isPart
         self.id = id
         self.client = client
-        typeID = ObjectIdentifier(R.self)
         self.timeline = timeline
         started = timeline.now()
         self.config = config
@@ -53,6 +52,7 @@ final class Send: Sendable {
         let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
         let type = RequestType.of(R.self)
+        typeID = type.id
         hasLibraryFormatter = type.hasLibraryFormatter
         context = RequestContext(
             id: id,

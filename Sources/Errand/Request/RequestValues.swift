@@ -43,6 +43,9 @@ struct RequestValues: Sendable {
     /// Creates the defaults of ``Request``.
     init(path: String) { self.init(Plain(path: path)) }
 
+    /// The defaults of ``Request``.
+    static let defaults = RequestValues(path: "")
+
     private struct Plain: Request {
         typealias Model = JSONValue
         let path: String

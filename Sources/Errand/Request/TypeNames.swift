@@ -1,5 +1,7 @@
 /// The facts about a type of requests, computed once, because a conformance check takes as long as creating a name.
 struct RequestType: Sendable {
+    /// The type, or that of the request that it changes: requests that differ by modifiers are of one type.
+    let id: ObjectIdentifier
     let name: String
     /// Whether its formatter is one of the library's, which cannot block.
     let hasLibraryFormatter: Bool
@@ -12,6 +14,7 @@ struct RequestType: Sendable {
         let id = ObjectIdentifier(type)
         if let facts = known.withLock({ $0[id] }) { return facts }
         let facts = RequestType(
+            id: (type as? any AnyModifiedRequest.Type)?.unmodified ?? id,
             name: TypeNames.name(of: type),
             hasLibraryFormatter: R.Formatter.self is any OwnFormatter.Type,
             isComposed: type is any ComposedRequest.Type
