@@ -15,6 +15,8 @@ final class ProgressLog: Accessory {
 
     func clear() { events.withLock { $0 = ([], []) } }
 
+    func add(_ progress: TransferProgress) { events.withLock { $0.progress.append(progress) } }
+
     func request(_ context: RequestContext, did event: AccessoryEvent) {
         events.withLock { events in
             switch event {

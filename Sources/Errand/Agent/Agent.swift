@@ -83,6 +83,7 @@ extension Agent {
     }
 
     /// Sends a request and returns its model with the response that it was created from.
+    @_disfavoredOverload  // A batch has overloads of its own, which would otherwise be ambiguous.
     public func response<R: Request & Sendable>(for request: R) async throws -> Response<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
         try await response(for: request, step: .whole)
@@ -90,6 +91,7 @@ extension Agent {
 
     /// Sends a request and returns its model, created on the caller's actor, with the response that it was created
     /// from.
+    @_disfavoredOverload  // A batch has overloads of its own, which would otherwise be ambiguous.
     public func response<R: Request>(for request: R) async throws -> Response<R.Model> {
         let (model, answer) = try await run(request, formatting: .callerByNeed)
         return answer.response(with: model)

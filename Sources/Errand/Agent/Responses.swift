@@ -37,6 +37,28 @@ extension Agent {
     }
 }
 
+extension Agent {
+    /// Returns the responses that another cache policy than the request's own delivers; see
+    /// `responses(for:omittingRepeats:)`.
+    public func responses<R: Request & Sendable>(
+        for request: R,
+        cachePolicy policy: CachePolicy,
+        omittingRepeats omitsRepeats: Bool = false
+    ) -> Responses<ModifiedRequest<R>> where R.Model: Sendable, R.Formatter: Sendable {
+        responses(for: request.cachePolicy(policy), omittingRepeats: omitsRepeats)
+    }
+
+    /// Returns the responses that another cache policy than the request's own delivers, each formatted on the actor that
+    /// iterates; see `responses(for:omittingRepeats:)`.
+    public func responses<R: Request>(
+        for request: R,
+        cachePolicy policy: CachePolicy,
+        omittingRepeats omitsRepeats: Bool = false
+    ) -> Responses<ModifiedRequest<R>> {
+        responses(for: request.cachePolicy(policy), omittingRepeats: omitsRepeats)
+    }
+}
+
 /// A sequence of the responses to a request; see `responses(for:)` of ``Agent``.
 public struct Responses<R: Request>: AsyncSequence {
     /// A response with its model.

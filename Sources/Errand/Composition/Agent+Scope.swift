@@ -1,8 +1,12 @@
 extension Agent {
     /// Sends a request that a scope owns, and returns its model.
     ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - scope: The scope, or `nil` for none.
+    /// - Returns: The model.
     /// - Throws: The errors of `send(_:)`; `CancellationError` if the scope cancels its sends or is deallocated.
-    public func send<R: Request & Sendable>(_ request: R, in scope: consuming RequestScope) async throws -> R.Model
+    public func send<R: Request & Sendable>(_ request: R, in scope: consuming RequestScope?) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
         let handle = RequestHandle(request)
         let forget = Self.own(handle, by: consume scope)
@@ -11,8 +15,12 @@ extension Agent {
 
     /// Sends a request that a scope owns, and returns its model, which is created on the caller's actor.
     ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - scope: The scope, or `nil` for none.
+    /// - Returns: The model.
     /// - Throws: The errors of `send(_:)`; `CancellationError` if the scope cancels its sends or is deallocated.
-    public func send<R: Request>(_ request: R, in scope: consuming RequestScope) async throws -> R.Model {
+    public func send<R: Request>(_ request: R, in scope: consuming RequestScope?) async throws -> R.Model {
         let handle = RequestHandle(request)
         let forget = Self.own(handle, by: consume scope)
         return try await send(Member(staying: request), owned: handle, forget: forget)
@@ -20,8 +28,8 @@ extension Agent {
 
     /// Adds a handle to a scope, and releases the scope: a suspended send must not keep the scope that would cancel it
     /// alive.
-    private static func own(_ handle: RequestHandle, by scope: consuming RequestScope) -> () -> Void {
-        scope.add(handle)
+    private static func own(_ handle: RequestHandle, by scope: consuming RequestScope?) -> () -> Void {
+        scope?.add(handle)
         return { [weak scope] in scope?.remove(handle) }
     }
 

@@ -38,10 +38,31 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
 
     func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
         let slots = members.map { _ in BatchSlot<R.Model>() }
-        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: part) { failure in
-            let models = Result { try slots.map { try $0.result.get() } }
+        await begin(part, slots) { failure in
+            let models = Result { try slots.map { try $0.result.get().model } }
             await deliver(failure.map { .failure($0) } ?? models.map { Made($0) })
         }
+    }
+
+    /// Runs all requests, and returns their responses.
+    func responses(from agent: Agent) async throws -> [Response<R.Model>] {
+        let slots = members.map { _ in BatchSlot<R.Model>() }
+        try await agent.runComposed { part, deliver in
+            var part = part
+            part.keepsResponses = true
+            await begin(part, slots) { failure in
+                await deliver(failure.map { .failure($0) } ?? .success(Made(())))
+            }
+        }
+        return try slots.map { try $0.response() }
+    }
+
+    private func begin(
+        _ part: Part,
+        _ slots: [BatchSlot<R.Model>],
+        end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
+    ) async {
+        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: part, end: end)
         let window = RequestWindow(members.makeIterator()) { member, index, window in
             let child = CompositionChild(index: index, typeName: member.typeName)
             // If the batch has failed, the remaining requests end without being sent.
@@ -50,7 +71,7 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
                 return await run.didEnd(child, CancellationError())
             }
             await member.begin(run.part) { made in
-                slots[index].result = made.map { $0.model }
+                slots[index].result = made
                 window.didEndOne()
                 await run.didEnd(child, made.failure)
                 await window.fill(upTo: maximumConcurrent)

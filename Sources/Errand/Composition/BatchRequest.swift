@@ -33,6 +33,17 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
         await begin(part, slots, tolerant: false) { failure in await deliver(slots.models(or: failure)) }
     }
 
+    /// Runs all requests, and returns their responses.
+    func responses(from agent: Agent) async throws -> (repeat Response<(each R).Model>) {
+        let slots = BatchSlots<repeat (each R).Model>()
+        try await agent.runComposed { part, deliver in
+            await begin(part, slots, tolerant: false, keepingResponses: true) { failure in
+                await deliver(failure.map { .failure($0) } ?? .success(Made(())))
+            }
+        }
+        return try slots.responses()
+    }
+
     /// Runs all requests to their end, and returns their results.
     func results(from agent: Agent) async -> (repeat Result<(each R).Model, any Error>) {
         let slots = BatchSlots<repeat (each R).Model>()
@@ -44,15 +55,18 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
         _ part: Part,
         _ slots: BatchSlots<repeat (each R).Model>,
         tolerant isTolerant: Bool,
+        keepingResponses: Bool = false,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
+        var part = part
+        if keepingResponses { part.keepsResponses = true }
         let run = BatchRun("BatchRequest", count: slots.count, options, tolerant: isTolerant, in: part, end: end)
         await run.start()
         var index = 0
         for (member, slot) in repeat (each members, each slots.places) {
             let child = CompositionChild(index: index, typeName: member.typeName)
             await member.begin(run.part) { made in
-                slot.result = made.map { $0.model }
+                slot.result = made
                 await run.didEnd(child, made.failure)
             }
             index += 1
@@ -78,7 +92,12 @@ private final class BatchSlots<each Model> {
     /// Returns the results of the requests.
     func results() -> (repeat Result<each Model, any Error>) { (repeat read(each places)) }
 
-    private func read<One>(_ slot: BatchSlot<One>) -> Result<One, any Error> { slot.result }
+    private func read<One>(_ slot: BatchSlot<One>) -> Result<One, any Error> { slot.result.map { $0.model } }
+
+    /// Returns the responses of the requests.
+    ///
+    /// - Throws: The error of a request, or ``NetworkError/Reason/notOneRequest(_:)`` for one that is a batch or a chain.
+    func responses() throws -> (repeat Response<each Model>) { (repeat try (each places).response()) }
 
     /// Returns all models, or the error that ended the batch.
     func models(or failure: (any Error)?) -> Result<Made<(repeat each Model)>, any Error> {
@@ -95,7 +114,15 @@ private final class BatchSlots<each Model> {
 
 /// The slot in which a request's result waits for those of the others.
 final class BatchSlot<Model> {
-    var result: Result<Model, any Error> = .failure(CancellationError())
+    var result: Result<Made<Model>, any Error> = .failure(CancellationError())
+
+    /// Returns the response.
+    ///
+    /// - Throws: The error of the request, or ``NetworkError/Reason/notOneRequest(_:)`` if it is a batch or a chain.
+    func response() throws -> Response<Model> {
+        guard let response = try result.get().response else { throw NetworkError(.notOneRequest("a batch or chain in a batch")) }
+        return response
+    }
 }
 
 /// A running batch.
@@ -129,7 +156,7 @@ final class BatchRun {
         in outer: Part,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) {
-        (part, stopID) = outer.inner(within: options.deadline)
+        (part, stopID) = outer.inner(within: options.deadline, keepingResponses: outer.keepsResponses)
         left = count + 1
         teller = CompositionTeller(typeName, total: count, options, in: outer)
         self.outer = outer

@@ -14,10 +14,12 @@ public struct Pages<R: Request>: AsyncSequence {
     /// The maximum number of requests that are sent, whatever the number of pages.
     public static var maximumRequestCount: Int { 10_000 }
 
-    let rule: PageRule<R.Model>
+    /// Requests the page after the last one, or the first; returns `nil` if there is none.
+    typealias Advance =
+        nonisolated(nonsending) (_ last: Response<R.Model>?, _ index: Int) async throws -> Response<R.Model>?
+
     let limits: [PageLimit<R.Model>]
-    let sendFirst: nonisolated(nonsending) () async throws -> Response<R.Model>
-    let sendNext: nonisolated(nonsending) (PageRule<R.Model>.Step) async throws -> Response<R.Model>
+    let makeAdvance: () -> Advance
 
     /// Returns an iterator that starts with the first page.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
@@ -25,14 +27,15 @@ public struct Pages<R: Request>: AsyncSequence {
     /// An iterator that sends the request for each page when it is requested.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let pages: Pages
+        private let advance: Advance
         private var last: Response<R.Model>?
-        private var step: PageRule<R.Model>.Step?
         private var count = 0
         private var items: [Int]
         private var isOver = false
 
         fileprivate init(pages: Pages) {
             self.pages = pages
+            advance = pages.makeAdvance()
             items = pages.limits.map { _ in 0 }
         }
 
@@ -43,15 +46,7 @@ public struct Pages<R: Request>: AsyncSequence {
             guard !isOver else { return nil }
             // Any error from here on ends the sequence.
             isOver = true
-            let response: Response<R.Model>
-            if let last {
-                let following = try pages.rule.next(last, count - 1)
-                guard let following, following != step else { return nil }
-                step = following
-                response = try await pages.sendNext(following)
-            } else {
-                response = try await pages.sendFirst()
-            }
+            guard let response = try await advance(last, count - 1) else { return nil }
             last = response
             count += 1
             isOver = count >= Pages.maximumRequestCount
@@ -79,10 +74,14 @@ extension Agent {
         by rule: PageRule<R.Model> = .links,
         upTo limits: PageLimit<R.Model>...
     ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Pages(rule: rule, limits: limits) {
-            try await self.response(for: request)
-        } sendNext: {
-            try await self.response(for: NextPage(base: request, step: $0))
+        Pages(limits: limits) {
+            var step: PageRule<R.Model>.Step?
+            return { last, index in
+                guard let last else { return try await self.response(for: request) }
+                guard let next = try rule.next(last, index), next != step else { return nil }
+                step = next
+                return try await self.response(for: NextPage(base: request, step: next))
+            }
         }
     }
 
@@ -101,10 +100,59 @@ extension Agent {
         by rule: PageRule<R.Model> = .links,
         upTo limits: PageLimit<R.Model>...
     ) -> Pages<R> {
-        Pages(rule: rule, limits: limits) {
-            try await self.response(for: request)
-        } sendNext: {
-            try await self.response(for: NextPage(base: request, step: $0))
+        Pages(limits: limits) {
+            var step: PageRule<R.Model>.Step?
+            return { last, index in
+                guard let last else { return try await self.response(for: request) }
+                guard let next = try rule.next(last, index), next != step else { return nil }
+                step = next
+                return try await self.response(for: NextPage(base: request, step: next))
+            }
+        }
+    }
+
+    /// Returns the pages of a list, each requested when the sequence is advanced.
+    ///
+    /// - Parameters:
+    ///   - request: The request for the first page.
+    ///   - limits: The limits at which to stop, although another page follows; at the latest at
+    ///     ``Pages/maximumRequestCount``.
+    ///   - next: Returns the request for the page after this one, or `nil` if it is the last; called on the caller.
+    /// - Returns: The pages.
+    public func pages<R: Request & Sendable>(
+        of request: R,
+        upTo limits: PageLimit<R.Model>...,
+        next: @escaping (Response<R.Model>) throws -> R?
+    ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
+        Pages(limits: limits) {
+            { last, _ in
+                guard let last else { return try await self.response(for: request) }
+                guard let request = try next(last) else { return nil }
+                return try await self.response(for: request)
+            }
+        }
+    }
+
+    /// Returns the pages of a list, each requested when the sequence is advanced; models are created on the caller's
+    /// actor.
+    ///
+    /// - Parameters:
+    ///   - request: The request for the first page.
+    ///   - limits: The limits at which to stop, although another page follows; at the latest at
+    ///     ``Pages/maximumRequestCount``.
+    ///   - next: Returns the request for the page after this one, or `nil` if it is the last; called on the caller.
+    /// - Returns: The pages.
+    public func pages<R: Request>(
+        of request: R,
+        upTo limits: PageLimit<R.Model>...,
+        next: @escaping (Response<R.Model>) throws -> R?
+    ) -> Pages<R> {
+        Pages(limits: limits) {
+            { last, _ in
+                guard let last else { return try await self.response(for: request) }
+                guard let request = try next(last) else { return nil }
+                return try await self.response(for: request)
+            }
         }
     }
 }

@@ -13,11 +13,20 @@ public struct Polling<R: Request>: AsyncSequence {
     /// Returns an iterator, whose first request is sent without a delay.
     public func makeAsyncIterator() -> Iterator { Iterator(polling: self) }
 
+    /// Sends the request until the condition holds, and returns the last response.
+    ///
+    /// - Throws: The error of a send or of the condition; `CancellationError`, also during an interval.
+    public func last() async throws -> Response<R.Model> {
+        var iterator = makeAsyncIterator()
+        while let response = try await iterator.next(isolation: #isolation) { if iterator.isOver { return response } }
+        throw CancellationError()
+    }
+
     /// An iterator that sends the request, and waits in between.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let polling: Polling
         private var isFirst = true
-        private var isOver = false
+        fileprivate private(set) var isOver = false
 
         fileprivate init(polling: Polling) { self.polling = polling }
 

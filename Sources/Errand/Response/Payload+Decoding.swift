@@ -50,6 +50,28 @@ extension Payload {
     }
 }
 
+extension NetworkError {
+    /// Decodes the body of the response that caused the error, such as the problem details of a 422.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - path: The path from the body to the value.
+    ///   - decoder: The decoder, or `nil` for a `JSONDecoder`.
+    /// - Returns: The value, or `nil` if the error has no response.
+    /// - Throws: ``NetworkError`` if the body is not JSON, was longer than ``maximumBodyByteCount``, or does not fit; or an
+    ///   error of the type's own `init(from:)`.
+    public func decode<T: Decodable>(
+        _ type: T.Type = T.self,
+        at path: JSONPath = .payload,
+        decoder: (any DataDecoder)? = nil
+    ) throws -> T? {
+        guard let response else { return nil }
+        var payload = Payload(response.body)
+        if let decoder { payload.decoder = decoder }
+        return try payload.decode(type, at: path)
+    }
+}
+
 /// An Optional, for code that does not know the wrapped type.
 private protocol OptionalModel {}
 

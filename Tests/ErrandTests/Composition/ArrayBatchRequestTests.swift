@@ -97,10 +97,10 @@ import Testing
         #expect(sums == [1, 2, 3, 4])
     }
 
-    @Test func whatAsksForOneAnswerRefusesItInWords() async throws {
+    @Test func whatNeedsASingleRequestRejectsIt() async throws {
         let agent = Rig.numbers().agent
         await expect(throwing: .notOneRequest("ArrayBatchRequest")) {
-            _ = try await agent.response(for: ArrayBatchRequest([GetNumber()]))
+            _ = try await agent.urlRequest(for: ArrayBatchRequest([GetNumber()]))
         }
     }
 }

@@ -180,10 +180,9 @@ import Testing
         #expect(rig.transport.requestCount == 0)
     }
 
-    @Test func whatAsksForOneAnswerRefusesABatchInWords() async throws {
+    @Test func whatNeedsASingleRequestRejectsABatch() async throws {
         let agent = Rig.numbers().agent
         let batch = BatchRequest(GetNumber(), GetNumber())
-        await expect(throwing: .notOneRequest("BatchRequest")) { _ = try await agent.response(for: batch) }
         await expect(throwing: .notOneRequest("BatchRequest")) { _ = try await agent.plan(for: batch) }
         await expect(throwing: .notOneRequest("BatchRequest")) { _ = try await agent.urlRequest(for: batch) }
         await expect(throwing: .notOneRequest("ChainRequest")) {

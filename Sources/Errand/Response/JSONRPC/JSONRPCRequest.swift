@@ -60,6 +60,15 @@ extension GeneralRequest {
     ) -> GeneralRequest<JSONRPCBatchFormatter> {
         var messages: [JSONRPCMessage] = []
         repeat messages.append(JSONRPCMessage(each calls))
+        return calling(messages)
+    }
+
+    /// Returns a copy that makes several JSON-RPC calls of one type with one POST.
+    public func calling<Value>(batch calls: [JSONRPCCall<Value>]) -> GeneralRequest<JSONRPCBatchFormatter> {
+        calling(calls.map(JSONRPCMessage.init))
+    }
+
+    private func calling(_ messages: [JSONRPCMessage]) -> GeneralRequest<JSONRPCBatchFormatter> {
         let request = posting(.json(Result { try JSONRPCMessage.json(messages) }))
             .filter(JSONRPCBatchFilter())
             .formatted(by: JSONRPCBatchFormatter())

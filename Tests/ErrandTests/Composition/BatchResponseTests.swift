@@ -1,0 +1,95 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What a caller can ask for beside the models.
+@Suite struct BatchResponseTests {
+    @Test func aBatchReturnsTheResponseOfEachRequest() async throws {
+        let agent = Rig.numbers().agent
+        let (one, text) = try await agent.response(for: BatchRequest(GetNumber(number: 1), GetText(number: 2)))
+        #expect((one.model, text.model) == (1, "2"))
+        #expect(one.statusCode == 200 && !text.source.isFromCache && text.url.path() == "/ok/2")
+        let many = try await agent.response(for: ArrayBatchRequest((0..<5).map { GetNumber(number: $0) }))
+        #expect(many.map(\.model) == [0, 1, 2, 3, 4])
+        #expect(many.map { $0.url.path() } == (0..<5).map { "/ok/\($0)" })
+        await #expect(throws: NetworkError.self) {
+            try await agent.response(for: BatchRequest(GetNumber(number: 1), GetNumber.failing()))
+        }
+        let none: Void = try await agent.response(for: BatchRequest())
+        _ = none
+    }
+
+    @Test func aBatchWithinABatchHasNoResponse() async throws {
+        let nested = BatchRequest(GetNumber(), BatchRequest(GetNumber()))
+        let error = await #expect(throws: NetworkError.self) { try await Rig.numbers().agent.response(for: nested) }
+        guard case .notOneRequest? = error?.reason else {
+            Issue.record("another error: \(String(describing: error))")
+            return
+        }
+    }
+
+    @Test func storedResponsesOfABatchAreRecognized() async throws {
+        let cache = ResponseCache(memory: MemoryStore(), disk: nil)
+        let agent = Rig.numbers(config: .test { $0.cache = cache }).agent
+        let request = GetNumber(number: 3).cachePolicy(.cacheElseNetwork(maxAge: .seconds(60)))
+        _ = try await agent.send(request)
+        let (stored, fresh) = try await agent.response(for: BatchRequest(request, GetNumber(number: 4)))
+        #expect(stored.source.isFromCache && !fresh.source.isFromCache)
+    }
+
+    @Test func aScopeMayBeAbsent() async throws {
+        let none: RequestScope? = nil
+        #expect(try await Rig.numbers().agent.send(GetNumber(number: 4), in: none) == 4)
+    }
+
+    @Test func theLastResponseOfAPollIsReturned() async throws {
+        let count = Record<Int>()
+        let rig = Rig { _ in
+            count.add(1)
+            return .json("\(count.all.count)")
+        }
+        let request = GeneralRequest("/job").expecting(Int.self)
+        #expect(try await rig.agent.poll(request, every: .zero) { $0.model == 4 }.last().model == 4)
+        #expect(rig.transport.requestCount == 4)
+    }
+
+    @Test func pagesFollowAClosure() async throws {
+        let rig = Rig.numbers()
+        var seen: [Int] = []
+        let pages = rig.agent.pages(of: GetNumber(number: 1), upTo: .requests(9)) { page in
+            page.model < 5 ? GetNumber(number: page.model + 2) : nil
+        }
+        for try await page in pages { seen.append(page.model) }
+        #expect(seen == [1, 3, 5])
+        #expect(rig.transport.requests.map { $0.url.path() } == ["/ok/1", "/ok/3", "/ok/5"])
+        // Each iteration starts over.
+        for try await page in pages { seen.append(page.model) }
+        #expect(seen == [1, 3, 5, 1, 3, 5])
+    }
+
+    @Test func callsOfOneTypeAreABatch() async throws {
+        let rig = Rig { request in
+            let calls = try JSONValue(parsing: request.body.data ?? Data()).array ?? []
+            let responses = calls.reversed().map { call in
+                #"{"jsonrpc":"2.0","id":\#(call["id"]?.int ?? 0),"result":\#(call["params"]?[0]?.int ?? 0)}"#
+            }
+            return .json("[\(responses.joined(separator: ","))]")
+        }
+        let calls = (1...4).map { JSONRPCCall<Int>("square", [.number(JSONNumber($0 * $0))], id: .integer($0)) }
+        let responses = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: calls))
+        #expect(try calls.map { try responses.value(of: $0) } == [1, 4, 9, 16])
+    }
+
+    @Test func theBodyOfAnErrorIsDecoded() async throws {
+        struct Problem: Decodable { var title: String }
+        let rig = Rig { _ in .json(#"{"error":{"title":"no stock"},"code":7}"#, status: 422) }
+        let error = try #require(
+            await #expect(throws: NetworkError.self) { try await rig.agent.send(GetNumber(number: 1)) }
+        )
+        #expect(try error.decode(Problem.self, at: "error")?.title == "no stock")
+        #expect(try error.decode(Int.self, at: "code") == 7)
+        #expect(throws: NetworkError.self) { try error.decode(Int.self, at: "none") }
+        #expect(try NetworkError(.deadlineExceeded(.zero)).decode(Int.self) == nil)
+    }
+}
