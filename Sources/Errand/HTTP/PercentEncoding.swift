@@ -40,11 +40,7 @@ package enum PercentEncoding {
         text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
     }
 
-    private static func escaping(
-        _ text: String,
-        keeping isKept: (UInt8) -> Bool,
-        keepsEscapes: Bool
-    ) -> String {
+    private static func escaping(_ text: String, keeping isKept: (UInt8) -> Bool, keepsEscapes: Bool) -> String {
         let bytes = Array(text.utf8)
         if bytes.allSatisfy({ $0 != UInt8(ascii: "%") && isKept($0) }) { return text }
         let digits = Array("0123456789ABCDEF".utf8)

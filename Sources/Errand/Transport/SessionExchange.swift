@@ -265,11 +265,7 @@ final class SessionExchange: Stoppable {
             return state.headerSection?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
         }
         if state.isChallenged, state.headerSection != nil, (error as? URLError)?.code == .cancelled { return nil }
-        return SessionFailure.classify(
-            error,
-            idleTimeout: options.idleTimeout,
-            hasHeaderSection: state.headerSection != nil
-        )
+        return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: state.headerSection != nil)
     }
 }
 
