@@ -90,6 +90,34 @@ import Testing
         }
     }
 
+    @Test func bodiesOfTextXMLAndSourcesArriveWithTheirTypes() async throws {
+        struct Letters: BodySource {
+            let count: Int
+            var byteCount: Int64? { Int64(count) }
+            func makeReader() -> any BodyReader { Reader(left: count) }
+            final class Reader: BodyReader {
+                private var left: Int
+                init(left: Int) { self.left = left }
+                func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+                    let count = min(left, buffer.count)
+                    for place in 0..<count { buffer[place] = UInt8(ascii: "x") }
+                    left -= count
+                    return count
+                }
+            }
+        }
+        let server = try MockServer { request in
+            .text("\(request.headers["Content-Type"] ?? "-") \(request.headers["Content-Length"] ?? "-")")
+        }
+        let agent = agent(server)
+        let post = GeneralRequest("/").method(.post).expecting(String.self)
+        #expect(try await agent.send(post.body(.text("gr\u{fc}n"))) == "text/plain; charset=utf-8 5")
+        #expect(try await agent.send(post.body(.xml("<a/>"))) == "application/xml; charset=utf-8 4")
+        let source = RequestBody.source(Letters(count: 300_000), contentType: "text/csv")
+        #expect(try await agent.send(post.body(source)) == "text/csv 300000")
+        #expect(try await agent.send(post.body(source).header("Content-Type", "text/tsv")) == "text/tsv 300000")
+    }
+
     @Test func theBodyOfAnErrorIsDecoded() async throws {
         struct Problem: Decodable { var title: String }
         let server = try MockServer { _ in .json(#"{"title":"no stock"}"#, status: 422) }

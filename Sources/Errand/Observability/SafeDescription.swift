@@ -86,6 +86,7 @@ extension RequestBody: SafeDescription {
         case .empty: "empty"
         case .data(_, let type): "data" + (type.map { " of \($0)" } ?? "")
         case .form: "a form"
+        case .source(_, let type): "a source of \(type)"
         }
     }
 }

@@ -37,6 +37,9 @@ struct ParameterPlacement {
         case .data(let result, let type):
             parts.append(encodedQuery: encoding.encodedPairs(values))
             return (.data(try data(result)), type)
+        case .source(let source, let type):
+            parts.append(encodedQuery: encoding.encodedPairs(values))
+            return (.source(source), type)
         case .form(let parameters, let formEncoding):
             parts.append(encodedQuery: encoding.encodedPairs(values))
             let pairs = formEncoding.encodedPairs(try parameters.values(dates: formEncoding.dates))
@@ -49,10 +52,12 @@ struct ParameterPlacement {
         }
         switch encoding.format {
         case .automatic, .query, .json:
+            try rejectRepeatedNames(in: values)
             return (.data(JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).data), "application/json")
         case .form:
             return (.data(Data(encoding.encodedPairs(values).utf8)), Self.formType)
         case .propertyList:
+            try rejectRepeatedNames(in: values)
             return (.data(try propertyList(values)), "application/x-plist")
         }
     }
@@ -64,6 +69,15 @@ struct ParameterPlacement {
             return try result.get()
         } catch let error as EncodingError {
             throw NetworkError(.unencodable(error.place), underlying: error)
+        }
+    }
+
+    private func rejectRepeatedNames(in values: [(name: String, value: JSONValue)]) throws(NetworkError) {
+        var names = Set<String>()
+        for (name, _) in values where !names.insert(name).inserted {
+            throw NetworkError(
+                .unencodable("the parameter '\(name)' is repeated, which only a query or a form can represent")
+            )
         }
     }
 

@@ -31,6 +31,16 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
         for (name, value) in elements { self[name] = value }
     }
 
+    /// Creates parameters from pairs, preserving their order and repeated names: `a=1&b=2&a=3`.
+    ///
+    /// Omits `nil` values. Repeated names can be sent in a query or a form; for JSON and property lists the request is
+    /// rejected with ``NetworkError/Reason/unencodable(_:)``.
+    public init(pairs: [(String, (any Encodable & Sendable)?)]) {
+        entries = pairs.compactMap { name, value in
+            value.flatMap { isNil($0) ? nil : (name, .plain($0)) }
+        }
+    }
+
     /// Creates parameters from a dictionary, sorted by name.
     public init(_ dictionary: [String: any Encodable & Sendable]) {
         self.init()
@@ -53,9 +63,9 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
         entries = members.map { ($0.name, .json($0.value)) }
     }
 
-    /// The value for a name, or `nil` if there is none.
+    /// The value for a name, or `nil` if there is none; the first if the name is repeated.
     ///
-    /// Setting `nil` removes the value; setting the value of an existing name keeps its position.
+    /// Setting `nil` removes all values of the name. Setting a value replaces all of them, at the position of the first.
     public subscript(name: String) -> (any Encodable & Sendable)? {
         get {
             switch entries.first(where: { $0.name == name })?.value {
@@ -66,11 +76,9 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
         }
         set {
             let place = entries.firstIndex { $0.name == name }
-            guard let newValue, !isNil(newValue) else {
-                if let place { entries.remove(at: place) }
-                return
-            }
-            if let place { entries[place].value = .plain(newValue) } else { entries.append((name, .plain(newValue))) }
+            var kept = entries.filter { $0.name != name }
+            if let newValue, !isNil(newValue) { kept.insert((name, .plain(newValue)), at: place ?? kept.count) }
+            entries = kept
         }
     }
 
@@ -84,15 +92,18 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     /// have.
     func over(_ base: Parameters) -> Parameters {
         guard !base.isEmpty else { return self }
-        var merged = base
-        merged.areOwnProperties = areOwnProperties
-        for (name, value) in entries {
-            if let place = merged.entries.firstIndex(where: { $0.name == name }) {
-                merged.entries[place].value = value
-            } else {
-                merged.entries.append((name, value))
+        let own = Set(names)
+        var merged = self
+        merged.entries = []
+        var placed = Set<String>()
+        for entry in base.entries {
+            if !own.contains(entry.name) {
+                merged.entries.append(entry)
+            } else if placed.insert(entry.name).inserted {
+                merged.entries += entries.filter { $0.name == entry.name }
             }
         }
+        merged.entries += entries.filter { !placed.contains($0.name) }
         return merged
     }
 
@@ -117,9 +128,19 @@ extension Optional: NilTelling { fileprivate var isNil: Bool { if case nil = sel
 
 extension Parameters: Encodable {
     /// Encodes the parameters as an object, so that they can be nested in other parameters.
+    ///
+    /// - Throws: `EncodingError` if a name is repeated, or the error of a value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Name.self)
+        var names = Set<String>()
         for (name, value) in entries {
+            guard names.insert(name).inserted else {
+                let path = container.codingPath + [Name(stringValue: name)]
+                throw EncodingError.invalidValue(
+                    self,
+                    EncodingError.Context(codingPath: path, debugDescription: "the name is repeated")
+                )
+            }
             switch value {
             case .plain(let value): try container.encode(value, forKey: Name(stringValue: name))
             case .json(let value): try container.encode(value, forKey: Name(stringValue: name))

@@ -9,6 +9,7 @@ public struct RequestBody: Sendable {
         case empty
         case data(Result<Data, any Error>, contentType: String?)
         case form(Parameters, ParameterEncoding)
+        case source(any BodySource, contentType: String)
     }
 
     let content: Content
@@ -27,6 +28,36 @@ public struct RequestBody: Sendable {
     /// - Returns: The body.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
         RequestBody(content: .data(.success(data), contentType: contentType))
+    }
+
+    /// Returns a body of text in UTF-8.
+    ///
+    /// - Parameters:
+    ///   - text: The text; if it is empty, there is no body.
+    ///   - contentType: The `Content-Type`; one in the request's headers takes precedence.
+    /// - Returns: The body.
+    public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> RequestBody {
+        data(Data(text.utf8), contentType: contentType)
+    }
+
+    /// Returns a body with an XML document in UTF-8 as `application/xml`.
+    ///
+    /// The encoding in the document's declaration, if it has one, must be UTF-8 (RFC 7303, section 3.2).
+    public static func xml(_ document: String) -> RequestBody {
+        text(document, contentType: "application/xml; charset=utf-8")
+    }
+
+    /// Returns a body whose bytes are supplied while they are sent.
+    ///
+    /// - Parameters:
+    ///   - source: The source. Its ``BodySource/isReplayable`` decides whether the request may be sent again.
+    ///   - contentType: The `Content-Type`; one in the request's headers takes precedence.
+    /// - Returns: The body.
+    public static func source(
+        _ source: any BodySource,
+        contentType: String = "application/octet-stream"
+    ) -> RequestBody {
+        RequestBody(content: .source(source, contentType: contentType))
     }
 
     /// Returns a body with a value as JSON.

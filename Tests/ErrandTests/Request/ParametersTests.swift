@@ -24,6 +24,36 @@ import Testing
         #expect(found == start + "&date=1970-01-01T00%3A00%3A00Z&url=https%3A%2F%2Fa.example%2Fb")
     }
 
+    @Test func repeatedNamesKeepTheirOrderInAQueryAndAForm() async throws {
+        let none: Int? = nil
+        let repeated = Parameters(pairs: [("a", 1), ("b", "x"), ("a", 3), ("c", none), ("a", [4])])
+        #expect(repeated.names == ["a", "b", "a", "a"])
+        #expect(try await query(repeated) == "a=1&b=x&a=3&a%5B%5D=4")
+        let form = GeneralRequest("/x").method(.post).parameters(repeated).parameterEncoding(.form)
+        #expect(try await Rig().wire(form).bodyText() == "a=1&b=x&a=3&a%5B%5D=4")
+        let rig = Rig(config: .test { $0.parameters = ["z": 0, "a": 9, "y": 8] })
+        let plan = try await rig.agent.plan(for: GeneralRequest("/x").parameters(repeated))
+        #expect(plan.request.url.query() == "z=0&a=1&a=3&a%5B%5D=4&y=8&b=x")
+    }
+
+    @Test func repeatedNamesThatAFormatCannotRepresentAreRejected() async throws {
+        let repeated = Parameters(pairs: [("a", 1), ("a", 2)])
+        for encoding in [ParameterEncoding.json, .propertyList] {
+            let request = GeneralRequest("/x").method(.post).parameters(repeated).parameterEncoding(encoding)
+            let error = await #expect(throws: NetworkError.self) { try await Rig().agent.send(request) }
+            #expect(error?.description.contains("the parameter 'a' is repeated") == true)
+        }
+        #expect(throws: EncodingError.self) { try JSONEncoder().encode(repeated) }
+    }
+
+    @Test func settingARepeatedNameReplacesAllOfItsValues() {
+        var parameters = Parameters(pairs: [("b", 0), ("a", 1), ("c", 5), ("a", 2)])
+        parameters["a"] = 7
+        #expect(parameters.names == ["b", "a", "c"] && parameters["a"] as? Int == 7)
+        parameters["a"] = nil
+        #expect(parameters.names == ["b", "c"])
+    }
+
     struct Inner: Encodable, Sendable {
         var a: Int?
         var b: [Int?] = []

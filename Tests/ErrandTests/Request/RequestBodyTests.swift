@@ -11,6 +11,9 @@ import Testing
             (RequestBody.automatic, #"{"a":1}"#, "application/json", nil), (.empty, "", nil, "a=1"),
             (.data(Data("raw".utf8)), "raw", "application/octet-stream", "a=1"),
             (.data(Data("<x/>".utf8), contentType: "text/xml"), "<x/>", "text/xml", "a=1"),
+            (.text("gr\u{fc}n"), "gr\u{fc}n", "text/plain; charset=utf-8", "a=1"),
+            (.text("a,b", contentType: "text/csv"), "a,b", "text/csv", "a=1"),
+            (.xml("<a/>"), "<a/>", "application/xml; charset=utf-8", "a=1"),
             (.json(["k": [1, 2]]), #"{"k":[1,2]}"#, "application/json", "a=1"),
             (
                 .form(["k": "a b+&=", "l": [1]]), "k=a%20b%2B%26%3D&l%5B%5D=1", "application/x-www-form-urlencoded",
