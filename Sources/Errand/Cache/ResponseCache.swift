@@ -25,14 +25,16 @@ public final class ResponseCache: Sendable {
     private let reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)") }
     private let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
 
+    /// The revalidations that run in the background.
+    let revalidations = CacheRevalidations()
+    /// What is known of the requests of this process.
+    let observations = CacheObservations()
+
     private struct State {
         var pending = PendingWrites()
         /// Incremented with each change, so that an earlier lookup does not restore what was removed.
         var changes = 0
-        var clearings = 0
-        /// The last clearings of the entries of a user, and of all.
-        var clearedScopes: [String: Int] = [:]
-        var clearedAll = 0
+        var removals = CacheRemovals()
         var isPrepared = false
         var lastFailure: (any Error)?
     }
@@ -114,7 +116,7 @@ public final class ResponseCache: Sendable {
                 return pending
             }
             guard case .success(let found) = result else { throw CacheMiss.damaged }
-            guard let found else { throw CacheMiss.absent }
+            guard let found, !state.removals.hide(found, for: key) else { throw CacheMiss.absent }
             if isCurrent { memory?.store(found, for: key) }
             return found
         }
@@ -122,32 +124,44 @@ public final class ResponseCache: Sendable {
 
     // MARK: Storing
 
-    /// A point in time, by the clearings before it.
-    struct Ticket: Sendable {
-        fileprivate let clearings: Int
-    }
-
-    /// A ticket to be taken before a request is sent: its response is not stored if its user's entries are cleared
-    /// since.
-    var ticket: Ticket { state.withLock { Ticket(clearings: $0.clearings) } }
+    /// A ticket to be taken before a request is sent: its response is not stored if such entries are removed since.
+    var ticket: CacheRemovals.Ticket { state.withLock { $0.removals.ticket } }
 
     /// Stores an entry: in memory at once, on disk soon after.
     public func store(_ entry: CacheEntry, for key: CacheKey) { store(entry, for: key, since: nil) }
 
-    func store(_ entry: CacheEntry, for key: CacheKey, since ticket: Ticket?) {
+    func store(_ entry: CacheEntry, for key: CacheKey, since ticket: CacheRemovals.Ticket?) {
         // A response with `no-store` is never written, whatever the policy.
         let rules = CacheDirectives(entry.headers)
         let isWritten = !rules.noStore || rules.mustUnderstand
+        let date = now()
         change(key, isOnDisk: entry.isVetted, to: isWritten ? entry : nil) { state in
-            let cleared = max(state.clearedAll, state.clearedScopes[entry.scope] ?? 0)
-            if let ticket, cleared > ticket.clearings { return false }
+            if let ticket {
+                guard state.removals.allow(entry, for: key, since: ticket) else { return false }
+                // A response that was requested later is the newer one, unless a clock was set back.
+                let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
+                if let current, current.requested > entry.requested, current.requested <= date { return false }
+            }
             memory?.store(entry, for: key)
             return true
         }
+        // What only memory may have, and cannot keep, must not leave an older one on disk.
+        if !entry.isVetted, !keepsUnvetted(entry) { discard(key) }
     }
 
+    /// Whether memory is large enough for an entry whose request could not be asked for its veto.
+    func keepsUnvetted(_ entry: CacheEntry) -> Bool { memory?.canStore(entry) ?? false }
+
     /// Removes the entry of a key: immediately for every lookup, on disk soon after.
+    ///
+    /// A response that is still being received is not stored.
     public func remove(for key: CacheKey) {
+        didRemove(.key(key))
+        discard(key)
+    }
+
+    /// Removes the entry of a key, which is of no use to a send; the send's own response may still be stored.
+    func discard(_ key: CacheKey) {
         change(key, to: nil) { _ in
             memory?.remove(for: key)
             return true
@@ -171,7 +185,8 @@ public final class ResponseCache: Sendable {
                 return try state.pending.add(entry, for: key)
             } catch {
                 state.lastFailure = error
-                return nil
+                // In place of the newer entry, the older one is removed, which needs no space.
+                return try? state.pending.add(nil, for: key)
             }
         }
         if let number { write(key, number) }
@@ -183,9 +198,15 @@ public final class ResponseCache: Sendable {
             // A later change of the same key replaces this one.
             guard let entry = state.withLock({ $0.pending.entry(of: number, for: key) }) else { return }
             let result = Result { if let entry { try disk.store(entry, for: key) } else { try disk.remove(for: key) } }
+            var isOldLeft = false
+            if case .failure = result {
+                // An older entry must not come back; if it cannot be removed either, it is hidden.
+                let removal = Result { try disk.remove(for: key) }
+                if case .failure = removal { isOldLeft = true } else { isOldLeft = disk.contains(key) }
+            }
             let isFirst = state.withLock { state in
                 if case .failure(let error) = result { state.lastFailure = error }
-                state.pending.finish(number, for: key)
+                if isOldLeft { state.pending.hide(number, for: key) } else { state.pending.finish(number, for: key) }
                 defer { state.isPrepared = true }
                 return !state.isPrepared
             }
@@ -195,9 +216,10 @@ public final class ResponseCache: Sendable {
 
     /// Removes all entries of a URL: immediately for every lookup, on disk soon after.
     func removeAll(ofURL url: String) {
-        let group = CacheGroup(url: url)
+        let (group, date) = (CacheGroup(url: url), now())
         let isNew = state.withLock { state in
             state.changes &+= 1
+            state.removals.add(.group(group.digest), at: date)
             memory?.removeAll(ofGroup: group)
             return disk != nil && state.pending.beginRemoving(group)
         }
@@ -257,9 +279,10 @@ public final class ResponseCache: Sendable {
 
     /// Removes everything: immediately for every lookup, then on disk.
     func clear() async {
-        willClear(scope: nil)
+        let date = now()
         state.withLock { state in
             state.changes &+= 1
+            state.removals.add(.all, at: date)
             memory?.trim(toBytes: 0)
             if disk != nil { state.pending.beginClearing() }
         }
@@ -270,12 +293,19 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    /// Records that all entries of a scope, or of all, are removed, so that responses still being received are not
-    /// stored.
-    func willClear(scope: String?) {
+    /// Records a removal, so that responses still being received are not stored; `nil` is one by a condition.
+    func didRemove(_ extent: CacheRemovals.Extent?) {
+        let date = now()
         state.withLock { state in
-            state.clearings += 1
-            if let scope { state.clearedScopes[scope] = state.clearings } else { state.clearedAll = state.clearings }
+            if let extent { state.removals.add(extent, at: date) } else { state.removals.addUnknown() }
         }
+    }
+}
+
+extension CacheStore {
+    /// Whether there is a usable entry of a key.
+    fileprivate func contains(_ key: CacheKey) -> Bool {
+        // A store that fails to read has none that could come back.
+        (try? entry(for: key)).flatMap(\.self) != nil
     }
 }
