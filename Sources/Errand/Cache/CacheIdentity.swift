@@ -17,7 +17,7 @@ public struct CacheIdentity: Sendable, Hashable {
     ///
     /// Declare it if the request, the service or the config has a credential of its own, such as an `Authorization`
     /// field: without it, the response isn't stored. It says nothing about what adapters and interceptors add; those
-    /// declare a ``RequestAdapter/credentialScope(for:)``. Only its digest is kept.
+    /// declare a ``CredentialScoping/credentialScope(for:)``. Only its digest is kept.
     public var user: String = ""
     /// The names of parameters that are not part of the key, such as a time stamp: in the query, a form, or a JSON
     /// object.

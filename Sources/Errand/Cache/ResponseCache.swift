@@ -18,10 +18,10 @@ public final class ResponseCache: Sendable {
     let now: @Sendable () -> Date
 
     // The store in memory is changed under this lock, so that it is always consistent with the pending changes.
-    private let state = Lock(State())
+    let state = Lock(State())
     // Writes and maintenance run serially, lookups beside them, a few at a time. None of the queues is concurrent: on
     // Linux, concurrent queues share their threads with all tasks, and a disk that hangs would block those too.
-    private let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
+    let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
     private let reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)") }
     private let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
 
@@ -30,7 +30,7 @@ public final class ResponseCache: Sendable {
     /// What is known of the requests of this process.
     let observations = CacheObservations()
 
-    private struct State {
+    struct State {
         var pending = PendingWrites()
         /// Incremented with each change, so that an earlier lookup does not restore what was removed.
         var changes = 0
@@ -93,7 +93,11 @@ public final class ResponseCache: Sendable {
     /// 100 ms.
     func entry(for key: CacheKey, endedBy stop: StopSignal?) async throws -> CacheEntry {
         if let found = memory?.entry(for: key) { return found }
-        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes) }
+        let (pending, changes) = state.withLock { state -> (CacheEntry??, Int) in
+            let pending = state.pending.change(of: key)
+            let isHidden = pending?.map { state.removals.hide($0, for: key) } ?? false
+            return (isHidden ? .some(nil) : pending, state.changes)
+        }
         if let pending {
             guard let pending else { throw CacheMiss.absent }
             return pending
@@ -128,6 +132,8 @@ public final class ResponseCache: Sendable {
     var ticket: CacheRemovals.Ticket { state.withLock { $0.removals.ticket } }
 
     /// Stores an entry: in memory at once, on disk soon after.
+    ///
+    /// An entry that was requested before it was removed, such as by ``removeAll()``, is not read from disk again.
     public func store(_ entry: CacheEntry, for key: CacheKey) { store(entry, for: key, since: nil) }
 
     func store(_ entry: CacheEntry, for key: CacheKey, since ticket: CacheRemovals.Ticket?) {
@@ -151,14 +157,6 @@ public final class ResponseCache: Sendable {
 
     /// Whether memory is large enough for an entry whose request could not be asked for its veto.
     func keepsUnvetted(_ entry: CacheEntry) -> Bool { memory?.canStore(entry) ?? false }
-
-    /// Removes the entry of a key: immediately for every lookup, on disk soon after.
-    ///
-    /// A response that is still being received is not stored.
-    public func remove(for key: CacheKey) {
-        didRemove(.key(key))
-        discard(key)
-    }
 
     /// Removes the entry of a key, which is of no use to a send; the send's own response may still be stored.
     func discard(_ key: CacheKey) {
@@ -214,25 +212,6 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    /// Removes all entries of a URL: immediately for every lookup, on disk soon after.
-    func removeAll(ofURL url: String) {
-        let (group, date) = (CacheGroup(url: url), now())
-        let isNew = state.withLock { state in
-            state.changes &+= 1
-            state.removals.add(.group(group.digest), at: date)
-            memory?.removeAll(ofGroup: group)
-            return disk != nil && state.pending.beginRemoving(group)
-        }
-        guard isNew, let disk else { return }
-        writes.async { [self] in
-            let result = Result { try disk.removeAll(ofGroup: group) }
-            state.withLock { state in
-                state.pending.endRemoving(group)
-                if case .failure(let error) = result { state.lastFailure = error }
-            }
-        }
-    }
-
     // MARK: Maintenance
 
     /// Waits until all changes so far are on disk, such as before a program ends.
@@ -274,30 +253,6 @@ public final class ResponseCache: Sendable {
                 try work(memory)
             }
             try result.get()
-        }
-    }
-
-    /// Removes everything: immediately for every lookup, then on disk.
-    func clear() async {
-        let date = now()
-        state.withLock { state in
-            state.changes &+= 1
-            state.removals.add(.all, at: date)
-            memory?.trim(toBytes: 0)
-            if disk != nil { state.pending.beginClearing() }
-        }
-        guard let disk else { return }
-        _ = await maintain { [self] in
-            defer { state.withLock { $0.pending.endClearing() } }
-            try disk.trim(toBytes: 0)
-        }
-    }
-
-    /// Records a removal, so that responses still being received are not stored; `nil` is one by a condition.
-    func didRemove(_ extent: CacheRemovals.Extent?) {
-        let date = now()
-        state.withLock { state in
-            if let extent { state.removals.add(extent, at: date) } else { state.removals.addUnknown() }
         }
     }
 }

@@ -6,8 +6,10 @@
 /// origin, header fields and query pairs that adapters and interceptors add are removed if ``Secrets`` names them;
 /// a redirect to another origin removes every header field that they added or changed.
 public protocol RequestAdapter: CredentialScoping {
-    /// Changes a request. Called once for each attempt, and for the lookup of a stored response that depends on a
-    /// credential (`Vary: Authorization`).
+    /// Changes a request. Called once for each attempt.
+    ///
+    /// Also called before a stored or shared response is used, without sending the request: if no scope is declared, or
+    /// if the response depends on a credential (`Vary: Authorization`).
     ///
     /// - Parameters:
     ///   - request: The request, to be changed in place.

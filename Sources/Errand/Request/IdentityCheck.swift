@@ -10,8 +10,10 @@ internal import Foundation
 /// because it may not be the user's whom the hook adds.
 final class IdentityCheck: Sendable {
     private struct State {
-        /// The hooks that made a change for which nothing accounts.
-        var hooks: [String] = []
+        /// The types of the hooks that changed a request, for which nothing accounts.
+        var changed: [String] = []
+        /// The types of those that created a response or an error, or whose scope has changed.
+        var others: [String] = []
         /// The notes on the exchanges of the current attempt.
         var notes: [any ExchangeNote] = []
     }
@@ -20,21 +22,26 @@ final class IdentityCheck: Sendable {
 
     init() {}
 
-    /// Whether any request sent so far may belong to another user.
-    var isChanged: Bool { !changedBy.isEmpty }
+    /// Whether the result of the send so far may belong to another user.
+    var isChanged: Bool { state.withLock { !$0.changed.isEmpty || !$0.others.isEmpty } }
 
-    /// The types of the hooks that made it another user's.
-    var changedBy: [String] { state.withLock { $0.hooks } }
+    /// The types of the hooks that changed a request so that it may belong to another user.
+    var changedBy: [String] { state.withLock { $0.changed } }
+
+    /// The types of the hooks because of which the result may belong to another user.
+    var allHooks: [String] { state.withLock { state in state.changed + state.others } }
 
     /// Compares a request before and after a hook.
     func compare(_ after: OutgoingRequest, with before: OutgoingRequest, by hook: Int, of prepared: PreparedRequest) {
-        if !accounts(hook, of: prepared), !after.showsSameUser(as: before, prepared) { add(hook, of: prepared) }
+        if !accounts(hook, of: prepared), !after.showsSameUser(as: before, prepared) {
+            add(hook, of: prepared, to: \.changed)
+        }
     }
 
     /// Records that a hook failed: its error may be about its user.
     func didThrow(_ error: any Error, by hook: Int, of prepared: PreparedRequest) {
         if error is NetworkError || error is CancellationError || accounts(hook, of: prepared) { return }
-        add(hook, of: prepared)
+        add(hook, of: prepared, to: \.others)
     }
 
     /// Begins an attempt, whose exchanges follow.
@@ -50,19 +57,21 @@ final class IdentityCheck: Sendable {
         let notes = state.withLock { $0.notes }
         if let note = response.note, notes.contains(where: { $0 === note }) { return }
         response.note = notes.last
-        if !accounts(hook, of: prepared) { add(hook, of: prepared) }
+        if !accounts(hook, of: prepared) { add(hook, of: prepared, to: \.others) }
     }
 
     /// Whether a hook has declared a scope; notes a scope that is no longer that of the identified request.
     private func accounts(_ hook: Int, of prepared: PreparedRequest) -> Bool {
         let scope = prepared.scopes[hook]
-        if scope != prepared.hooks[hook].credentialScope(for: prepared.context) { add(hook, of: prepared) }
+        if scope != prepared.hooks[hook].credentialScope(for: prepared.context) {
+            add(hook, of: prepared, to: \.others)
+        }
         return scope != nil
     }
 
-    private func add(_ hook: Int, of prepared: PreparedRequest) {
+    private func add(_ hook: Int, of prepared: PreparedRequest, to list: WritableKeyPath<State, [String]>) {
         let name = "\(type(of: prepared.hooks[hook]))"
-        state.withLock { if !$0.hooks.contains(name) { $0.hooks.append(name) } }
+        state.withLock { if !$0[keyPath: list].contains(name) { $0[keyPath: list].append(name) } }
     }
 }
 
@@ -96,7 +105,7 @@ extension PreparedRequest {
         func named(_ names: [String]) -> String {
             "\(names.joined(separator: ", ")), which \(names.count == 1 ? "has" : "have") no credential scope"
         }
-        let changedBy = identityCheck?.changedBy ?? []
+        let changedBy = identityCheck?.allHooks ?? []
         if !changedBy.isEmpty { return "unknown: changed by \(named(changedBy))" }
         // A plan runs adapters, but no interceptors.
         let scopes = scopes.dropFirst(adapters.count)

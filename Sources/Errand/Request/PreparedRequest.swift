@@ -79,8 +79,10 @@ final class PreparedRequest: Sendable {
         let isGivenToOthers = cacheUse != nil || settings.request.duplicatePolicy == .share
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
-        let hooks = adapters as [any CredentialScoping] + interceptors
-        pinnedScopes = isGivenToOthers ? hooks.map { $0.credentialScope(for: context) } : nil
+        pinnedScopes =
+            isGivenToOthers
+            ? adapters.map { $0.credentialScope(for: context) } + interceptors.map { $0.credentialScope(for: context) }
+            : nil
         self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.request.service.sendGates)
         queued = settings.resolved.throttle.value.isLimited ? Lock(.zero) : nil
