@@ -75,6 +75,19 @@ import Testing
         #expect(try await agent.send(request) == "after")
     }
 
+    @Test func sharedResponseFromBeforeARemovalIsNotStoredByALaterSubscriber() async throws {
+        let server = try server()
+        defer { server.stop() }
+        let agent = agent(server, ResponseCache(disk: nil))
+        let request = request.duplicatePolicy(.share)
+        async let slow = agent.send(request)
+        await waitForHandled(1)
+        _ = try await agent.send(request.method(.post))
+        async let later = agent.send(request)
+        _ = try await (slow, later)
+        #expect(try await agent.send(request) == "after")
+    }
+
     @Test func removalOfOtherUsersLetsAResponseUnderWayBeStored() async throws {
         let server = try server()
         defer { server.stop() }

@@ -214,9 +214,11 @@ struct CacheLookup: Sendable {
         _ stored: CacheEntry?,
         validating validation: CacheValidation?
     ) async throws -> AcceptedResponse {
-        let (ticket, requested) = (cache.ticket, cache.now())
+        let own = cache.ticket
         var answer = try await surroundings.fetch(prepared, validation)
         let (response, note) = (answer.response, answer.response.cacheNote)
+        // A response that is shared was requested before this send began.
+        let ticket = note?.ticket ?? own
         if note?.validated != nil { answer.source = .revalidated }
         var entry = note?.validated
         if note?.isUnidentified == true {
@@ -228,24 +230,26 @@ struct CacheLookup: Sendable {
         } else {
             if entry == nil, policy.allowsStoring(response, to: fields) {
                 let scope = identification.scope
-                entry = CacheEntry(response, to: prepared, scope: scope, requested: requested, received: cache.now())
+                let received = cache.now()
+                entry = CacheEntry(response, to: prepared, scope: scope, requested: ticket.date, received: received)
             }
-            // A newer response that must not be stored makes the older one obsolete.
-            if entry == nil, response.failure == nil, stored != nil || policy != .http { cache.discard(key) }
-            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, requested, ticket) }
+            // A newer response that must not be stored makes the older one obsolete; a part or an error does not.
+            let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
+            if entry == nil, isWhole, stored != nil || policy != .http { cache.discard(key) }
+            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
         }
         answer.caching = CacheStoring(cache: cache, key: key, entry: entry, ticket: ticket)
         return answer
     }
 
     /// Freshens or removes the stored response to a GET (RFC 9111, section 4.3.5).
-    private func freshenGet(by head: RawResponse, _ requested: Date, _ ticket: CacheRemovals.Ticket) async {
+    private func freshenGet(by head: RawResponse, _ ticket: CacheRemovals.Ticket) async {
         // Without a key, or without an entry, there is nothing to freshen.
         guard head.statusCode == 200, head.redirects.isEmpty,
             let key = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get).key,
             let entry = try? await cache.entry(for: key), (try? await matches(entry)) == true
         else { return }
-        let merged = CacheControl.merging(entry, withHead: head, requested: requested, received: cache.now())
+        let merged = CacheControl.merging(entry, withHead: head, requested: ticket.date, received: cache.now())
         if let merged { cache.store(merged, for: key, since: ticket) } else { cache.discard(key) }
     }
 

@@ -17,6 +17,7 @@ struct CacheRemovals: Sendable {
     /// A point in time, by the removals before it.
     struct Ticket: Sendable {
         fileprivate let number: Int
+        let date: Date
     }
 
     /// The maximum number of removals that are kept.
@@ -27,8 +28,8 @@ struct CacheRemovals: Sendable {
     /// The last removal that is no longer kept, or was of entries by a condition: no response from before it is stored.
     private var unknown = 0
 
-    /// A ticket to be taken before a request is sent.
-    var ticket: Ticket { Ticket(number: number) }
+    /// Returns a ticket to be taken before a request is sent.
+    func ticket(at date: Date) -> Ticket { Ticket(number: number, date: date) }
 
     /// Records a removal.
     mutating func add(_ extent: Extent, at date: Date) {

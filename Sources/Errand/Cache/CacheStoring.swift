@@ -78,6 +78,8 @@ final class CacheNote: ExchangeNote {
     let changesVary: Bool
     /// The header fields that were sent.
     let sent: HTTPHeaders
+    /// A ticket from before the request was sent, which another send may have done; `nil` if the cache is not used.
+    let ticket: CacheRemovals.Ticket?
     /// The stored response that the server validated, updated; `nil` if it sent a new one.
     let validated: CacheEntry?
 
@@ -88,7 +90,15 @@ final class CacheNote: ExchangeNote {
     ///   - sent: The header fields that were sent.
     ///   - adapted: Those that the interceptors received, or `nil` if there are none.
     ///   - response: The header fields of the response.
-    init(_ prepared: PreparedRequest, sent: HTTPHeaders, adapted: HTTPHeaders?, response: HTTPHeaders) {
+    ///   - ticket: A ticket from before the request was sent.
+    init(
+        _ prepared: PreparedRequest,
+        sent: HTTPHeaders,
+        adapted: HTTPHeaders?,
+        response: HTTPHeaders,
+        ticket: CacheRemovals.Ticket?
+    ) {
+        self.ticket = ticket
         let before = prepared.outgoing.headers
         isUnidentified = false
         changesVary = CacheControl.varyNames(response).contains {
@@ -101,6 +111,7 @@ final class CacheNote: ExchangeNote {
     private init(_ note: CacheNote?, isUnidentified: Bool, validated: CacheEntry?) {
         changesVary = note?.changesVary ?? true
         sent = note?.sent ?? [:]
+        ticket = note?.ticket
         (self.isUnidentified, self.validated) = (isUnidentified, validated)
     }
 

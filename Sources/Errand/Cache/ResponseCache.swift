@@ -129,7 +129,10 @@ public final class ResponseCache: Sendable {
     // MARK: Storing
 
     /// A ticket to be taken before a request is sent: its response is not stored if such entries are removed since.
-    var ticket: CacheRemovals.Ticket { state.withLock { $0.removals.ticket } }
+    var ticket: CacheRemovals.Ticket {
+        let date = now()
+        return state.withLock { $0.removals.ticket(at: date) }
+    }
 
     /// Stores an entry: in memory at once, on disk soon after.
     ///

@@ -94,6 +94,7 @@ extension Pipeline {
             outgoing.headers["Idempotency-Key"] = key
         }
         let sent = outgoing.headers
+        let beforeSending = prepared.cacheUse?.cache?.ticket
         var redirects: [Redirect] = []
         var began = Duration.zero
         while true {
@@ -120,7 +121,8 @@ extension Pipeline {
                         prepared,
                         sent: sent,
                         adapted: adapted?.headers,
-                        response: response.headers
+                        response: response.headers,
+                        ticket: beforeSending
                     )
                     response.cacheNote = note
                     prepared.identityCheck?.didExchange(note)

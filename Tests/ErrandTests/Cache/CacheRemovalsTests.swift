@@ -20,10 +20,10 @@ import Testing
 
     @Test(arguments: own) func removalEndsWhatWasRequestedBefore(extent: CacheRemovals.Extent) {
         var removals = CacheRemovals()
-        let before = removals.ticket
+        let before = removals.ticket(at: date)
         removals.add(extent, at: date.addingTimeInterval(1))
         #expect(!removals.allow(entry, for: key, since: before) && removals.hide(entry, for: key))
-        #expect(removals.allow(entry, for: key, since: removals.ticket))
+        #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
         var later = entry
         later.requested = date.addingTimeInterval(1)
         #expect(!removals.hide(later, for: key))
@@ -34,27 +34,27 @@ import Testing
     ])
     func removalOfOthersHasNoEffect(extent: CacheRemovals.Extent) {
         var removals = CacheRemovals()
-        let before = removals.ticket
+        let before = removals.ticket(at: date)
         removals.add(extent, at: date.addingTimeInterval(1))
         #expect(removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key))
     }
 
     @Test func removalByAConditionEndsAllThatIsUnderWay() {
         var removals = CacheRemovals()
-        let before = removals.ticket
+        let before = removals.ticket(at: date)
         removals.addUnknown()
         #expect(!removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key))
-        #expect(removals.allow(entry, for: key, since: removals.ticket))
+        #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
     }
 
     /// The oldest are forgotten; nothing from before them is stored.
     @Test func numberOfRemovalsIsBounded() {
         var removals = CacheRemovals()
-        let before = removals.ticket
+        let before = removals.ticket(at: date)
         removals.add(.scope("scope"), at: date)
         for number in 0..<CacheRemovals.maximumCount { removals.add(.group(UInt64(number)), at: date) }
         #expect(!removals.allow(entry, for: key, since: before))
-        let after = removals.ticket
+        let after = removals.ticket(at: date)
         for number in 0..<10 { removals.add(.group(UInt64(number)), at: date) }
         #expect(removals.allow(entry, for: key, since: after))
     }
