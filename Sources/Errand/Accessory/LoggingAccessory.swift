@@ -61,10 +61,10 @@ public struct LoggingAccessory: Accessory {
         case .willRetry(let pause, let error): "tries again in \(pause.words), because \(words(for: error))"
         case .didExhaustRetryBudget(let error):
             "is not retried, because the retry budget of the host is exhausted: \(words(for: error))"
-        case .willRefreshCredential(let error?): "waits for a new login, because \(words(for: error))"
-        case .willRefreshCredential(nil): "waits for a new login, because this one ends soon"
+        case .willRefreshCredential(let error?): "waits for a new credential, because \(words(for: error))"
+        case .willRefreshCredential(nil): "waits for a new credential, because this one expires soon"
         case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(secrets.redacted(redirect.to))"
-        case .didWait(let time): "waited \(time.words) for its turn"
+        case .didWait(let time): "waited \(time.words) for a permit"
         case .willStop(let outcome): words(for: outcome)
         case .didStop: "stopped"
         }
@@ -96,15 +96,5 @@ extension AccessoryEvent {
         case .willStop: .outcomes
         default: .events
         }
-    }
-}
-
-extension Duration {
-    /// The duration in a suitable unit: `85 µs`, `34 ms`, `1.25 s`.
-    var words: String {
-        let seconds = timeInterval
-        if seconds >= 1 { return "\((seconds * 100).rounded() / 100) s" }
-        if seconds >= 0.001 { return "\(Int((seconds * 1000).rounded())) ms" }
-        return "\(Int((seconds * 1_000_000).rounded())) µs"
     }
 }

@@ -32,9 +32,9 @@ struct Admission: Sendable {
         }
         try Task.checkCancellation()
         let passed = timeline.now()
-        var answer = try await flights.run(prepared, isPassing: permits.isPassedBy, fetch)
-        if !gates.isEmpty { answer.metrics.queue += passed - began }
-        return answer
+        var accepted = try await flights.run(prepared, isPassing: permits.isPassedBy, fetch)
+        if !gates.isEmpty { accepted.metrics.queue += passed - began }
+        return accepted
     }
 }
 

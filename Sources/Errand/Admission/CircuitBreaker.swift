@@ -163,8 +163,8 @@ public final class CircuitBreaker: Interceptor {
 
     private func admit(to host: String) throws(NetworkError) -> Circuit.Ticket {
         let now = timeline.now()
-        let answer = state.withLock { $0.change(host, policy, at: now) { $0.admit(at: now) } }
-        switch answer {
+        let admission = state.withLock { $0.change(host, policy, at: now) { $0.admit(at: now) } }
+        switch admission {
         case .admitted(let ticket): return ticket
         case .shed(let pause): throw NetworkError(.circuitOpen(retryAfter: pause))
         }

@@ -28,8 +28,8 @@ extension Agent {
         for request: R,
         cachePolicy policy: CachePolicy
     ) async throws -> Response<R.Model> {
-        let (model, answer) = try await run(request, formatting: .callerByNeed, step: .policy(policy))
-        return answer.response(with: model)
+        let (model, accepted) = try await run(request, formatting: .callerByNeed, step: .policy(policy))
+        return accepted.response(with: model)
     }
 
     // MARK: Entries of a request
@@ -92,7 +92,7 @@ extension AuthenticationSession {
     ///
     /// - Parameter cache: The cache that contains the responses.
     public func logout(clearing cache: ResponseCache) async {
-        let scope = login?.scope
+        let scope = currentCredential?.scope
         logout()
         if let scope { await cache.removeAll(ofScope: CacheIdentification.digest([scope])) }
     }

@@ -20,7 +20,7 @@ extension Agent {
         on queue: DispatchQueue,
         completion: @escaping @Sendable (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        let deliver: @Sendable (RequestHandle, Result<Made<R.Model>, any Error>) async -> Void = { handle, result in
+        let deliver: StartedDelivery<R.Model> = { handle, result in
             await withCheckedContinuation { continuation in
                 queue.async {
                     if let result = handle.settle(result) { completion(result.map { $0.model }) }
@@ -54,7 +54,7 @@ extension Agent {
         in scope: RequestScope? = nil,
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        let deliver: @Sendable (RequestHandle, Result<Made<R.Model>, any Error>) async -> Void = { handle, result in
+        let deliver: StartedDelivery<R.Model> = { handle, result in
             await MainActor.run {
                 if let result = handle.settle(result) { completion(result.map { $0.model }) }
             }
@@ -91,17 +91,20 @@ extension Agent {
         }
     }
 
+    /// A function that passes the result of a started send to its callback.
+    typealias StartedDelivery<Model> = @Sendable (RequestHandle, Result<Delivered<Model>, any Error>) async -> Void
+
     /// A function that runs a started send.
     typealias Running<R: Request> =
         @Sendable (
-            Agent, R, RequestHandle, @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
+            Agent, R, RequestHandle, @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
         ) async -> Void
 
     func launch<R: Request & Sendable>(
         _ request: R,
         in scope: RequestScope?,
         running run: @escaping Running<R> = { await $0.runInBackground($1, for: $2, deliver: $3) },
-        deliver: @escaping @Sendable (RequestHandle, Result<Made<R.Model>, any Error>) async -> Void
+        deliver: @escaping StartedDelivery<R.Model>
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
         let handle = RequestHandle(request)
         let task = Task { [weak scope] in
@@ -118,17 +121,17 @@ extension Agent {
     private func runInBackground<R: Request & Sendable>(
         _ request: R,
         for handle: RequestHandle,
-        deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
+        deliver: @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         do {
             let observer = HandleObserver(handle: handle)
-            let (model, answer) = try await runInBackground(request, observedBy: observer) { result in
-                await deliver(result.map(Made.init))
+            let (model, accepted) = try await runInBackground(request, observedBy: observer) { result in
+                await deliver(result.map(Delivered.init))
                 return !handle.isCancelled
             }
             // A blocking accessory was left behind before the callback.
-            if !handle.isDelivered { await deliver(.success(Made(answer.response(with: model)))) }
+            if !handle.isDelivered { await deliver(.success(Delivered(accepted.response(with: model)))) }
         } catch  where !handle.isDelivered {
             await deliver(.failure(error))
         } catch {
@@ -141,7 +144,7 @@ extension Agent {
         _ request: R,
         in scope: RequestScope?,
         watching isWanted: (@MainActor () -> Bool)? = nil,
-        deliver: @escaping @MainActor (RequestHandle, Result<Made<R.Model>, any Error>) -> Void
+        deliver: @escaping @MainActor (RequestHandle, Result<Delivered<R.Model>, any Error>) -> Void
     ) -> RequestHandle {
         let handle = RequestHandle(request)
         let task = Task { @MainActor [weak scope] in
@@ -160,13 +163,13 @@ extension Agent {
         formatting: Metrics.Formatting,
         veto: CacheVeto? = nil,
         for handle: RequestHandle,
-        deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
+        deliver: nonisolated(nonsending) @escaping (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         // An error was delivered.
         let (asking, observer) = ({ veto }, HandleObserver(handle: handle))
         _ = try? await run(request, formatting: formatting, veto: asking, observedBy: observer) { result in
-            await deliver(result.map(Made.init))
+            await deliver(result.map(Delivered.init))
             return !handle.isCancelled
         }
     }
@@ -174,7 +177,7 @@ extension Agent {
     private func runComposed<R: Request>(
         _ request: R,
         for handle: RequestHandle,
-        deliver: nonisolated(nonsending) @escaping (Result<Made<R.Model>, any Error>) async -> Void
+        deliver: nonisolated(nonsending) @escaping (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async {
         // An error was delivered.
         _ = try? await runComposed(request, reporting: handle.note, delivering: deliver)
@@ -206,7 +209,7 @@ private actor QueueCaller {
         _ request: R,
         by agent: Agent,
         for handle: RequestHandle,
-        deliver: @escaping @Sendable (Result<Made<R.Model>, any Error>) async -> Void
+        deliver: @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         let veto: CacheVeto = { request.shouldCache($0, of: $1) }
         await agent.run(request, formatting: .callerByChoice, veto: veto, for: handle, deliver: deliver)

@@ -49,12 +49,32 @@ public final class Agent: Sendable, RefreshClient {
 
     var currentConfig: ConfigSnapshot { configs.withLock { $0 } }
 
-    /// Replaces a config by another; returns `false` if it has been replaced in the meantime.
-    func replaceConfig(_ old: ConfigSnapshot, with new: ConfigSnapshot) -> Bool {
-        configs.withLock { current in
-            guard current === old else { return false }
-            current = new
-            return true
+    /// Changes the config atomically, so that no change by another task is lost.
+    ///
+    /// ```swift
+    /// agent.updateConfig { $0.headers["Accept-Language"] = "fr" }
+    /// ```
+    ///
+    /// The closure runs without a lock held, so it may use the agent. If another change comes first, it runs again on
+    /// the result of that change; it must have no effect besides its changes to the config. Like ``config``, the result
+    /// applies to sends that start from now on.
+    ///
+    /// - Parameter change: A closure that changes the config in place. If it throws, the config is not changed.
+    /// - Returns: The result of the closure's last run.
+    /// - Throws: The error of the closure.
+    @discardableResult
+    public func updateConfig<Result>(_ change: (inout NetworkConfig) throws -> Result) rethrows -> Result {
+        while true {
+            let old = currentConfig
+            var value = old.value
+            let result = try change(&value)
+            let new = ConfigSnapshot(value)
+            let isReplaced = configs.withLock { current in
+                guard current === old else { return false }
+                current = new
+                return true
+            }
+            if isReplaced { return result }
         }
     }
 
@@ -62,8 +82,8 @@ public final class Agent: Sendable, RefreshClient {
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.
-    public func cancelAll(where isMeant: (RequestContext) -> Bool = { _ in true }) {
-        pipeline.sends.cancelAll(where: isMeant)
+    public func cancelAll(where predicate: (RequestContext) -> Bool = { _ in true }) {
+        pipeline.sends.cancelAll(where: predicate)
     }
 }
 
@@ -93,18 +113,18 @@ extension Agent {
     /// from.
     @_disfavoredOverload  // A batch has overloads of its own, which would otherwise be ambiguous.
     public func response<R: Request>(for request: R) async throws -> Response<R.Model> {
-        let (model, answer) = try await run(request, formatting: .callerByNeed)
-        return answer.response(with: model)
+        let (model, accepted) = try await run(request, formatting: .callerByNeed)
+        return accepted.response(with: model)
     }
 
     func response<R: Request & Sendable>(for request: R, step: CacheStep) async throws -> Response<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
         if request.formattingContext == .caller {
-            let (model, answer) = try await runByChoice(request, step: step)
-            return answer.response(with: model)
+            let (model, accepted) = try await runByChoice(request, step: step)
+            return accepted.response(with: model)
         }
-        let (model, answer) = try await runInBackground(request, step: step)
-        return answer.response(with: model)
+        let (model, accepted) = try await runInBackground(request, step: step)
+        return accepted.response(with: model)
     }
 
     /// Runs a send on its caller.

@@ -15,9 +15,9 @@ internal import Foundation
 /// or a new credential is set, requests with an unauthorized response fail at once with the same error. Without a
 /// credential, requests are sent without one.
 public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
-    private let authenticator: A
-    private let timeline: Timeline
-    private let state: Lock<CredentialState<A.Credential>>
+    let authenticator: A
+    let timeline: Timeline
+    let state: Lock<CredentialState<A.Credential>>
     /// The kind of users: the type of the authenticator and what distinguishes it from others of its type.
     private let kind: String
     /// A name that is unique among all sessions of all processes.
@@ -57,14 +57,14 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
 
     private func replace(_ credential: A.Credential?) {
         let scope = credential.flatMap(authenticator.scope)
-        let ended = state.withLock { $0.replace(credential) { self.scope(scope, login: $0) } }
+        let ended = state.withLock { $0.replace(credential) { self.scope(scope, loginNumber: $0) } }
         ended?.task?.cancel()
         ended?.settle(.settled)
     }
 
-    private func scope(_ own: String?, login: Int) -> String {
+    func scope(_ own: String?, loginNumber: Int) -> String {
         // Users of different kinds may have the same number.
-        own.map { "\(kind) user \($0)" } ?? "login \(login) of \(name)"
+        own.map { "\(kind) user \($0)" } ?? "login \(loginNumber) of \(name)"
     }
 
     /// Returns the type of an authenticator, with a digest of the texts, numbers and cases that a struct was created
@@ -87,129 +87,28 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     }
 
     /// The number of sends that wait for the running refresh.
-    var waiterCount: Int { state.withLock { $0.flight?.waiters.count ?? 0 } }
+    var waiterCount: Int { state.withLock { $0.refresh?.waiters.count ?? 0 } }
 
     // MARK: For sends
 
     func appliesTo(_ url: URL) -> Bool { authenticator.appliesTo(url) }
 
-    func isRefusal(_ error: any Error, of response: RawResponse) -> Bool {
+    func isUnauthorized(_ error: any Error, of response: RawResponse) -> Bool {
         authenticator.isRefusal(error, of: response)
     }
 
-    var login: Login? {
+    var currentCredential: SessionCredential? {
         state.withLock(\.held).map { [authenticator] held in
-            Login(version: held.version, scope: held.scope) { request, context in
+            SessionCredential(version: held.version, scope: held.scope) { request, context in
                 try await authenticator.apply(held.credential, to: &request, for: context)
             }
         }
     }
 
-    func needBeforeSending() -> RefreshReason? {
-        let (held, isRefreshing) = state.withLock { ($0.held, $0.flight != nil) }
+    func refreshReasonBeforeSending() -> RefreshReason? {
+        let (held, isRefreshing) = state.withLock { ($0.held, $0.refresh != nil) }
         guard let held, isRefreshing || authenticator.needsRefresh(held.credential) else { return nil }
         return .expiring(held.version)
-    }
-
-    func wouldWait(for need: RefreshReason) -> Bool {
-        let now = timeline.now()
-        return state.withLock { $0.wouldWait(for: need, at: now) }
-    }
-
-    func wait(for need: RefreshReason, by client: any RefreshClient) async throws {
-        guard let agent = client as? Agent else { throw NetworkError(.other("only an agent can refresh a login")) }
-        let id = state.withLock { $0.makeID() }
-        let outcome = await withTaskCancellationHandler {
-            await enter(id: id, for: need, by: agent).value()
-        } onCancel: {
-            state.withLock { $0.flight?.waiters.removeValue(forKey: id) }?.deliver(.cancelled)
-        }
-        switch outcome {
-        case .settled: return
-        case .failed(let error): throw error
-        case .cancelled: throw CancellationError()
-        }
-    }
-
-    private func enter(id: Int, for need: RefreshReason, by agent: Agent) -> Delivery<RefreshOutcome> {
-        let waiter = Delivery<RefreshOutcome>()
-        let now = timeline.now()
-        let (outcome, flight) = state.withLock { state -> (RefreshOutcome?, CredentialState<A.Credential>.Flight?) in
-            // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is seen
-            // here, or the handler finds the waiter.
-            if Task.isCancelled { return (.cancelled, nil) }
-            switch state.step(for: need, at: now) {
-            case .goOn: return (.settled, nil)
-            case .fail(let error): return (.failed(error), nil)
-            case .wait:
-                state.flight?.waiters[id] = waiter
-                return (nil, nil)
-            case .start(let flight):
-                state.flight?.waiters[id] = waiter
-                return (nil, flight)
-            }
-        }
-        if let outcome { waiter.deliver(outcome) }
-        if let flight { start(flight, by: agent) }
-        return waiter
-    }
-
-    // MARK: The refresh
-
-    /// Starts a refresh in a task that the session owns; it ends by itself or with ``replace(_:)``.
-    private func start(_ flight: CredentialState<A.Credential>.Flight, by agent: Agent) {
-        // Detached, so that it inherits nothing from the waiter that happens to come first except the refreshes that it
-        // is part of, so that none of them waits for itself.
-        let scope = RefreshScope(of: self)
-        let task = Task.detached { await RefreshScope.run(scope) { await self.refresh(flight, with: agent) } }
-        let isWanted = state.withLock { state in
-            guard state.flight?.id == flight.id else { return false }
-            state.flight?.task = task
-            return true
-        }
-        // The credential was replaced first, or the refresh is over already and this does nothing.
-        if !isWanted { task.cancel() }
-    }
-
-    private func refresh(_ flight: CredentialState<A.Credential>.Flight, with agent: Agent) async {
-        let result: Result<A.Credential, any Error>
-        var isRemembered = true
-        do {
-            result = .success(try await authenticator.refresh(flight.held.credential, with: agent))
-        } catch {
-            isRemembered = !(error is CancellationError)
-            result = .failure(Self.redacted(error))
-        }
-        let scope = (try? result.get()).flatMap(authenticator.scope)  // A failure has none.
-        let now = timeline.now()
-        let ended = state.withLock {
-            $0.end(
-                flight.id,
-                with: result,
-                scope: { self.scope(scope, login: $0) },
-                isRemembered: isRemembered,
-                at: now
-            )
-        }
-        ended?.flight.settle(ended?.outcome ?? .settled)
-    }
-
-    /// The error of a refresh for the sends that waited for it.
-    ///
-    /// Errors of the library don't mention a refresh, so they become the underlying error of one that does; other
-    /// errors are unchanged. With a bare `CancellationError`, a caller would seem to have been cancelled itself.
-    private static func redacted(_ error: any Error) -> any Error {
-        switch error {
-        case is NetworkError, is ServiceError, is CancellationError: NetworkError(.refreshFailed, underlying: error)
-        default: error
-        }
-    }
-}
-
-extension CredentialState.Flight {
-    /// Completes the refresh for all waiters.
-    fileprivate func settle(_ outcome: RefreshOutcome) {
-        for waiter in waiters.values { waiter.deliver(outcome) }
     }
 }
 

@@ -11,8 +11,8 @@ public protocol RequestDelegate: AnyObject {
     ///
     /// - Parameters:
     ///   - request: The request that was started.
-    ///   - answer: The response. If the send failed, it is the response of the error, with the body truncated as there.
-    func request<R: Request>(_ request: R, didReceive answer: RawResponse)
+    ///   - response: The response. If the send failed, it is the response of the error, with the body truncated as there.
+    func request<R: Request>(_ request: R, didReceive response: RawResponse)
 
     /// Called with the model.
     func request<R: Request>(_ request: R, didFinishWith model: R.Model)
@@ -23,7 +23,7 @@ public protocol RequestDelegate: AnyObject {
 
 extension RequestDelegate {
     /// Does nothing, which is the default.
-    public func request<R: Request>(_ request: R, didReceive answer: RawResponse) {}
+    public func request<R: Request>(_ request: R, didReceive response: RawResponse) {}
 }
 
 extension Agent {
@@ -42,21 +42,14 @@ extension Agent {
         let isWanted: @MainActor () -> Bool = { [weak delegate] in delegate != nil }
         return launchOnMain(request, in: nil, watching: isWanted) { [weak delegate] handle, result in
             guard let delegate, let result = handle.settle(result) else { return }
-            if let answer = result.answer() { delegate.request(request, didReceive: answer) }
             switch result {
-            case .success(let made): delegate.request(request, didFinishWith: made.model)
-            case .failure(let error): delegate.request(request, didFailWith: error)
+            case .success(let delivered):
+                if let response = delivered.response { delegate.request(request, didReceive: response.raw) }
+                delegate.request(request, didFinishWith: delivered.model)
+            case .failure(let error):
+                if let response = error.rawResponse { delegate.request(request, didReceive: response) }
+                delegate.request(request, didFailWith: error)
             }
-        }
-    }
-}
-
-extension Result where Failure == any Error {
-    /// Returns the one response that a result comes from, or `nil` if there is none.
-    fileprivate func answer<Model>() -> RawResponse? where Success == Made<Model> {
-        switch self {
-        case .success(let made): made.response?.raw
-        case .failure(let error): (error as? NetworkError)?.response ?? (error as? ServiceError)?.response
         }
     }
 }

@@ -31,8 +31,8 @@ extension Agent {
     /// - Returns: A sequence of one or two values. Nothing is sent before the first one is requested.
     public func responses<R: Request>(for request: R, omittingRepeats omitsRepeats: Bool = false) -> Responses<R> {
         Responses(omitsRepeats: omitsRepeats) { step in
-            let (model, answer) = try await self.run(request, formatting: .callerByNeed, step: step)
-            return answer.response(with: model)
+            let (model, accepted) = try await self.run(request, formatting: .callerByNeed, step: step)
+            return accepted.response(with: model)
         }
     }
 }

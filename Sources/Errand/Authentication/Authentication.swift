@@ -69,9 +69,9 @@ final class RefreshScope: Sendable {
         current?.contains { $0 == ObjectIdentifier(session) } ?? false
     }
 
-    private func contains(_ isMeant: (ObjectIdentifier) -> Bool) -> Bool {
+    private func contains(_ matches: (ObjectIdentifier) -> Bool) -> Bool {
         guard let active else { return false }
-        return isMeant(active.session) || active.outer?.contains(isMeant) ?? false
+        return matches(active.session) || active.outer?.contains(matches) ?? false
     }
 
     /// This refresh, or the next one around it that is in progress, so that chains do not grow with time.
@@ -85,7 +85,7 @@ final class RefreshScope: Sendable {
 }
 
 extension PinnedCredential {
-    /// Creates the login of a request, or `nil` if it has none; `own` are the header fields of the request itself.
+    /// Creates the credential of a request, or `nil` if it has none; `own` are the header fields of the request itself.
     convenience init?(
         of settings: Settings,
         for client: any RefreshClient,
@@ -93,8 +93,8 @@ extension PinnedCredential {
     ) {
         let (config, service) = (settings.config.value.authentication, settings.request.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
-        let choice = ResolvedSetting(request: nil, service: service, config: config, library: .anonymous)
-        guard let session = choice.value.session, settings.resolved.authorization.source <= choice.source,
+        let setting = ResolvedSetting(request: nil, service: service, config: config, library: .anonymous)
+        guard let session = setting.value.session, settings.resolved.authorization.source <= setting.source,
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }
         self.init(session: session, client: client)
@@ -104,35 +104,35 @@ extension PinnedCredential {
 /// A ``AuthenticationSession`` without its generic types.
 protocol CredentialHolder: AnyObject, Sendable {
     /// The current credential, or `nil` when logged out.
-    var login: Login? { get }
+    var currentCredential: SessionCredential? { get }
 
     func appliesTo(_ url: URL) -> Bool
-    func isRefusal(_ error: any Error, of response: RawResponse) -> Bool
+    func isUnauthorized(_ error: any Error, of response: RawResponse) -> Bool
 
     /// The reason why a send should wait before it is sent, or `nil`.
-    func needBeforeSending() -> RefreshReason?
+    func refreshReasonBeforeSending() -> RefreshReason?
 
     /// Whether ``wait(for:by:)`` would suspend.
-    func wouldWait(for need: RefreshReason) -> Bool
+    func wouldWait(for reason: RefreshReason) -> Bool
 
     /// Waits until there is a better credential, or none can be obtained. Starts a refresh if none is in progress.
     ///
     /// - Throws: The error of the refresh, or `CancellationError` if the waiting task is cancelled.
-    func wait(for need: RefreshReason, by client: any RefreshClient) async throws
+    func wait(for reason: RefreshReason, by client: any RefreshClient) async throws
 }
 
 /// The ``Agent`` that sends an ``Authenticator``'s requests during a refresh, without its type.
 protocol RefreshClient: AnyObject, Sendable {}
 
 /// A credential, ready to be added to requests.
-struct Login: Sendable {
+struct SessionCredential: Sendable {
     let version: Int
     /// The credential's scope: its user.
     let scope: String
     let apply: @Sendable (inout OutgoingRequest, RequestContext) async throws -> Void
 }
 
-/// The login of one send, which stays that of the user for whom the send began.
+/// The credential of one send, which stays that of the user for whom the send began.
 ///
 /// The user is recorded when the identity of the send is computed, at the latest before its first attempt. If the user
 /// changed afterwards, the response would be stored and shared under the wrong user.
@@ -144,7 +144,7 @@ final class PinnedCredential: Sendable {
     init(session: any CredentialHolder, client: any RefreshClient) { (self.session, self.client) = (session, client) }
 
     /// The scope of the send's credential; empty when logged out.
-    var scope: String { pin(session.login?.scope ?? "") }
+    var scope: String { pin(session.currentCredential?.scope ?? "") }
 
     private func pin(_ scope: String) -> String {
         pinned.withLock { pinned in
@@ -159,13 +159,13 @@ final class PinnedCredential: Sendable {
     /// - Throws: ``NetworkError/Reason/loginChanged``, or what the authenticator throws.
     func place(on request: inout OutgoingRequest, for context: RequestContext) async throws {
         guard session.appliesTo(request.url) else { return }
-        let login = session.login
-        guard pin(login?.scope ?? "") == login?.scope ?? "" else { throw NetworkError(.loginChanged) }
-        guard let login else { return }
+        let credential = session.currentCredential
+        guard pin(credential?.scope ?? "") == credential?.scope ?? "" else { throw NetworkError(.loginChanged) }
+        guard let credential else { return }
         let before = request.headers
-        try await login.apply(&request, context)
+        try await credential.apply(&request, context)
         let after = request.headers
         request.credentialHeaders = after.map(\.name).filter { after.values(for: $0) != before.values(for: $0) }
-        request.credentialVersion = login.version
+        request.credentialVersion = credential.version
     }
 }

@@ -8,11 +8,11 @@ struct CredentialState<Credential: Sendable>: Sendable {
     }
 
     /// A refresh in progress.
-    struct Flight: Sendable {
+    struct Refresh: Sendable {
         let id: Int
         let held: Held
         /// Whether a server rejected the credential, rather than that it expires soon.
-        var wasRefused: Bool
+        var wasRejected: Bool
         var waiters = Table<Int, Delivery<RefreshOutcome>>()
         var task: Task<Void, Never>?
     }
@@ -23,7 +23,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
         case fail(any Error)
         case wait
         /// Wait, and start this refresh.
-        case start(Flight)
+        case start(Refresh)
     }
 
     private struct Failure: Sendable {
@@ -33,13 +33,13 @@ struct CredentialState<Credential: Sendable>: Sendable {
     }
 
     private(set) var held: Held?
-    var flight: Flight?
+    var refresh: Refresh?
     private var failure: Failure?
     private var window: RefreshWindow
     /// Counts credentials.
     private var version = 0
-    /// Counts logins, of which a refresh is none.
-    private var login = 0
+    /// The number of logins; a refresh is not a login.
+    private var loginCount = 0
     private var lastID = 0
 
     init(window: RefreshWindow) { self.window = window }
@@ -52,41 +52,41 @@ struct CredentialState<Credential: Sendable>: Sendable {
     /// Sets the credential of a new login, or none, and discards the state of the previous one.
     ///
     /// - Returns: The refresh that is no longer needed.
-    mutating func replace(_ credential: Credential?, scope: (_ login: Int) -> String) -> Flight? {
-        defer { flight = nil }
-        login += 1
+    mutating func replace(_ credential: Credential?, scope: (_ loginNumber: Int) -> String) -> Refresh? {
+        defer { refresh = nil }
+        loginCount += 1
         version += 1
         failure = nil
-        held = credential.map { Held(credential: $0, version: version, scope: scope(login)) }
-        return flight
+        held = credential.map { Held(credential: $0, version: version, scope: scope(loginCount)) }
+        return refresh
     }
 
     /// Returns the step for a send; a refresh that it starts is in progress when this returns.
-    mutating func step(for need: RefreshReason, at now: Duration) -> Step {
-        if let running = flight {
-            if case .refused(running.held.version) = need { flight?.wasRefused = true }
+    mutating func step(for reason: RefreshReason, at now: Duration) -> Step {
+        if let running = refresh {
+            if case .rejected(running.held.version) = reason { refresh?.wasRejected = true }
             return .wait
         }
-        guard let held, held.version == need.version else { return .goOn }
-        let isRefused = if case .refused = need { true } else { false }
+        guard let held, held.version == reason.version else { return .goOn }
+        let isRejected = if case .rejected = reason { true } else { false }
         if let failure, failure.version == held.version, now < failure.end {
-            return isRefused ? .fail(failure.error) : .goOn
+            return isRejected ? .fail(failure.error) : .goOn
         }
         guard window.admit(at: now) else {
-            let reason = NetworkError.Reason.excessiveRefresh(limit: window.maximumCount, window: window.duration)
-            return isRefused ? .fail(NetworkError(reason)) : .goOn
+            let limit = NetworkError.Reason.excessiveRefresh(limit: window.maximumCount, window: window.duration)
+            return isRejected ? .fail(NetworkError(limit)) : .goOn
         }
-        let flight = Flight(id: makeID(), held: held, wasRefused: isRefused)
-        self.flight = flight
-        return .start(flight)
+        let refresh = Refresh(id: makeID(), held: held, wasRejected: isRejected)
+        self.refresh = refresh
+        return .start(refresh)
     }
 
     /// Whether ``step(for:at:)`` would make the send wait.
     ///
     /// Not implemented with a copy of the state, because its waiters would then be copied when the next one is added.
-    func wouldWait(for need: RefreshReason, at now: Duration) -> Bool {
-        if flight != nil { return true }
-        guard let held, held.version == need.version else { return false }
+    func wouldWait(for reason: RefreshReason, at now: Duration) -> Bool {
+        if refresh != nil { return true }
+        guard let held, held.version == reason.version else { return false }
         if let failure, failure.version == held.version, now < failure.end { return false }
         return window.hasRoom(at: now)
     }
@@ -98,34 +98,34 @@ struct CredentialState<Credential: Sendable>: Sendable {
     mutating func end(
         _ id: Int,
         with result: Result<Credential, any Error>,
-        scope: (_ login: Int) -> String,
+        scope: (_ loginNumber: Int) -> String,
         isRemembered: Bool,
         at now: Duration
-    ) -> (flight: Flight, outcome: RefreshOutcome)? {
-        guard let ended = flight, ended.id == id else { return nil }
-        flight = nil
+    ) -> (refresh: Refresh, outcome: RefreshOutcome)? {
+        guard let ended = refresh, ended.id == id else { return nil }
+        refresh = nil
         switch result {
         case .success(let credential):
             version += 1
-            held = Held(credential: credential, version: version, scope: scope(login))
+            held = Held(credential: credential, version: version, scope: scope(loginCount))
             return (ended, .settled)
         case .failure(let error):
             if isRemembered {
                 failure = Failure(version: ended.held.version, error: error, end: now + window.duration)
             }
-            return (ended, ended.wasRefused ? .failed(error) : .settled)
+            return (ended, ended.wasRejected ? .failed(error) : .settled)
         }
     }
 }
 
 /// The reason why a send needs a better credential than that of a version.
 enum RefreshReason: Sendable {
-    case refused(_ version: Int)
+    case rejected(_ version: Int)
     case expiring(_ version: Int)
 
     var version: Int {
         switch self {
-        case .refused(let version), .expiring(let version): version
+        case .rejected(let version), .expiring(let version): version
         }
     }
 }

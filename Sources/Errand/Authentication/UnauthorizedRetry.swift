@@ -17,23 +17,23 @@ struct UnauthorizedRetry: Sendable {
         _ record: AttemptRecord?,
         _ attempt: () async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        guard let login = prepared.login else { return try await attempt() }
-        let turn = Turn(login: login, prepared: prepared, attempt: number, timeline: timeline)
-        var waiting = try await turn.waitBeforeSending()
-        let refused: RawResponse
+        guard let credential = prepared.login else { return try await attempt() }
+        let authenticated = AuthenticatedAttempt(credential, prepared, attempt: number, timeline: timeline)
+        var waiting = try await authenticated.waitBeforeSending()
+        let rejected: RawResponse
         do {
             return try await attempt().adding(nil, waiting: waiting)
-        } catch let refusal as CredentialRefusal {
-            refused = refusal.response
-            let need = RefreshReason.refused(refusal.version)
-            waiting += try await turn.wait(for: need, because: refusal.error, in: refusal.response)
-            guard record?.isRepeatable ?? true else { throw refusal.error }
-            await turn.tell(.willRetry(after: .zero, because: refusal.error))
+        } catch let unauthorized as UnauthorizedError {
+            rejected = unauthorized.response
+            let reason = RefreshReason.rejected(unauthorized.version)
+            waiting += try await authenticated.wait(for: reason, after: unauthorized)
+            guard record?.isRepeatable ?? true else { throw unauthorized.error }
+            await authenticated.notify(.willRetry(after: .zero, because: unauthorized.error))
         }
         do {
-            return try await attempt().adding(refused.timing.map(Metrics.Attempt.init), waiting: waiting)
+            return try await attempt().adding(rejected.timing.map(Metrics.Attempt.init), waiting: waiting)
         } catch {
-            throw ((error as? CredentialRefusal)?.error ?? error).repeated()
+            throw ((error as? UnauthorizedError)?.error ?? error).repeated()
         }
     }
 }
@@ -41,7 +41,7 @@ struct UnauthorizedRetry: Sendable {
 /// The error of an attempt that failed because its credential was rejected.
 ///
 /// Never leaves ``UnauthorizedRetry``.
-private struct CredentialRefusal: Error {
+private struct UnauthorizedError: Error {
     let version: Int
     let error: any Error
     let response: RawResponse
@@ -52,10 +52,10 @@ extension PreparedRequest {
     ///
     /// It cannot reject a credential that a redirect removed.
     func refusal(_ error: any Error, of response: RawResponse) -> any Error {
-        guard let login, let version = response.credentialVersion,
-            !response.redirects.contains(where: \.leavesOrigin), login.session.isRefusal(error, of: response)
+        guard let credential = login, let version = response.credentialVersion,
+            !response.redirects.contains(where: \.leavesOrigin), credential.session.isUnauthorized(error, of: response)
         else { return error }
-        return CredentialRefusal(version: version, error: error, response: response)
+        return UnauthorizedError(version: version, error: error, response: response)
     }
 }
 
@@ -78,45 +78,44 @@ extension Error {
 }
 
 /// One attempt with a session's credential.
-private struct Turn {
-    let login: PinnedCredential
-    let accessories: AccessoryChain
-    let context: RequestContext
-    let url: URL
-    let timeline: Timeline
+private struct AuthenticatedAttempt {
+    private let session: any CredentialHolder
+    private let client: any RefreshClient
+    private let accessories: AccessoryChain
+    private var context: RequestContext
+    private let url: URL
+    private let timeline: Timeline
 
-    init(login: PinnedCredential, prepared: PreparedRequest, attempt: Int, timeline: Timeline) {
-        var context = prepared.context
-        context.attempt = attempt
-        self.login = login
-        self.context = context
-        self.timeline = timeline
+    init(_ credential: PinnedCredential, _ prepared: PreparedRequest, attempt: Int, timeline: Timeline) {
+        (session, client) = (credential.session, credential.client)
         accessories = prepared.accessories
+        context = prepared.context
+        context.attempt = attempt
         url = prepared.outgoing.url
+        self.timeline = timeline
     }
 
     /// Waits for a refresh if one is in progress or the credential expires soon.
     func waitBeforeSending() async throws -> Duration {
-        guard login.session.appliesTo(url), let need = login.session.needBeforeSending() else { return .zero }
-        return try await wait(for: need, because: nil, in: nil)
+        guard session.appliesTo(url), let reason = session.refreshReasonBeforeSending() else { return .zero }
+        return try await wait(for: reason, after: nil)
     }
 
     /// Waits until there is a better credential, or none can be obtained; returns the time spent waiting.
-    func wait(for need: RefreshReason, because error: (any Error)?, in response: RawResponse?) async throws -> Duration
-    {
-        if !accessories.isEmpty, login.session.wouldWait(for: need) {
-            await tell(.willRefreshCredential(because: error))
+    func wait(for reason: RefreshReason, after failure: UnauthorizedError?) async throws -> Duration {
+        if !accessories.isEmpty, session.wouldWait(for: reason) {
+            await notify(.willRefreshCredential(because: failure?.error))
         }
         let began = timeline.now()
         do {
-            try await login.session.wait(for: need, by: login.client)
-        } catch let failure as NetworkError {
-            throw response.map(failure.answered) ?? failure
+            try await session.wait(for: reason, by: client)
+        } catch let error as NetworkError {
+            throw failure.map { error.answered(by: $0.response) } ?? error
         }
         return timeline.now() - began
     }
 
-    func tell(_ event: AccessoryEvent) async {
+    func notify(_ event: AccessoryEvent) async {
         if !accessories.isEmpty { await accessories.tell(event, of: context) }
     }
 }

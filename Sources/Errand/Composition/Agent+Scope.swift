@@ -42,9 +42,9 @@ extension Agent {
             handle.finish()
             forget()
         }
-        return try await runComposed { part, deliver in
-            handle.own { [stop = part.stop] in stop.stop() }
-            await member.begin(part, then: deliver)
+        return try await runComposed { context, deliver in
+            handle.own { [stop = context.stop] in stop.stop() }
+            await member.begin(context, then: deliver)
         }
     }
 }

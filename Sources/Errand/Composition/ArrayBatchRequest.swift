@@ -36,44 +36,44 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
         self.maximumConcurrent = max(1, maximumConcurrent)
     }
 
-    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
+    func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
         let slots = members.map { _ in BatchSlot<R.Model>() }
-        await begin(part, slots) { failure in
+        await begin(context, slots) { failure in
             let models = Result { try slots.map { try $0.result.get().model } }
-            await deliver(failure.map { .failure($0) } ?? models.map { Made($0) })
+            await deliver(failure.map { .failure($0) } ?? models.map { Delivered($0) })
         }
     }
 
     /// Runs all requests, and returns their responses.
     func responses(from agent: Agent) async throws -> [Response<R.Model>] {
         let slots = members.map { _ in BatchSlot<R.Model>() }
-        try await agent.runComposed { part, deliver in
-            var part = part
-            part.keepsResponses = true
-            await begin(part, slots) { failure in
-                await deliver(failure.map { .failure($0) } ?? .success(Made(())))
+        try await agent.runComposed { context, deliver in
+            var context = context
+            context.keepsResponses = true
+            await begin(context, slots) { failure in
+                await deliver(failure.map { .failure($0) } ?? .success(Delivered(())))
             }
         }
         return try slots.map { try $0.response() }
     }
 
     private func begin(
-        _ part: Part,
+        _ context: MemberContext,
         _ slots: [BatchSlot<R.Model>],
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
-        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: part, end: end)
+        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: context, end: end)
         let window = RequestWindow(members.makeIterator()) { member, index, window in
             let child = CompositionChild(index: index, typeName: member.typeName)
             // If the batch has failed, the remaining requests end without being sent.
-            guard !run.part.stop.isStopped else {
+            guard !run.context.stop.isStopped else {
                 window.didEndOne()
                 return await run.didEnd(child, CancellationError())
             }
-            await member.begin(run.part) { made in
-                slots[index].result = made
+            await member.begin(run.context) { delivered in
+                slots[index].result = delivered
                 window.didEndOne()
-                await run.didEnd(child, made.failure)
+                await run.didEnd(child, delivered.failure)
                 await window.fill(upTo: maximumConcurrent)
             }
         }

@@ -28,17 +28,17 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
     /// Creates a batch of requests that are prepared and formatted on their caller.
     public init(_ request: repeat each R) { members = (repeat Member(staying: each request)) }
 
-    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
+    func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
         let slots = BatchSlots<repeat (each R).Model>()
-        await begin(part, slots, tolerant: false) { failure in await deliver(slots.models(or: failure)) }
+        await begin(context, slots, tolerant: false) { failure in await deliver(slots.models(or: failure)) }
     }
 
     /// Runs all requests, and returns their responses.
     func responses(from agent: Agent) async throws -> (repeat Response<(each R).Model>) {
         let slots = BatchSlots<repeat (each R).Model>()
-        try await agent.runComposed { part, deliver in
-            await begin(part, slots, tolerant: false, keepingResponses: true) { failure in
-                await deliver(failure.map { .failure($0) } ?? .success(Made(())))
+        try await agent.runComposed { context, deliver in
+            await begin(context, slots, tolerant: false, keepingResponses: true) { failure in
+                await deliver(failure.map { .failure($0) } ?? .success(Delivered(())))
             }
         }
         return try slots.responses()
@@ -47,27 +47,27 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
     /// Runs all requests to their end, and returns their results.
     func results(from agent: Agent) async -> (repeat Result<(each R).Model, any Error>) {
         let slots = BatchSlots<repeat (each R).Model>()
-        await agent.runLoop { part in await begin(part, slots, tolerant: true) { _ in } }
+        await agent.runLoop { context in await begin(context, slots, tolerant: true) { _ in } }
         return slots.results()
     }
 
     private func begin(
-        _ part: Part,
+        _ context: MemberContext,
         _ slots: BatchSlots<repeat (each R).Model>,
         tolerant isTolerant: Bool,
         keepingResponses: Bool = false,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
-        var part = part
-        if keepingResponses { part.keepsResponses = true }
-        let run = BatchRun("BatchRequest", count: slots.count, options, tolerant: isTolerant, in: part, end: end)
+        var context = context
+        if keepingResponses { context.keepsResponses = true }
+        let run = BatchRun("BatchRequest", count: slots.count, options, tolerant: isTolerant, in: context, end: end)
         await run.start()
         var index = 0
         for (member, slot) in repeat (each members, each slots.places) {
             let child = CompositionChild(index: index, typeName: member.typeName)
-            await member.begin(run.part) { made in
-                slot.result = made
-                await run.didEnd(child, made.failure)
+            await member.begin(run.context) { delivered in
+                slot.result = delivered
+                await run.didEnd(child, delivered.failure)
             }
             index += 1
         }
@@ -100,10 +100,10 @@ private final class BatchSlots<each Model> {
     func responses() throws -> (repeat Response<each Model>) { (repeat try (each places).response()) }
 
     /// Returns all models, or the error that ended the batch.
-    func models(or failure: (any Error)?) -> Result<Made<(repeat each Model)>, any Error> {
+    func models(or failure: (any Error)?) -> Result<Delivered<(repeat each Model)>, any Error> {
         do {
             if let failure { throw failure }
-            return .success(Made(try allModels()))
+            return .success(Delivered(try allModels()))
         } catch {
             return .failure(error)
         }
@@ -114,26 +114,28 @@ private final class BatchSlots<each Model> {
 
 /// The slot in which a request's result waits for those of the others.
 final class BatchSlot<Model> {
-    var result: Result<Made<Model>, any Error> = .failure(CancellationError())
+    var result: Result<Delivered<Model>, any Error> = .failure(CancellationError())
 
     /// Returns the response.
     ///
     /// - Throws: The error of the request, or ``NetworkError/Reason/notOneRequest(_:)`` if it is a batch or a chain.
     func response() throws -> Response<Model> {
-        guard let response = try result.get().response else { throw NetworkError(.notOneRequest("a batch or chain in a batch")) }
+        guard let response = try result.get().response else {
+            throw NetworkError(.notOneRequest("a batch or chain in a batch"))
+        }
         return response
     }
 }
 
 /// A running batch.
 final class BatchRun {
-    /// The part in which its requests run.
-    let part: Part
+    /// The context in which its requests run.
+    let context: MemberContext
     /// The error that ended the batch, or `nil` if there is none yet.
     private var failure: (any Error)?
-    private let outer: Part
+    private let outer: MemberContext
     private let stopID: Int
-    private let teller: CompositionTeller
+    private let notifier: CompositionNotifier
     private let isTolerant: Bool
     private let end: nonisolated(nonsending) ((any Error)?) async -> Void
     /// The number of requests that have not ended, plus one while not all have begun.
@@ -146,35 +148,35 @@ final class BatchRun {
     ///   - count: The number of its requests.
     ///   - options: The options of the batch.
     ///   - isTolerant: Whether the other requests continue if one fails.
-    ///   - outer: The part in which the batch runs.
+    ///   - outer: The context in which the batch runs.
     ///   - end: Called once, when all have ended, with the error that ended the batch.
     init(
         _ typeName: String,
         count: Int,
         _ options: CompositionOptions,
         tolerant isTolerant: Bool = false,
-        in outer: Part,
+        in outer: MemberContext,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) {
-        (part, stopID) = outer.inner(within: options.deadline, keepingResponses: outer.keepsResponses)
+        (context, stopID) = outer.inner(within: options.deadline, keepingResponses: outer.keepsResponses)
         left = count + 1
-        teller = CompositionTeller(typeName, total: count, options, in: outer)
+        notifier = CompositionNotifier(typeName, total: count, options, in: outer)
         self.outer = outer
         self.isTolerant = isTolerant
         self.end = end
     }
 
-    func start() async { await teller.start() }
+    func start() async { await notifier.start() }
 
     /// Records the end of a request.
     func didEnd(_ child: CompositionChild, _ error: (any Error)?) async {
         if error == nil || isTolerant {
-            await teller.finish(child)
+            await notifier.finish(child)
         } else if failure == nil {
             failure = error
             // If the batch was cancelled, no request of it failed.
-            if !(part.stop.isStopped && error is CancellationError) { teller.fail(child) }
-            part.stop.stop()
+            if !(context.stop.isStopped && error is CancellationError) { notifier.fail(child) }
+            context.stop.stop()
         }
         await didEndOne()
     }
@@ -183,9 +185,9 @@ final class BatchRun {
     func didEndOne() async {
         left -= 1
         guard left == 0 else { return }
-        if failure == nil, part.stop.isStopped { failure = CancellationError() }
+        if failure == nil, context.stop.isStopped { failure = CancellationError() }
         outer.stop.remove(stopID)
         guard !isTolerant else { return }
-        await teller.end(failure) { await end(failure) }
+        await notifier.end(failure) { await end(failure) }
     }
 }

@@ -11,7 +11,7 @@ final class CallerLoop {
     private let board = JobBoard()
     private var jobs: [Int: Job] = [:]
     /// The completed jobs whose results are not received yet, in reverse order.
-    private var landed: [Int] = []
+    private var completed: [Int] = []
     private var lastID = 0
     /// The number of jobs that run or wait for a task, and that have no result to receive.
     private(set) var enqueuedCount = 0
@@ -22,8 +22,8 @@ final class CallerLoop {
     /// Jobs that are not stopped yet continue until they are; jobs keep their loop alive, so this must be called
     /// explicitly.
     func abandon() {
-        let abandons = (landed + board.close()).compactMap { jobs[$0]?.abandon }
-        (landed, jobs) = ([], [:])
+        let abandons = (completed + board.close()).compactMap { jobs[$0]?.abandon }
+        (completed, jobs) = ([], [:])
         guard !abandons.isEmpty else { return }
         // This task has no owner, because the caller has left; it notifies accessories and ends.
         Task { for abandon in abandons { await abandon() } }
@@ -40,7 +40,7 @@ final class CallerLoop {
     ///   - width: The maximum number of jobs that run at once, the same for all jobs of a loop.
     ///   - stop: Cancels the tasks.
     ///   - work: Runs in the background.
-    func enqueue(width: Int, endedBy stop: PartStop, _ work: @escaping @Sendable () async -> Void) {
+    func enqueue(width: Int, endedBy stop: CompositionStop, _ work: @escaping @Sendable () async -> Void) {
         if !isCancellable { _ = stop.add { [board] in board.cancelTasks() } }
         (isCancellable, enqueuedCount) = (true, enqueuedCount + 1)
         board.add(JobBoard.Work(run: work), width: width)
@@ -54,7 +54,7 @@ final class CallerLoop {
     ///   - abandoned: Called in the background in place of `receive` if the loop was abandoned.
     ///   - receive: Called on the caller, by ``step()``.
     func launch<Value: Sendable>(
-        endedBy stop: PartStop,
+        endedBy stop: CompositionStop,
         _ work: @escaping @Sendable () async -> Value,
         abandoned: (@Sendable () async -> Void)? = nil,
         then receive: nonisolated(nonsending) @escaping (Value) async -> Void
@@ -65,15 +65,15 @@ final class CallerLoop {
         let task = Task { [board] in
             let value = await work()
             slot.withLock { $0 = value }
-            if !board.land(id) { await abandoned?() }
+            if !board.complete(id) { await abandoned?() }
         }
         let stopID = stop.add { task.cancel() }
         // With an explicit type: with an inferred one, the closure would leave the caller.
-        let takeIn: nonisolated(nonsending) () async -> Void = {
+        let receiveResult: nonisolated(nonsending) () async -> Void = {
             stop.remove(stopID)
             if let value = slot.withLock({ $0 }) { await receive(value) }
         }
-        jobs[id] = Job(receive: takeIn, abandon: abandoned)
+        jobs[id] = Job(receive: receiveResult, abandon: abandoned)
     }
 
     /// Waits for the next result and receives it, or for jobs without a result.
@@ -81,12 +81,12 @@ final class CallerLoop {
     /// - Parameter reserve: The number of jobs without a result that may still wait for a task on return; if less than
     ///   0, waits for all of them to end.
     func step(leaving reserve: Int = -1) async {
-        if landed.isEmpty {
-            let (landed, endedCount) = await board.next(leaving: reserve)
-            self.landed = landed.reversed()
+        if completed.isEmpty {
+            let (completed, endedCount) = await board.next(leaving: reserve)
+            self.completed = completed.reversed()
             enqueuedCount -= endedCount
         }
-        guard let id = landed.popLast(), let job = jobs.removeValue(forKey: id) else { return }
+        guard let id = completed.popLast(), let job = jobs.removeValue(forKey: id) else { return }
         await job.receive()
     }
 
@@ -102,7 +102,7 @@ private final class JobBoard: Sendable {
     }
 
     private struct State {
-        var landed: [Int] = []
+        var completed: [Int] = []
         var isClosed = false
         /// The queue; elements before `head` are taken.
         var queue: [Work] = []
@@ -115,7 +115,7 @@ private final class JobBoard: Sendable {
         var reserve = -1
 
         var waitingCount: Int { queue.count - head }
-        var hasNews: Bool { !landed.isEmpty || (endedCount > 0 && (waitingCount <= reserve || tasks.isEmpty)) }
+        var hasResults: Bool { !completed.isEmpty || (endedCount > 0 && (waitingCount <= reserve || tasks.isEmpty)) }
 
         mutating func takeFirst() -> Work? {
             guard waitingCount > 0 else { return nil }
@@ -131,7 +131,7 @@ private final class JobBoard: Sendable {
 
         /// Takes the waiter, if there is something to wake it up for.
         mutating func takeWaiter() -> Delivery<Void>? {
-            guard hasNews else { return nil }
+            guard hasResults else { return nil }
             defer { waiter = nil }
             return waiter
         }
@@ -142,10 +142,10 @@ private final class JobBoard: Sendable {
     /// Records the completion of a job.
     ///
     /// - Returns: Whether its result will be received.
-    func land(_ id: Int) -> Bool {
+    func complete(_ id: Int) -> Bool {
         let (isTaken, waiter) = state.withLock { state -> (Bool, Delivery<Void>?) in
             guard !state.isClosed else { return (false, nil) }
-            state.landed.append(id)
+            state.completed.append(id)
             return (true, state.takeWaiter())
         }
         waiter?.deliver(())
@@ -191,71 +191,25 @@ private final class JobBoard: Sendable {
     }
 
     /// Waits until a job has completed, or enough have ended, and returns all completed ones in order.
-    func next(leaving reserve: Int) async -> (landed: [Int], endedCount: Int) {
+    func next(leaving reserve: Int) async -> (completed: [Int], endedCount: Int) {
         let waiter = Delivery<Void>()
-        let isThere = state.withLock { state in
+        let isReady = state.withLock { state in
             state.reserve = reserve
-            if !state.hasNews { state.waiter = waiter }
-            return state.hasNews
+            if !state.hasResults { state.waiter = waiter }
+            return state.hasResults
         }
-        if !isThere { await waiter.value() }
+        if !isReady { await waiter.value() }
         return state.withLock { state in
-            defer { (state.landed, state.endedCount) = ([], 0) }
-            return (state.landed, state.endedCount)
+            defer { (state.completed, state.endedCount) = ([], 0) }
+            return (state.completed, state.endedCount)
         }
     }
 
     /// Refuses completions from now on, and returns the previous ones.
     func close() -> [Int] {
         state.withLock { state in
-            defer { (state.landed, state.isClosed) = ([], true) }
-            return state.landed
+            defer { (state.completed, state.isClosed) = ([], true) }
+            return state.completed
         }
     }
-}
-
-/// Begins the requests of a sequence, limiting how many run at once.
-///
-/// It stays on the caller, and takes a request from the sequence only to begin it.
-final class RequestWindow<Requests: IteratorProtocol> {
-    typealias Begin = nonisolated(nonsending) (Requests.Element, Int, RequestWindow) async -> Void
-
-    private var rest: Requests
-    private let begin: Begin
-    /// The number of requests that were begun.
-    private(set) var count = 0
-    /// The number of these that have not ended.
-    private(set) var underWay = 0
-    private(set) var isExhausted = false
-    private var isFilling = false
-
-    /// Creates a window.
-    ///
-    /// - Parameters:
-    ///   - requests: The requests to begin.
-    ///   - begin: Begins a request with its index; calls ``didEndOne()`` when it has ended.
-    init(_ requests: Requests, begin: @escaping Begin) {
-        rest = requests
-        self.begin = begin
-    }
-
-    /// Begins requests until `maximum` are running, or none is left.
-    ///
-    /// Does nothing if it is called while it is running: if a request ends at once, the same loop begins the next.
-    func fill(upTo maximum: @autoclosure () -> Int) async {
-        guard !isFilling else { return }
-        isFilling = true
-        defer { isFilling = false }
-        while !isExhausted, underWay < maximum() {
-            guard let request = rest.next() else {
-                isExhausted = true
-                return
-            }
-            count += 1
-            underWay += 1
-            await begin(request, count - 1, self)
-        }
-    }
-
-    func didEndOne() { underWay -= 1 }
 }

@@ -15,7 +15,7 @@
 /// A chain is a request itself: it can be part of batches and other chains, and contain them. If a step depends on the
 /// result of the one before, return a ``ChainStep``.
 public struct ChainRequest<Model>: DeclaredComposition {
-    typealias Walk = nonisolated(nonsending) (ChainRun, @escaping Part.Deliver<Model>) async -> Void
+    typealias Walk = nonisolated(nonsending) (ChainRun, @escaping MemberContext.Deliver<Model>) async -> Void
 
     private let walk: Walk
     /// The number of steps, or `nil` if they are decided during the run.
@@ -39,15 +39,15 @@ public struct ChainRequest<Model>: DeclaredComposition {
         self.walk = walk
     }
 
-    func begin(in outer: Part, then deliver: @escaping Part.Deliver<Model>) async {
-        let (part, stopID) = outer.inner(within: options.deadline, keepingResponses: true)
-        let run = ChainRun(part, CompositionTeller("ChainRequest", total: count, options, in: outer))
-        await run.teller.start()
-        await walk(run) { made in
-            var made = made
-            if made.failure == nil, let refusal = run.part.refusal { made = .failure(refusal) }
+    func begin(in outer: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
+        let (context, stopID) = outer.inner(within: options.deadline, keepingResponses: true)
+        let run = ChainRun(context, CompositionNotifier("ChainRequest", total: count, options, in: outer))
+        await run.notifier.start()
+        await walk(run) { delivered in
+            var delivered = delivered
+            if delivered.failure == nil, let stopError = run.context.stopError { delivered = .failure(stopError) }
             outer.stop.remove(stopID)
-            await run.teller.end(made.failure) { await deliver(made) }
+            await run.notifier.end(delivered.failure) { await deliver(delivered) }
         }
     }
 }
@@ -97,10 +97,10 @@ extension ChainRequest {
     ) -> ChainRequest<R.Model> {
         let index = count ?? 0
         return ChainRequest<R.Model>(count: count.map { $0 + 1 }, options: options) { run, deliver in
-            let goOn: Part.Deliver<Model> = { made in
+            let goOn: MemberContext.Deliver<Model> = { delivered in
                 let member: Member<R>
                 do {
-                    member = try next(try made.get().model, run.history)
+                    member = try next(try delivered.get().model, run.history)
                 } catch {
                     // If a closure throws, the step that it was to create has failed.
                     run.fail(TypeNames.name(of: R.self), at: index)
@@ -135,7 +135,7 @@ extension ChainRequest where Model == ChainHistory {
 ///
 /// To end a chain early, put its optional steps into a chain of their own: `.send(ChainRequest(…).then …)`.
 public struct ChainStep<Model>: Composition {
-    private let start: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
+    private let start: nonisolated(nonsending) (MemberContext, @escaping MemberContext.Deliver<Model>) async -> Void
 
     /// Returns a step with a request that is prepared and formatted in the background.
     public static func send<R: Request & Sendable>(_ request: R) -> ChainStep
@@ -150,8 +150,10 @@ public struct ChainStep<Model>: Composition {
 
     /// Returns a step that sends nothing and has this model.
     public static func value(_ model: Model) -> ChainStep {
-        ChainStep { part, deliver in await deliver(part.refusal.map { .failure($0) } ?? .success(Made(model))) }
+        ChainStep { await $1($0.stopError.map { .failure($0) } ?? .success(Delivered(model))) }
     }
 
-    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async { await start(part, deliver) }
+    func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
+        await start(context, deliver)
+    }
 }

@@ -17,7 +17,7 @@ public protocol CompositionRequest: Request {
 /// How a request that consists of requests runs.
 protocol Composition<Model>: ComposedRequest {
     /// Starts the requests that can be started, and calls back exactly once with the model or the error.
-    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async
+    func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async
 }
 
 /// A batch or chain, with its options.
@@ -60,24 +60,24 @@ extension Agent {
     func runComposed<R: Request>(
         _ request: R,
         reporting report: CompositionProgress.Report? = nil,
-        delivering deliver: (nonisolated(nonsending) (Result<Made<R.Model>, any Error>) async -> Void)? = nil
+        delivering deliver: (nonisolated(nonsending) (Result<Delivered<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> R.Model {
-        try await runComposed(reporting: report, delivering: deliver) { part, deliver in
-            await part.begin(request, then: deliver)
+        try await runComposed(reporting: report, delivering: deliver) { context, deliver in
+            await context.begin(request, then: deliver)
         }
     }
 
     /// Runs what a closure begins, like a request that consists of requests.
     func runComposed<Model>(
         reporting report: CompositionProgress.Report? = nil,
-        delivering deliver: (nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void)? = nil,
-        _ begin: nonisolated(nonsending) (Part, @escaping Part.Deliver<Model>) async -> Void
+        delivering deliver: (nonisolated(nonsending) (Result<Delivered<Model>, any Error>) async -> Void)? = nil,
+        _ begin: nonisolated(nonsending) (MemberContext, @escaping MemberContext.Deliver<Model>) async -> Void
     ) async throws -> Model {
-        var result = Result<Made<Model>, any Error>.failure(CancellationError())
-        await runLoop(reporting: report) { part in
-            await begin(part) { made in
-                result = made
-                await deliver?(made)
+        var result = Result<Delivered<Model>, any Error>.failure(CancellationError())
+        await runLoop(reporting: report) { context in
+            await begin(context) { delivered in
+                result = delivered
+                await deliver?(delivered)
             }
         }
         return try result.get().model
@@ -87,43 +87,49 @@ extension Agent {
     func runLoop(
         reporting report: CompositionProgress.Report? = nil,
         isolation: isolated (any Actor)? = #isolation,
-        _ start: nonisolated(nonsending) (Part) async -> Void
+        _ start: nonisolated(nonsending) (MemberContext) async -> Void
     ) async {
-        let part = Part(agent: self, loop: CallerLoop(), stop: PartStop(), deadline: nil, report: report)
+        let context = MemberContext(
+            agent: self,
+            loop: CallerLoop(),
+            stop: CompositionStop(),
+            deadline: nil,
+            report: report
+        )
         await withTaskCancellationHandler {
             // The capture isolates the closure, which would otherwise leave the caller.
             _ = isolation
-            await start(part)
-            await part.loop.run()
-        } onCancel: { [stop = part.stop] in
+            await start(context)
+            await context.loop.run()
+        } onCancel: { [stop = context.stop] in
             stop.stop()
         }
     }
 }
 
 /// Records the progress of one run of a batch or chain, and notifies its accessories.
-final class CompositionTeller {
+final class CompositionNotifier {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
     private let report: CompositionProgress.Report?
 
-    init(_ typeName: String, total: Int?, _ options: CompositionOptions, in part: Part) {
+    init(_ typeName: String, total: Int?, _ options: CompositionOptions, in outer: MemberContext) {
         context = CompositionContext(
-            id: part.agent.pipeline.makeID(),
+            id: outer.agent.pipeline.makeID(),
             typeName: typeName,
             tag: options.tag,
             progress: CompositionProgress(total: total)
         )
         accessories = options.accessories
-        report = part.report
+        report = outer.report
         report?(.started(total: total))
     }
 
-    func start() async { await tell(.willStart) }
+    func start() async { await notify(.willStart) }
 
     func finish(_ child: CompositionChild) async {
         note(.finished(child))
-        await tell(.didFinish(child))
+        await notify(.didFinish(child))
     }
 
     func fail(_ child: CompositionChild) { note(.failed(child)) }
@@ -136,17 +142,17 @@ final class CompositionTeller {
     /// Notifies of the end, with the delivery between the two events.
     func end(_ error: (any Error)?, delivery: nonisolated(nonsending) () async -> Void) async {
         let outcome = CompositionOutcome(error)
-        await tell(.willStop(outcome))
+        await notify(.willStop(outcome))
         await delivery()
-        await tell(.didStop(outcome))
+        await notify(.didStop(outcome))
     }
 
-    private func tell(_ event: CompositionEvent) async {
-        if !accessories.isEmpty { await Self.tell(event, of: context, to: accessories) }
+    private func notify(_ event: CompositionEvent) async {
+        if !accessories.isEmpty { await Self.notify(event, of: context, to: accessories) }
     }
 
     @concurrent
-    private static func tell(
+    private static func notify(
         _ event: CompositionEvent,
         of context: CompositionContext,
         to accessories: [any CompositionAccessory]

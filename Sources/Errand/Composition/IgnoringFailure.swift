@@ -15,13 +15,13 @@ public struct IgnoringFailure<Base: Request>: Composition {
     /// The path of the request.
     public var path: String { member.request.path }
 
-    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
-        await member.begin(part) { made in
-            switch made {
-            case .success(let made): await deliver(.success(Made(made.model)))
-            case .failure(is CancellationError) where part.stop.isStopped:
+    func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
+        await member.begin(context) { delivered in
+            switch delivered {
+            case .success(let delivered): await deliver(.success(Delivered(delivered.model)))
+            case .failure(is CancellationError) where context.stop.isStopped:
                 await deliver(.failure(CancellationError()))
-            case .failure: await deliver(.success(Made(nil)))
+            case .failure: await deliver(.success(Delivered(nil)))
             }
         }
     }

@@ -167,8 +167,8 @@ struct NextPage<Base: Request>: RequestWrapper {
     private var link: String? { if case .link(let url) = step { url.absoluteString } else { nil } }
 
     /// Returns parameters with the changed one, if it belongs to them.
-    private func changing(_ parameters: Parameters, where isMeant: (String) throws -> Bool) rethrows -> Parameters {
-        guard case .parameter(let name, let value) = step, try isMeant(name) else { return parameters }
+    private func changing(_ parameters: Parameters, where predicate: (String) throws -> Bool) rethrows -> Parameters {
+        guard case .parameter(let name, let value) = step, try predicate(name) else { return parameters }
         var changed = parameters
         switch value {
         case .text(let text): changed[name] = text

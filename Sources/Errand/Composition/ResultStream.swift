@@ -20,7 +20,9 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
     public typealias Failure = Never
 
     typealias Start =
-        nonisolated(nonsending) (Requests.Element, Part, @escaping Part.Deliver<Requests.Element.Model>) async -> Void
+        nonisolated(nonsending) (
+            Requests.Element, MemberContext, @escaping MemberContext.Deliver<Requests.Element.Model>
+        ) async -> Void
 
     let agent: Agent
     let requests: Requests
@@ -67,25 +69,25 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
     private let window: RequestWindow<Requests.Iterator>
     private let finished = Finished()
     private let maximum: Int
-    private let part: Part
+    private let context: MemberContext
 
     init(_ requests: Requests.Iterator, _ agent: Agent, _ maximum: Int, _ start: @escaping ResultStream<Requests>.Start)
     {
-        let part = Part(agent: agent, loop: CallerLoop(), stop: PartStop())
+        let context = MemberContext(agent: agent, loop: CallerLoop(), stop: CompositionStop())
         let finished = finished
         window = RequestWindow(requests) { request, index, window in
-            await start(request, part) { made in
+            await start(request, context) { delivered in
                 window.didEndOne()
-                finished.results.insert(IndexedResult(index: index, result: made.map { $0.model }), at: 0)
+                finished.results.insert(IndexedResult(index: index, result: delivered.map { $0.model }), at: 0)
             }
         }
         self.maximum = maximum
-        self.part = part
+        self.context = context
     }
 
     deinit {
-        part.stop.stop()
-        part.loop.abandon()
+        context.stop.stop()
+        context.loop.abandon()
     }
 
     func next(
@@ -98,8 +100,8 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
             if !(endingWhenCancelled && Task.isCancelled) {
                 await window.fill(upTo: maximum - finished.results.count)
             }
-            while finished.results.isEmpty, window.underWay > 0 { await part.loop.step() }
-        } onCancel: { [stop = part.stop] in
+            while finished.results.isEmpty, window.runningCount > 0 { await context.loop.step() }
+        } onCancel: { [stop = context.stop] in
             stop.stop()
         }
         return finished.results.popLast()
@@ -147,18 +149,20 @@ extension Agent {
         let results = ResultList<Requests.Element.Model>()
         let isComposed = RequestType.of(Requests.Element.self).isComposed
         var count = 0
-        await runLoop { part in
+        await runLoop { context in
             let window = RequestWindow(requests.makeIterator()) { request, index, window in
                 // Enqueued requests and others share the width; only enqueued ones may wait for a task.
-                guard !isComposed, request.formattingContext == .background, window.underWay == 1 else {
-                    while part.loop.enqueuedCount + window.underWay > width { await part.loop.step(leaving: .max) }
-                    return await part.beginInBackground(request) { made in
+                guard !isComposed, request.formattingContext == .background, window.runningCount == 1 else {
+                    while context.loop.enqueuedCount + window.runningCount > width {
+                        await context.loop.step(leaving: .max)
+                    }
+                    return await context.beginInBackground(request) { delivered in
                         window.didEndOne()
-                        results.set(index, made.map { $0.model })
+                        results.set(index, delivered.map { $0.model })
                     }
                 }
                 window.didEndOne()
-                part.loop.enqueue(width: width, endedBy: part.stop) {
+                context.loop.enqueue(width: width, endedBy: context.stop) {
                     // A request that was cancelled before it began is not sent; its result is a `CancellationError`
                     // already.
                     guard !Task.isCancelled else { return }
@@ -171,9 +175,9 @@ extension Agent {
             }
             while true {
                 // Waiting requests keep the tasks busy, so that the caller need not wake up for each request.
-                await window.fill(upTo: (window.underWay == 0 ? 2 * width : width) - part.loop.enqueuedCount)
-                if part.loop.isIdle { break }
-                await part.loop.step(leaving: window.isExhausted ? -1 : width / 2)
+                await window.fill(upTo: (window.runningCount == 0 ? 2 * width : width) - context.loop.enqueuedCount)
+                if context.loop.isIdle { break }
+                await context.loop.step(leaving: window.isExhausted ? -1 : width / 2)
             }
             count = window.count
         }
@@ -211,8 +215,8 @@ extension Agent {
         Requests.Element.Model: Sendable,
         Requests.Element.Formatter: Sendable
     {
-        ResultStream(agent: self, requests: requests, maximumConcurrent: maximumConcurrent) { request, part, deliver in
-            await part.beginInBackground(request, then: deliver)
+        ResultStream(agent: self, requests: requests, maximumConcurrent: maximumConcurrent) {
+            await $1.beginInBackground($0, then: $2)
         }
     }
 
@@ -228,8 +232,8 @@ extension Agent {
         of requests: Requests,
         maximumConcurrent: Int = 8
     ) -> ResultStream<Requests> where Requests.Element: Request {
-        ResultStream(agent: self, requests: requests, maximumConcurrent: maximumConcurrent) { request, part, deliver in
-            await part.begin(request, then: deliver)
+        ResultStream(agent: self, requests: requests, maximumConcurrent: maximumConcurrent) {
+            await $1.begin($0, then: $2)
         }
     }
 }

@@ -34,7 +34,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         do throws(NetworkError) {
             guard let parts = try URLParts(absolute: text) else {
                 throw NetworkError(
-                    .invalidBaseURL("the base URL '\(URLText.withoutSecrets(text))' has no scheme and host")
+                    .invalidBaseURL("the base URL '\(URLParts.redacted(text))' has no scheme and host")
                 )
             }
             checked = .parts(.success(parts.checked()))

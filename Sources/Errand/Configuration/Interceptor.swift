@@ -92,8 +92,8 @@ extension PreparedRequest {
         try await intercept(sendInterceptors[...]) { [stop] in
             try stop.check()
             do {
-                let answer = try await work()
-                last.withLock { $0 = .success(answer) }
+                let response = try await work()
+                last.withLock { $0 = .success(response) }
             } catch {
                 // An interceptor that swallows an error has no response to continue with.
                 last.withLock { last in if case .success? = last {} else { last = .failure(error) } }

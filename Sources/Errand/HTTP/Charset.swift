@@ -40,7 +40,7 @@ struct Charset {
         case .foundation(let encoding):
             guard let text = String(data: data, encoding: encoding) else { throw .malformed }
             return text
-        case .system(let names): return try SystemConverter.text(of: data, charsets: names)
+        case .system(let names): return try SystemCharset.text(of: data, charsets: names)
         }
     }
 

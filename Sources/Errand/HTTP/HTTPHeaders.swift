@@ -239,9 +239,7 @@ extension String {
     fileprivate var withoutSurroundingSpace: String {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
         guard let first = utf8.first, let last = utf8.last, isSpace(first) || isSpace(last) else { return self }
-        let rest = utf8.drop(while: isSpace)
-        let end = rest.lastIndex { !isSpace($0) }.map { rest.index(after: $0) } ?? rest.startIndex
-        return String(self[rest.startIndex..<end])
+        return String(Substring(utf8[...].trimmingHTTPSpace()))
     }
 
     /// The canonical spelling of the name, with ASCII letters in lower case.

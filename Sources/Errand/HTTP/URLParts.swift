@@ -36,7 +36,7 @@ struct URLParts: Sendable, Hashable {
         originKey = (origin.hasSuffix(suffix) ? String(origin.dropLast(suffix.count)) : origin).lowercased()
         (path, query) = Self.pathAndQuery(String(rest) ?? "")
         if !path.isEmpty, path.first != "/" { path = "/" + path }
-        path = URLText.removingDotSegments(path)
+        path = Self.removingDotSegments(path)
     }
 
     /// Appends a path with exactly one slash between, and its query after this one's.
@@ -44,20 +44,20 @@ struct URLParts: Sendable, Hashable {
     /// - Throws: ``NetworkError`` if the path has a dot segment, which would lead elsewhere, or a fragment, which would
     ///   be cut off.
     mutating func append(_ text: String) throws(NetworkError) {
-        if URLText.isPlainPath(text) {
-            if URLText.dotSegments(in: text) != .absent { throw Self.dotSegment(in: text) }
+        if PercentEncoding.isPlainPath(text) {
+            if Self.dotSegments(in: text) != .absent { throw Self.dotSegment(in: text) }
             return append(path: text)
         }
         if text.utf8.contains(UInt8(ascii: "#")) {
             throw NetworkError(
                 .invalidURL(
-                    "the path '\(URLText.withoutSecrets(text))' is followed by '#', which would cut off the rest: "
+                    "the path '\(Self.redacted(text))' is followed by '#', which would cut off the rest: "
                         + Self.advice
                 )
             )
         }
         let (path, query) = Self.pathAndQuery(text)
-        if URLText.dotSegments(in: path) != .absent { throw Self.dotSegment(in: text) }
+        if Self.dotSegments(in: path) != .absent { throw Self.dotSegment(in: text) }
         append(path: path)
         if let query { append(encodedQuery: query) }
     }
@@ -68,7 +68,7 @@ struct URLParts: Sendable, Hashable {
     /// Returns the error for a path that would lead elsewhere.
     static func dotSegment(in path: String) -> NetworkError {
         NetworkError(
-            .invalidURL("the path '\(URLText.withoutSecrets(path))' has '.' or '..' as a component: \(advice)")
+            .invalidURL("the path '\(Self.redacted(path))' has '.' or '..' as a component: \(advice)")
         )
     }
 
@@ -137,15 +137,24 @@ struct URLParts: Sendable, Hashable {
         return Int(String(Substring(port))).map { 0...0xFFFF ~= $0 } ?? false
     }
 
+    /// Returns a URL or path for messages, without query, fragment and user information.
+    static func redacted(_ text: String) -> String {
+        let text = text.prefix { $0 != "?" && $0 != "#" }
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        let authority = text[start...].prefix { $0 != "/" }
+        guard let end = authority.lastIndex(of: "@") else { return String(text) }
+        return String(text[..<start] + text[text.index(after: end)...])
+    }
+
     /// Returns the path and query of an encoded text without its fragment, which is never sent (RFC 9110, section
     /// 4.2.5).
     private static func pathAndQuery(_ text: String) -> (path: String, query: String?) {
         let bytes = text.utf8.prefix { $0 != UInt8(ascii: "#") }
         guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else {
-            return (URLText.escapingPath(Substring(bytes)), nil)
+            return (PercentEncoding.escapingPath(Substring(bytes)), nil)
         }
         let query = Substring(bytes[bytes.index(after: mark)...])
-        return (URLText.escapingPath(Substring(bytes[..<mark])), URLText.escapingQuery(query))
+        return (PercentEncoding.escapingPath(Substring(bytes[..<mark])), PercentEncoding.escapingQuery(query))
     }
 
     /// Returns the lowercase scheme if the text begins with one, so that it cannot be a path.

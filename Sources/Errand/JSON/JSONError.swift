@@ -76,7 +76,7 @@ extension JSONError: CustomStringConvertible {
 
     private func tooDeep(_ limit: Int) -> String {
         let advice =
-            limit < 512
+            limit < JSONDepth.maximum
             ? "parse it with JSONValue(parsing:maximumDepth:) if the sender is trusted"
             : "this is more than Foundation's decoder survives"
         return "JSON nested deeper than \(limit) levels; \(advice)"

@@ -19,7 +19,7 @@ extension JSONPath {
     func range(
         in bytes: UnsafeRawBufferPointer,
         payload: Range<Int>? = nil,
-        maximumDepth: Int = JSONScanner.defaultMaximumDepth
+        maximumDepth: Int = JSONDepth.standard
     ) throws(JSONError) -> Match {
         var isOptional = false
         return try walk(bytes, payload, maximumDepth, &isOptional)
@@ -38,7 +38,7 @@ extension JSONPath {
     func optionalRange(
         in bytes: UnsafeRawBufferPointer,
         payload: Range<Int>? = nil,
-        maximumDepth: Int = JSONScanner.defaultMaximumDepth
+        maximumDepth: Int = JSONDepth.standard
     ) throws(JSONError) -> Match? {
         var isOptional = true
         do {

@@ -13,11 +13,11 @@ extension JSONScanner {
     static func members(
         _ tree: JSONMemberTree,
         in bytes: UnsafeRawBufferPointer,
-        maximumDepth: Int = defaultMaximumDepth,
+        maximumDepth: Int = JSONDepth.standard,
         isValidated: Bool = false
     ) throws(JSONError) -> [Range<Int>?]? {
         let scanner = JSONScanner(bytes)
-        let limit = clampedDepth(maximumDepth)
+        let limit = JSONDepth.clamped(maximumDepth)
         let start = try scanner.start()
         guard scanner.byte(at: start) == UInt8(ascii: "{") else {
             if !isValidated { try scanner.finish(at: try scanner.validateValue(at: start, depth: 0, limit: limit)) }

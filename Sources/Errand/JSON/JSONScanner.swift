@@ -5,12 +5,6 @@
 ///
 /// It is not public; `package` gives the benchmarks access.
 package struct JSONScanner {
-    /// The default maximum depth.
-    package static let defaultMaximumDepth = 128
-
-    /// The limit of the maximum depth; from 513 levels on, Foundation's decoder can trap.
-    static let hardMaximumDepth = 512
-
     let bytes: UnsafeRawBufferPointer
 
     /// The offset after the last byte that may be read.
@@ -27,9 +21,6 @@ package struct JSONScanner {
         self.end = min(max(end, 0), bytes.count)
     }
 
-    /// Returns the effective limit, between 1 and ``hardMaximumDepth``.
-    static func clampedDepth(_ depth: Int) -> Int { min(max(depth, 1), hardMaximumDepth) }
-
     /// Validates that `bytes` are exactly one JSON value, with optional white space around it.
     ///
     /// - Parameters:
@@ -40,11 +31,11 @@ package struct JSONScanner {
     @discardableResult
     package static func validate(
         _ bytes: UnsafeRawBufferPointer,
-        maximumDepth: Int = defaultMaximumDepth
+        maximumDepth: Int = JSONDepth.standard
     ) throws(JSONError) -> Range<Int> {
         let scanner = JSONScanner(bytes)
         let start = try scanner.start()
-        let valueEnd = try scanner.validateValue(at: start, depth: 0, limit: clampedDepth(maximumDepth))
+        let valueEnd = try scanner.validateValue(at: start, depth: 0, limit: JSONDepth.clamped(maximumDepth))
         try scanner.finish(at: valueEnd)
         return start..<valueEnd
     }

@@ -8,7 +8,7 @@ extension RequestBuilder {
             // The path may contain an interpolated component; dots in a URL from elsewhere are resolved as every client
             // does.
             let ownPath = path.prefix { $0 != "?" && $0 != "#" }
-            if URLText.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
+            if URLParts.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
             return (absolute, false)
         }
         guard let base = try base(usesCDN: settings.request.usesCDN) else {

@@ -49,8 +49,8 @@ struct RunningSends: Sendable {
         return try await work()
     }
 
-    func cancelAll(where isMeant: (RequestContext) -> Bool) {
+    func cancelAll(where predicate: (RequestContext) -> Bool) {
         let all = running.withLock { Array($0.values) }
-        for one in all where isMeant(one.context) { one.stop.stop() }
+        for one in all where predicate(one.context) { one.stop.stop() }
     }
 }

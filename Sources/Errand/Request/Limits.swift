@@ -61,3 +61,17 @@ public struct Limits: Sendable, Hashable {
         maximumExpansion: 200
     )
 }
+
+extension Limits {
+    /// Returns these limits; each that is `nil` is that of another.
+    func over(_ base: Limits) -> Limits {
+        Limits(
+            timeout: timeout ?? base.timeout,
+            deadline: deadline ?? base.deadline,
+            maximumBodySize: maximumBodySize ?? base.maximumBodySize,
+            maximumHeadSize: maximumHeadSize ?? base.maximumHeadSize,
+            maximumExpansion: maximumExpansion ?? base.maximumExpansion,
+            minimumInterval: minimumInterval ?? base.minimumInterval
+        )
+    }
+}

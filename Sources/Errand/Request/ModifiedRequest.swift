@@ -8,11 +8,15 @@ public struct ModifiedRequest<Base: Request>: RequestWrapper, ModifiableRequest 
 
     /// The wrapped request, without the changes.
     public let base: Base
-    private(set) var modifications: [RequestModification] = []
+    let changes: RequestChanges
 
-    init(_ base: Base, _ modifications: [RequestModification] = []) {
+    init(_ base: Base, _ modifications: [RequestModification]) {
+        self.init(base, RequestChanges(.none, and: modifications))
+    }
+
+    init(_ base: Base, _ changes: RequestChanges = .none) {
         self.base = base
-        self.modifications = modifications
+        self.changes = changes
     }
 
     /// The filter of the wrapped request.
@@ -26,7 +30,7 @@ public struct ModifiedRequest<Base: Request>: RequestWrapper, ModifiableRequest 
 
     /// Returns a copy with a further change, which replaces an earlier one of the same member.
     public func applying(_ modification: RequestModification) -> Self {
-        ModifiedRequest(base, modifications + [modification])
+        ModifiedRequest(base, RequestChanges(changes, and: [modification]))
     }
 }
 
@@ -45,56 +49,62 @@ extension ModifiedRequest: AnyModifiedRequest {
 // The members that have a modifier; the others are forwarded by `RequestWrapper`.
 // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension ModifiedRequest {
-    public var service: Service { modified(\.service, base.service) }
-    public var usesCDN: Bool { modified(\.usesCDN, base.usesCDN) }
-    public var headers: HTTPHeaders { modified(\.headers, base.headers) }
-    public var authorization: Authorization { modified(\.authorization, base.authorization) }
-    public var credentialPolicy: CredentialPolicy { modified(\.credentialPolicy, base.credentialPolicy) }
-    public var idempotencyKey: IdempotencyKey { modified(\.idempotencyKey, base.idempotencyKey) }
-    public var usesBaseHeaders: Bool { modified(\.usesBaseHeaders, base.usesBaseHeaders) }
-    public var usesBaseParameters: Bool { modified(\.usesBaseParameters, base.usesBaseParameters) }
-    public var allowsCellularAccess: Bool { modified(\.allowsCellularAccess, base.allowsCellularAccess) }
-    public var limits: Limits { modified(\.limits, base.limits) }
-    public var priority: Priority { modified(\.priority, base.priority) }
-    public var retryPolicy: RetryPolicy { modified(\.retryPolicy, base.retryPolicy) }
-    public var redirectPolicy: RedirectPolicy { modified(\.redirectPolicy, base.redirectPolicy) }
-    public var cachePolicy: CachePolicy { modified(\.cachePolicy, base.cachePolicy) }
-    public var cacheIdentity: CacheIdentity { modified(\.cacheIdentity, base.cacheIdentity) }
-    public var duplicatePolicy: DuplicatePolicy { modified(\.duplicatePolicy, base.duplicatePolicy) }
-    public var duplicateKey: String { modified(\.duplicateKey, base.duplicateKey) }
-    public var acceptance: Acceptance { modified(\.acceptance, base.acceptance) }
-    public var formattingContext: FormattingContext { modified(\.formattingContext, base.formattingContext) }
-    public var accessories: [any Accessory] { modified(\.accessories, base.accessories) }
-    public var tag: String { modified(\.tag, base.tag) }
-    public var attributes: [String: any Sendable] { modified(\.attributes, base.attributes) }
-
-    /// Returns a member of the wrapped request with the changes applied.
-    @inline(__always)
-    private func modified<Value>(_ member: WritableKeyPath<RequestValues, Value>, _ value: Value) -> Value {
-        var values = RequestValues.defaults
-        values[keyPath: member] = value
-        for modification in modifications { modification.change(&values) }
-        return values[keyPath: member]
+    public var service: Service { changes.replaces(.service) ? changes.values.service : base.service }
+    public var usesCDN: Bool { changes.replaces(.usesCDN) ? changes.values.usesCDN : base.usesCDN }
+    public var headers: HTTPHeaders {
+        if changes.replaces(.headers) { return changes.values.headers }
+        return changes.values.headers.isEmpty ? base.headers : base.headers.merging(changes.values.headers)
+    }
+    public var authorization: Authorization {
+        changes.replaces(.authorization) ? changes.values.authorization : base.authorization
+    }
+    public var credentialPolicy: CredentialPolicy {
+        changes.replaces(.credentialPolicy) ? changes.values.credentialPolicy : base.credentialPolicy
+    }
+    public var idempotencyKey: IdempotencyKey {
+        changes.replaces(.idempotencyKey) ? changes.values.idempotencyKey : base.idempotencyKey
+    }
+    public var usesBaseHeaders: Bool {
+        changes.replaces(.usesBaseHeaders) ? changes.values.usesBaseHeaders : base.usesBaseHeaders
+    }
+    public var usesBaseParameters: Bool {
+        changes.replaces(.usesBaseParameters) ? changes.values.usesBaseParameters : base.usesBaseParameters
+    }
+    public var allowsCellularAccess: Bool {
+        changes.replaces(.allowsCellularAccess) ? changes.values.allowsCellularAccess : base.allowsCellularAccess
+    }
+    public var limits: Limits {
+        changes.replaces(.limits) ? changes.values.limits : changes.values.limits.over(base.limits)
+    }
+    public var priority: Priority { changes.replaces(.priority) ? changes.values.priority : base.priority }
+    public var retryPolicy: RetryPolicy {
+        changes.replaces(.retryPolicy) ? changes.values.retryPolicy : base.retryPolicy
+    }
+    public var redirectPolicy: RedirectPolicy {
+        changes.replaces(.redirectPolicy) ? changes.values.redirectPolicy : base.redirectPolicy
+    }
+    public var cachePolicy: CachePolicy {
+        changes.replaces(.cachePolicy) ? changes.values.cachePolicy : base.cachePolicy
+    }
+    public var cacheIdentity: CacheIdentity {
+        changes.replaces(.cacheIdentity) ? changes.values.cacheIdentity : base.cacheIdentity
+    }
+    public var duplicatePolicy: DuplicatePolicy {
+        changes.replaces(.duplicatePolicy) ? changes.values.duplicatePolicy : base.duplicatePolicy
+    }
+    public var duplicateKey: String {
+        changes.replaces(.duplicateKey) ? changes.values.duplicateKey : base.duplicateKey
+    }
+    public var acceptance: Acceptance { changes.replaces(.acceptance) ? changes.values.acceptance : base.acceptance }
+    public var formattingContext: FormattingContext {
+        changes.replaces(.formattingContext) ? changes.values.formattingContext : base.formattingContext
+    }
+    public var accessories: [any Accessory] { base.accessories.and(changes.values.accessories) }
+    public var tag: String { changes.replaces(.tag) ? changes.values.tag : base.tag }
+    public var attributes: [String: any Sendable] {
+        let own = base.attributes
+        return changes.values.attributes.isEmpty ? own : own.merging(changes.values.attributes) { $1 }
     }
 }
 
 extension ModifiedRequest: ComposedRequest where Base: ComposedRequest {}
-
-extension ModifiedRequest: Composition where Base: Composition {
-    func begin(in part: Part, then deliver: @escaping Part.Deliver<Model>) async {
-        await base.begin(in: part.modifying(modifications), then: deliver)
-    }
-}
-
-extension ModifiedRequest where Base: CompositionRequest {
-    /// Returns a copy with a deadline for the whole batch or chain; see ``CompositionRequest/deadline(_:)``.
-    public func deadline(_ limit: Duration?) -> Self { ModifiedRequest(base.deadline(limit), modifications) }
-
-    /// Returns a copy with a tag for the batch or chain; see ``CompositionRequest/tag(_:)``.
-    public func tag(_ tag: String) -> Self { ModifiedRequest(base.tag(tag), modifications) }
-
-    /// Returns a copy with a further accessory of the batch or chain; see ``CompositionRequest/accessory(_:)``.
-    public func accessory(_ accessory: any CompositionAccessory) -> Self {
-        ModifiedRequest(base.accessory(accessory), modifications)
-    }
-}

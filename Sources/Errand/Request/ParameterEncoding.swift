@@ -91,7 +91,7 @@ public struct ParameterEncoding: Sendable, Hashable {
     /// Returns the pairs of a query or a form, percent-encoded and joined, or an empty string if there are none.
     func encodedPairs(_ values: [(name: String, value: JSONValue)]) -> String {
         var text = ""
-        for (name, value) in values { append(value, named: URLText.escapingComponent(name), to: &text) }
+        for (name, value) in values { append(value, named: PercentEncoding.escapingComponent(name), to: &text) }
         return text
     }
 
@@ -100,7 +100,7 @@ public struct ParameterEncoding: Sendable, Hashable {
         switch value {
         case .object(let members):
             for member in members {
-                let inner = URLText.escapingComponent(member.name)
+                let inner = PercentEncoding.escapingComponent(member.name)
                 append(
                     member.value,
                     named: nesting == .brackets ? "\(name)%5B\(inner)%5D" : "\(name).\(inner)",
@@ -109,7 +109,7 @@ public struct ParameterEncoding: Sendable, Hashable {
             }
         case .array(let elements):
             if arrays == .commas, !elements.isEmpty, elements.allSatisfy(\.isScalar) {
-                let joined = elements.map { URLText.escapingComponent(scalar($0)) }.joined(separator: ",")
+                let joined = elements.map { PercentEncoding.escapingComponent(scalar($0)) }.joined(separator: ",")
                 appendPair(name, joined, to: &text)
                 return
             }
@@ -121,7 +121,7 @@ public struct ParameterEncoding: Sendable, Hashable {
                 }
             }
         default:
-            appendPair(name, URLText.escapingComponent(scalar(value)), to: &text)
+            appendPair(name, PercentEncoding.escapingComponent(scalar(value)), to: &text)
         }
     }
 

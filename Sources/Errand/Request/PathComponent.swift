@@ -12,6 +12,6 @@ extension DefaultStringInterpolation {
     public mutating func appendInterpolation(component value: some CustomStringConvertible) {
         let text = value.description
         // Dots are escaped to distinguish them from those that are part of a path's own text.
-        appendLiteral(text == "." ? "%2E" : text == ".." ? "%2E%2E" : URLText.escapingComponent(text))
+        appendLiteral(text == "." ? "%2E" : text == ".." ? "%2E%2E" : PercentEncoding.escapingComponent(text))
     }
 }

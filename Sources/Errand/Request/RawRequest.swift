@@ -23,17 +23,3 @@ extension Request {
     /// `response(for: request.raw)` also returns the header section.
     public var raw: RawRequest<Self> { RawRequest(base: self) }
 }
-
-/// A request that consists of requests, such as a batch, and is never sent itself.
-protocol ComposedRequest: Request {}
-
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
-extension ComposedRequest {
-    public var path: String { "" }
-    /// Never called, because there is no single response.
-    public var formatter: DefaultFormatter<Model> { DefaultFormatter() }
-    /// Throws, because there is no single response.
-    public func check() throws {
-        throw NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
-    }
-}

@@ -24,10 +24,10 @@ struct RedirectCredentials: Sendable {
     /// - Throws: ``NetworkError`` if the body holds base parameters that cannot be removed, because an adapter or
     ///   interceptor replaced it.
     func leave(on request: inout OutgoingRequest, after response: RawResponse) throws {
-        let login = FieldNames(request.credentialHeaders)
+        let applied = FieldNames(request.credentialHeaders)
         // Without its key, the server would not recognize a request that it has already received.
         func isKey(_ name: String) -> Bool { name.isSameFieldName(as: "Idempotency-Key") }
-        func isLeft(_ name: String) -> Bool { Self.alwaysLeft.contains(name) || login.contains(name) }
+        func isLeft(_ name: String) -> Bool { Self.alwaysLeft.contains(name) || applied.contains(name) }
         if policy == .anyOrigin {
             request.headers = HTTPHeaders(request.headers.filter { !isLeft($0.name) })
             return

@@ -88,7 +88,7 @@ extension RequestPlan {
         for (child, own) in zip(Mirror(reflecting: values).children, standard) {
             guard let name = child.label else { continue }
             switch name {
-            case "path": add(name, URLText.withoutSecrets(values.path), .request)
+            case "path": add(name, URLParts.redacted(values.path), .request)
             case "service": add(name, service.id, service.id == Service.default.id ? .library : .request)
             case "query": add(name, try request.query.names)
             case "parameters": add(name, try request.parameters.names)

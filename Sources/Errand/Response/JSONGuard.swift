@@ -37,7 +37,7 @@ enum JSONGuard {
         }
     }
 
-    /// Rejects whatever is not JSON or is nested deeper than 128 levels.
+    /// Rejects whatever is not JSON or is nested deeper than ``JSONDepth/standard``.
     static func check(_ data: Data) throws(JSONError) {
         let result = data.withUnsafeBytes { bytes in Result { () throws(JSONError) in try JSONScanner.validate(bytes) }
         }
@@ -48,9 +48,9 @@ enum JSONGuard {
     /// even if it is not JSON.
     @inline(never)
     static func checkNesting(_ data: Data) throws(JSONError) {
-        guard data.count > JSONNesting.limit else { return }
-        let isTooDeep = data.withUnsafeBytes { JSONNesting.exceedsLimit($0) }
-        if isTooDeep { throw JSONError(.tooDeep(limit: JSONNesting.limit)) }
+        guard data.count > JSONDepth.maximum else { return }
+        let isTooDeep = data.withUnsafeBytes { FoundationTrapGuard.exceedsLimit($0) }
+        if isTooDeep { throw JSONError(.tooDeep(limit: JSONDepth.maximum)) }
     }
 }
 

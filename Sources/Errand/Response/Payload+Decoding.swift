@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 
 extension Payload {
     /// Decodes JSON; can be called any number of times.
@@ -148,3 +148,19 @@ extension JSONDecoder {
         return copy
     }
 }
+
+/// A type that decodes values from bytes, such as `JSONDecoder`.
+public protocol DataDecoder: Sendable {
+    /// Decodes a value.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - data: JSON that passed the library's JSON guard.
+    /// - Returns: The value.
+    /// - Throws: `DecodingError`, which is converted to a ``NetworkError``, or an error that reaches the caller
+    ///   unchanged.
+    func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T
+}
+
+/// Foundation's decoder, with the strategies that are set on it.
+extension JSONDecoder: DataDecoder {}

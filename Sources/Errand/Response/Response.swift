@@ -7,9 +7,9 @@ public struct Response<Model> {
     private let parts: ResponseParts
 
     /// Creates a response from a model and its source.
-    init(model: Model, of answer: AcceptedResponse) {
+    init(model: Model, of accepted: AcceptedResponse) {
         self.model = model
-        parts = ResponseParts(answer)
+        parts = ResponseParts(accepted)
     }
 
     private init(model: Model, parts: ResponseParts) {
@@ -18,13 +18,13 @@ public struct Response<Model> {
     }
 
     /// The response as received.
-    public var raw: RawResponse { parts.answer.response }
+    public var raw: RawResponse { parts.accepted.response }
     /// The part of the body that became the model.
-    public var payload: Payload { parts.answer.payload }
+    public var payload: Payload { parts.accepted.payload }
     /// Whether the response came from the network or from the cache.
-    public var source: Source { parts.answer.source }
+    public var source: Source { parts.accepted.source }
     /// The durations of the stages.
-    public var metrics: Metrics { parts.answer.metrics }
+    public var metrics: Metrics { parts.accepted.metrics }
     /// Whether a fresh response follows in the same sequence.
     var isFollowed: Bool { parts.isFollowed }
 
@@ -69,19 +69,19 @@ extension Response: Sendable where Model: Sendable {}
 
 /// The parts of a response that don't depend on its model, behind one reference, so that copying a response is cheap.
 private final class ResponseParts: Sendable {
-    let answer: AcceptedResponse
+    let accepted: AcceptedResponse
     let isFollowed: Bool
 
-    init(_ answer: consuming AcceptedResponse) {
-        isFollowed = answer.caching?.isFollowed ?? false
+    init(_ accepted: consuming AcceptedResponse) {
+        isFollowed = accepted.caching?.isFollowed ?? false
         // The bytes to be stored are not kept for as long as the response.
-        answer.caching = nil
-        self.answer = answer
+        accepted.caching = nil
+        self.accepted = accepted
     }
 }
 
-/// A model, and the response that it came from if it came from one.
-struct Made<Model> {
+/// A model that is about to be delivered, and the response that it came from, if it came from a single one.
+struct Delivered<Model> {
     let model: Model
     /// The response, or `nil` if the model did not come from a single one.
     let response: Response<Model>?
@@ -97,7 +97,7 @@ struct Made<Model> {
     }
 }
 
-extension Made: Sendable where Model: Sendable {}
+extension Delivered: Sendable where Model: Sendable {}
 
 /// The source of a response.
 public enum Source: Sendable {

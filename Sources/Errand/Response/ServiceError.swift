@@ -65,6 +65,9 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
 }
 
 extension Error {
+    /// The response that the error is about, or `nil` if there is none.
+    var rawResponse: RawResponse? { (self as? NetworkError)?.response ?? (self as? ServiceError)?.response }
+
     /// Returns this error; a service's decodes its payload with the request's decoder and has its method.
     func decoding(with decoder: any DataDecoder, method: HTTPMethod) -> any Error {
         guard var error = self as? ServiceError else { return self }

@@ -128,12 +128,9 @@ extension RetryPolicy {
 }
 
 extension RetryPolicy.Failure {
-    /// The response that the failure is about, or `nil` if none arrived.
-    private var answer: RawResponse? { (error as? NetworkError)?.response ?? (error as? ServiceError)?.response }
-
     /// The delay that the server asked for, or `nil` if it asked for none.
     var retryAfter: Duration? {
-        answer.flatMap { RetryAfter.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
+        error.rawResponse.flatMap { RetryAfter.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
     }
 }
 

@@ -39,9 +39,9 @@ struct RetryLoop: Sendable {
         var failed: [Metrics.Attempt] = []
         while true {
             do {
-                var answer = try await attempt(number, record)
-                if !failed.isEmpty { answer.metrics.attempts.insert(contentsOf: failed, at: 0) }
-                return answer
+                var accepted = try await attempt(number, record)
+                if !failed.isEmpty { accepted.metrics.attempts.insert(contentsOf: failed, at: 0) }
+                return accepted
             } catch {
                 let error = final(error, of: prepared, attempt: number)
                 guard retries else { throw error }
@@ -49,7 +49,8 @@ struct RetryLoop: Sendable {
                 case .none: throw error
                 case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
                 case .retry(let pause, let isPaid):
-                    failed.append(error.attempt ?? Metrics.Attempt(total: timeline.now() - began))
+                    let timing = error.rawResponse?.timing.map(Metrics.Attempt.init)
+                    failed.append(timing ?? Metrics.Attempt(total: timeline.now() - began))
                     try await wait(pause, after: error, of: prepared, attempt: number)
                     let key =
                         record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
@@ -171,12 +172,5 @@ extension NetworkError {
         var copy = self
         copy.attempts = count
         return copy
-    }
-}
-
-extension Error {
-    /// The times of the response that an error is about.
-    fileprivate var attempt: Metrics.Attempt? {
-        ((self as? NetworkError)?.response ?? (self as? ServiceError)?.response)?.timing.map(Metrics.Attempt.init)
     }
 }

@@ -53,7 +53,7 @@ struct Table<Key: Hashable, Value> {
 
     /// Removes the values that fit.
     @inline(never) @_semantics("optimize.sil.specialize.generic.never")
-    mutating func removeAll(where isMeant: (Value) -> Bool) { storage = storage.filter { !isMeant($0.value) } }
+    mutating func removeAll(where predicate: (Value) -> Bool) { storage = storage.filter { !predicate($0.value) } }
 }
 
 extension Table: Sendable where Key: Sendable, Value: Sendable {}

@@ -89,7 +89,7 @@ final class OpenExchanges: Sendable {
             if left > .zero { rest = min(rest ?? left, left) } else { exchange.timeOut() }
         }
         if !due.isEmpty {
-            SharedQueue.afterItsWork { [due] in
+            SessionQueueLoad.afterItsWork { [due] in
                 for exchange in due where exchange.isSilent { exchange.timeOut() }
             }
         }

@@ -10,7 +10,7 @@ internal import FoundationNetworking
 /// task, nor respond to a challenge: each of these waits for that same queue.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let exchanges = OpenExchanges()
-    private let answers = DispatchQueue(label: "errand.transport.answers")
+    private let challenges = DispatchQueue(label: "errand.transport.challenges")
 
     func urlSession(
         _ session: URLSession,
@@ -18,7 +18,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        exchanges[dataTask]?.receive(head: response)
+        exchanges[dataTask]?.receive(headerSection: response)
         completionHandler(.allow)
     }
 
@@ -52,7 +52,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         guard disposition != .performDefaultHandling else { return completionHandler(disposition, nil) }
         // Without a response a Basic challenge never completes. The 401 has arrived, and the task ends as cancelled.
         exchanges[task]?.wasChallenged()
-        answers.async { completionHandler(disposition, nil) }
+        challenges.async { completionHandler(disposition, nil) }
     }
 
     func urlSession(
@@ -72,7 +72,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         let isRestarting = exchange.restart(insteadOf: task) { [self] in
             URLSessionTransport.startAlone(exchange, delegate: self)
         }
-        if isRestarting, exchanges.remove(task) != nil { SharedQueue.exchangeEnded() }
+        if isRestarting, exchanges.remove(task) != nil { SessionQueueLoad.exchangeEnded() }
     }
 
     func urlSession(

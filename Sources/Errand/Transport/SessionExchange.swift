@@ -10,7 +10,7 @@ internal import FoundationNetworking
 /// reported like any other; each new header section replaces the previous one.
 final class SessionExchange: Stoppable {
     private struct State {
-        var head: HTTPURLResponse?
+        var headerSection: HTTPURLResponse?
         var times = TransportTimings()
         var task: URLSessionTask?
         var isChallenged = false
@@ -29,11 +29,11 @@ final class SessionExchange: Stoppable {
         /// The time when something was last sent or received.
         var lastActivity: ContinuousClock.Instant?
         /// The reason why the rest of the body is rejected.
-        var refusal: NetworkError?
+        var rejection: NetworkError?
     }
 
     private let request: OutgoingRequest
-    private let options: TransportOptions
+    let options: TransportOptions
     private let control: DispatchQueue
     private let state = Lock(State())
     /// What the caller waits for.
@@ -56,7 +56,7 @@ final class SessionExchange: Stoppable {
 
     /// Records that the task is about to start.
     func begin() {
-        SharedQueue.exchangeBegan()
+        SessionQueueLoad.exchangeBegan()
         state.withLock { $0.times.started = $0.times.started ?? .now }
     }
 
@@ -100,7 +100,7 @@ final class SessionExchange: Stoppable {
     func renewedBodyStream() -> InputStream? {
         guard !isCancelled else { return OutgoingBody.brokenStream() }
         if request.mayBeSentTwice, request.body.isReplayable { return bodyStream() }
-        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.closedWithoutResponse) }
+        state.withLock { $0.rejection = $0.rejection ?? NetworkError(.closedWithoutResponse) }
         stop()
         return OutgoingBody.brokenStream()
     }
@@ -115,7 +115,7 @@ final class SessionExchange: Stoppable {
     func restart(insteadOf task: URLSessionTask, _ start: @escaping @Sendable () -> Void) -> Bool {
         guard !isCancelled else { return false }
         guard request.mayBeSentTwice, request.body.isReplayable else {
-            state.withLock { $0.refusal = $0.refusal ?? NetworkError(.closedWithoutResponse) }
+            state.withLock { $0.rejection = $0.rejection ?? NetworkError(.closedWithoutResponse) }
             stop()
             return false
         }
@@ -133,7 +133,7 @@ final class SessionExchange: Stoppable {
     func stop() {
         let (stream, task, error) = state.withLock { state in
             defer { (state.isSettled, state.isCancelled) = (true, true) }
-            let error: any Error = state.refusal ?? CancellationError()
+            let error: any Error = state.rejection ?? CancellationError()
             return (state.stream, state.task, error)
         }
         if let task { control.async { task.cancel() } }
@@ -158,12 +158,12 @@ final class SessionExchange: Stoppable {
 
     /// Fails the exchange, for a stream that cannot report that itself.
     private func failReadingBody() {
-        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.bodyUnreadable) }
+        state.withLock { $0.rejection = $0.rejection ?? NetworkError(.bodyUnreadable) }
         stop()
     }
 
     func timeOut() {
-        state.withLock { $0.refusal = $0.refusal ?? NetworkError(.idleTimeout(options.idleTimeout)) }
+        state.withLock { $0.rejection = $0.rejection ?? NetworkError(.idleTimeout(options.idleTimeout)) }
         stop()
     }
 
@@ -171,9 +171,9 @@ final class SessionExchange: Stoppable {
 
     // MARK: Callbacks, on the queue of all sessions
 
-    func receive(head: URLResponse) {
+    func receive(headerSection: URLResponse) {
         state.withLock { state in
-            state.head = head as? HTTPURLResponse
+            state.headerSection = headerSection as? HTTPURLResponse
             state.times.headReceived = .now
             state.lastActivity = state.times.headReceived
             state.body = Data()
@@ -182,14 +182,18 @@ final class SessionExchange: Stoppable {
     }
 
     func receive(_ data: Data) {
-        let (stream, ready, isRefused) = state.withLock { state -> (SpillingChunks?, Ready?, Bool) in
+        let (stream, ready, isRejected) = state.withLock { state -> (SpillingChunks?, Ready?, Bool) in
             let (sum, isTooLarge) = state.byteCount.addingReportingOverflow(data.count)
             state.byteCount = isTooLarge ? .max : sum
-            if state.byteCount > SharedQueue.largeBody { SharedQueue.isBusy() }
-            guard state.refusal == nil, !state.isSettled || state.stream != nil else { return (nil, nil, false) }
+            if state.byteCount > SessionQueueLoad.largeBody { SessionQueueLoad.isBusy() }
+            guard state.rejection == nil, !state.isSettled || state.stream != nil else { return (nil, nil, false) }
             state.lastActivity = .now
-            state.refusal = refusal(of: state, isFirstChunk: state.byteCount == data.count)
-            guard state.refusal == nil else {
+            state.rejection = rejection(
+                of: state.headerSection,
+                byteCount: state.byteCount,
+                isFirstChunk: state.byteCount == data.count
+            )
+            guard state.rejection == nil else {
                 state.body = Data()
                 return (nil, nil, true)
             }
@@ -200,34 +204,18 @@ final class SessionExchange: Stoppable {
         }
         stream?.append(data)
         if let ready { outcome.deliver(ready.result) }
-        if isRefused { stop() }
-    }
-
-    /// Returns the reason why the part of the response that has arrived is rejected, or `nil`.
-    private func refusal(of state: State, isFirstChunk: Bool) -> NetworkError? {
-        // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none.
-        if state.byteCount > options.maximumBodySize
-            || isFirstChunk && state.head?.exceeds(options.maximumBodySize) == true
-        {
-            return NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
-        }
-        if state.byteCount > TransportOptions.expansionFloor, let wireCount = state.head?.codedByteCount,
-            state.byteCount / max(1, wireCount) >= options.maximumExpansion
-        {
-            return NetworkError(.decompressionRatio(limit: options.maximumExpansion))
-        }
-        return nil
+        if isRejected { stop() }
     }
 
     func wasChallenged() { state.withLock { $0.isChallenged = true } }
 
     func complete(error: (any Error)?, lastResponse: () -> URLResponse?) {
-        SharedQueue.exchangeEnded()
+        SessionQueueLoad.exchangeEnded()
         let (stream, failure, ready) = state.withLock { state -> (SpillingChunks?, (any Error)?, Ready?) in
             defer { (state.task, state.hasEnded) = (nil, true) }
             state.times.finished = .now
             // Some redirects without a usable Location are reported only here. It is costly, so it is read only then.
-            state.head = state.head ?? lastResponse() as? HTTPURLResponse
+            state.headerSection = state.headerSection ?? lastResponse() as? HTTPURLResponse
             let failure = self.failure(of: error, state)
             if let stream = state.stream { return (stream, failure, nil) }
             guard !state.isSettled else { return (nil, nil, nil) }
@@ -258,15 +246,12 @@ final class SessionExchange: Stoppable {
     }
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
-        guard let head = state.head else { return .failure(NetworkError(.closedWithoutResponse)) }
-        let headers = HTTPHeaders(reading: { head.fields })
-        if options.maximumHeadSize < TransportOptions.greatestHeadSize {
-            let size = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
-            guard size <= options.maximumHeadSize else { return .failure(NetworkError(.headTooLarge)) }
-        }
+        guard let headerSection = state.headerSection else { return .failure(NetworkError(.closedWithoutResponse)) }
+        let headers = HTTPHeaders(reading: { headerSection.fields })
+        if let rejection = rejection(of: headers) { return .failure(rejection) }
         return .success(
             TransportResponse(
-                statusCode: head.statusCode,
+                statusCode: headerSection.statusCode,
                 headers: headers,
                 body: body,
                 timings: state.times
@@ -275,12 +260,12 @@ final class SessionExchange: Stoppable {
     }
 
     private func failure(of error: (any Error)?, _ state: State) -> (any Error)? {
-        if let refusal = state.refusal { return refusal }
+        if let rejection = state.rejection { return rejection }
         guard let error else {
-            return state.head?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
+            return state.headerSection?.hasMalformedLength == true ? NetworkError(.invalidContentLength) : nil
         }
-        if state.isChallenged, state.head != nil, (error as? URLError)?.code == .cancelled { return nil }
-        return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHead: state.head != nil)
+        if state.isChallenged, state.headerSection != nil, (error as? URLError)?.code == .cancelled { return nil }
+        return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: state.headerSection != nil)
     }
 }
 
@@ -294,27 +279,5 @@ extension HTTPURLResponse {
             guard let name = name.base as? String, let value = value as? String else { return nil }
             return HTTPHeaders.Field(name: name, value: value)
         }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-    }
-
-    /// Whether the `Content-Length` is not a number (RFC 9110, section 8.6): libcurl reads a prefix that is one, and truncates
-    /// the body after `0` for `0x10`.
-    fileprivate var hasMalformedLength: Bool {
-        // Nearly every response has a length that Foundation has read, and needs no lookup.
-        guard expectedContentLength < 0, let text = value(forHTTPHeaderField: "Content-Length") else { return false }
-        return !text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { part in
-            let digits = part.trimmingCharacters(in: .whitespaces)
-            return !digits.isEmpty && digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        }
-    }
-
-    /// Whether the `Content-Length` of a body without a `Content-Encoding` is larger than a limit.
-    fileprivate func exceeds(_ limit: Int) -> Bool {
-        expectedContentLength > Int64(limit) && value(forHTTPHeaderField: "Content-Encoding") == nil
-    }
-
-    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` if one of them is missing.
-    fileprivate var codedByteCount: Int? {
-        guard value(forHTTPHeaderField: "Content-Encoding") != nil else { return nil }
-        return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 }

@@ -13,18 +13,18 @@ enum SessionFailure {
     /// - Parameters:
     ///   - error: The error that URLSession reported.
     ///   - idleTimeout: The limit of the exchange, for the reason of a timeout.
-    ///   - hasHead: Whether a header section arrived before the failure.
+    ///   - hasHeader: Whether a header section arrived before the failure.
     /// - Returns: ``NetworkError`` or `CancellationError`.
-    static func classify(_ error: any Error, idleTimeout: Duration, hasHead: Bool) -> any Error {
+    static func classify(_ error: any Error, idleTimeout: Duration, hasHeader: Bool) -> any Error {
         guard let error = error as? URLError else {
             return NetworkError(.other("the system failed: \(type(of: error))"), underlying: error)
         }
         if error.code == .cancelled { return CancellationError() }
         let words = words(of: error)
         let reason: NetworkError.Reason =
-            if isVague(error.code), let reason = Self.reason(of: words, hasHead: hasHead) {
+            if isVague(error.code), let reason = Self.reason(of: words, hasHeader: hasHeader) {
                 reason
-            } else if let reason = Self.reason(of: error.code, idleTimeout: idleTimeout, hasHead: hasHead) {
+            } else if let reason = Self.reason(of: error.code, idleTimeout: idleTimeout, hasHeader: hasHeader) {
                 reason
             } else {
                 // The system's messages may contain the URL, and so a secret; a code cannot.
@@ -47,14 +47,14 @@ enum SessionFailure {
     private static func reason(
         of code: URLError.Code,
         idleTimeout: Duration,
-        hasHead: Bool
+        hasHeader: Bool
     ) -> NetworkError.Reason? {
         switch code {
         case .timedOut: .idleTimeout(idleTimeout)
         case .cannotConnectToHost: .connectionRefused
         case .cannotFindHost, .dnsLookupFailed: .hostNotFound
         case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: .noConnection
-        case .networkConnectionLost: reset(hasHead)
+        case .networkConnectionLost: reset(hasHeader)
         // "Empty reply from server"
         case .badServerResponse: .closedWithoutResponse
         // A first line that is not HTTP's is taken for another protocol.
@@ -76,11 +76,11 @@ enum SessionFailure {
     }
 
     /// Returns the reason for a message of libcurl, or `nil` if it is not known.
-    private static func reason(of words: String, hasHead: Bool) -> NetworkError.Reason? {
+    private static func reason(of words: String, hasHeader: Bool) -> NetworkError.Reason? {
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
-        if lossPhrases.contains(where: words.contains) { return lost(hasHead) }
-        if resetPhrases.contains(where: words.contains) { return reset(hasHead) }
-        if words.contains("Out of memory") { return hasHead ? .invalidContentCoding : .headTooLarge }
+        if lossPhrases.contains(where: words.contains) { return lost(hasHeader) }
+        if resetPhrases.contains(where: words.contains) { return reset(hasHeader) }
+        if words.contains("Out of memory") { return hasHeader ? .invalidContentCoding : .headTooLarge }
         if let status = number(after: "CONNECT tunnel failed, response ", in: words)
             ?? number(after: "Received HTTP code ", in: words)
         {
@@ -94,11 +94,13 @@ enum SessionFailure {
         return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library does not say why") : nil
     }
 
-    private static func lost(_ hasHead: Bool) -> NetworkError.Reason {
-        hasHead ? .closedInBody : .closedWithoutResponse
+    private static func lost(_ hasHeader: Bool) -> NetworkError.Reason {
+        hasHeader ? .closedInBody : .closedWithoutResponse
     }
 
-    private static func reset(_ hasHead: Bool) -> NetworkError.Reason { hasHead ? .closedInBody : .connectionReset }
+    private static func reset(_ hasHeader: Bool) -> NetworkError.Reason {
+        hasHeader ? .closedInBody : .connectionReset
+    }
 
     private static let wantsClientCertificate = "the server wants a client certificate, and there is none"
 

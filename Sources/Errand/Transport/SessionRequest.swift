@@ -38,11 +38,3 @@ struct SessionRequest {
         urlRequest = request
     }
 }
-
-extension Duration {
-    /// This duration in seconds.
-    var timeInterval: Double {
-        let parts = components
-        return Double(parts.seconds) + Double(parts.attoseconds) * 1e-18
-    }
-}

@@ -57,10 +57,10 @@ public struct TransportOptions: Sendable, Hashable {
 
     #if canImport(FoundationNetworking)
     /// The maximum size of a header section that the system accepts; a limit that is not lower needs no check.
-    static let greatestHeadSize = 300 << 10
+    static let greatestHeaderSectionSize = 300 << 10
     #else
     /// The system accepts header sections of any size.
-    static let greatestHeadSize = Int.max
+    static let greatestHeaderSectionSize = Int.max
     #endif
 
     /// The size up to which a decoded body is never compared with its `Content-Length`: 1 MiB.

@@ -62,8 +62,8 @@ public final class URLSessionTransport: StoppableTransport {
         return try await withTaskCancellationHandler {
             // Before it starts, so that a send that has ended sends nothing.
             stop?.fill(with: exchange)
-            if SharedQueue.isFree, !exchange.needsNewConnection {
-                SharedQueue.measuring { start(exchange) }
+            if SessionQueueLoad.isFree, !exchange.needsNewConnection {
+                SessionQueueLoad.measuring { start(exchange) }
             } else {
                 control.async { [self] in start(exchange) }
             }

@@ -26,7 +26,7 @@ struct Client: Sendable {
     /// Makes what fetches a user, again and again, over one session.
     let makeFetch: @Sendable (_ server: URL) -> Fetch
 
-    static let all = [errand, observed, raw, lean]
+    static let all = [errand, observed, modified, raw, lean]
 
     static let errand = Client(name: "errand") { server in
         let agent = Agent(config: NetworkConfig(baseURL: server))
@@ -39,6 +39,12 @@ struct Client: Sendable {
         config.accessories.append(LineAccessory())
         let agent = Agent(config: config)
         return { try await agent.send(GetUser()) }
+    }
+
+    /// Errand with three modifiers.
+    static let modified = Client(name: "modified") { server in
+        let agent = Agent(config: NetworkConfig(baseURL: server))
+        return { try await agent.send(GetUser().timeout(.seconds(30)).priority(.high).tag("feed")) }
     }
 
     /// What the documentation of Foundation shows; never cancelled here, which would hang the process.

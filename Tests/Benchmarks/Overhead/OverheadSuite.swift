@@ -41,6 +41,8 @@ private struct Overhead {
         let comparison = Comparison(concurrency: 1, count: 256, rounds: 75, url: url)
         let ratios = try await comparison.ratios(of: .observed, over: [.errand])
         try tell("overhead.observed", ratios[0], against: "the same without an accessory")
+        let modified = try await comparison.ratios(of: .modified, over: [.errand])
+        try tell("overhead.modified", modified[0], against: "the same without modifiers")
     }
 
     private func compareInstructions(_ mode: String, _ concurrency: Int) async throws {

@@ -11,11 +11,11 @@ struct CircuitBreakerTests {
 
     private let clock = ManualClock()
 
-    private func bench(
+    private func rig(
         _ breaker: CircuitBreaker,
         _ handler: @escaping TokenTransport.Handler = { _ in .jsonResponse("1", status: 503) }
-    ) -> LoginBench {
-        LoginBench(token: nil, transport: TokenTransport(handler)) { $0.interceptors = [breaker] }
+    ) -> AuthenticationRig {
+        AuthenticationRig(token: nil, transport: TokenTransport(handler)) { $0.interceptors = [breaker] }
     }
 
     @Test
@@ -28,21 +28,21 @@ struct CircuitBreakerTests {
     @Test
     func aHostThatFailsAllTheTimeIsLeftAloneAndOthersAreNot() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 3), clock: clock)
-        let bench = bench(breaker) {
+        let rig = rig(breaker) {
             $0.url.host() == "api.test" ? .jsonResponse("1", status: 503) : .jsonResponse("7")
         }
         for _ in 0..<3 {
-            let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
             #expect(error?.reason == .status(503))
         }
         clock.advance(by: .seconds(10))
-        let error = try #require(await #expect(throws: NetworkError.self) { try await bench.get() })
+        let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
         #expect(error.reason == .circuitOpen(retryAfter: .seconds(20)))
         #expect(error.kind == .rejected)
         #expect(error.host == "api.test")
-        #expect(bench.transport.requests.count == 3)
+        #expect(rig.transport.requests.count == 3)
         #expect(breaker.state(of: "API.test") == .open(retryAfter: .seconds(20)))
-        #expect(try await bench.get("https://other.test/x") == 7)
+        #expect(try await rig.get("https://other.test/x") == 7)
         #expect(breaker.state(of: "api.test:444") == .closed)
     }
 
@@ -51,16 +51,16 @@ struct CircuitBreakerTests {
         let gate = Gate()
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1, probeCount: 2)
         let breaker = CircuitBreaker(policy, clock: clock)
-        let bench = bench(breaker) { request in
+        let rig = rig(breaker) { request in
             guard request.url.path() == "/probe" else { return .jsonResponse("1", status: 500) }
             try await gate.pass()
             return .jsonResponse("7")
         }
-        await #expect(throws: NetworkError.self) { try await bench.get() }
+        await #expect(throws: NetworkError.self) { try await rig.get() }
         clock.advance(by: .seconds(30))
-        let probes = (0..<2).map { _ in Task { try await bench.get("/probe") } }
+        let probes = (0..<2).map { _ in Task { try await rig.get("/probe") } }
         await gate.waitForArrivals(2)
-        let error = await #expect(throws: NetworkError.self) { try await bench.get("/probe") }
+        let error = await #expect(throws: NetworkError.self) { try await rig.get("/probe") }
         #expect(error?.kind == .rejected)
         #expect(breaker.state(of: "api.test") == .halfOpen)
         gate.open()
@@ -72,11 +72,11 @@ struct CircuitBreakerTests {
     func aCancelledAttemptSaysNothing() async throws {
         let gate = Gate()
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
-        let bench = bench(breaker) { _ in
+        let rig = rig(breaker) { _ in
             try await gate.pass()
             return nil
         }
-        let task = Task { try await bench.get() }
+        let task = Task { try await rig.get() }
         await gate.waitForArrivals(1)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -102,28 +102,28 @@ struct CircuitBreakerTests {
     @Test
     func aThousandHostsAreForgottenWhenTheyHaveNothingToRemember() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
-        let bench = bench(breaker) {
+        let rig = rig(breaker) {
             $0.url.host() == "bad.test" ? .jsonResponse("1", status: 500) : .jsonResponse("7")
         }
-        await #expect(throws: NetworkError.self) { try await bench.get("https://bad.test/") }
-        for number in 0..<2_000 { _ = try await bench.get("https://host\(number).test/") }
+        await #expect(throws: NetworkError.self) { try await rig.get("https://bad.test/") }
+        for number in 0..<2_000 { _ = try await rig.get("https://host\(number).test/") }
         #expect(breaker.hostCount <= 1_000)
-        let error = await #expect(throws: NetworkError.self) { try await bench.get("https://bad.test/") }
+        let error = await #expect(throws: NetworkError.self) { try await rig.get("https://bad.test/") }
         #expect(error?.kind == .rejected)
     }
 
     @Test
     func failingHostsAreForgottenBeyondTheMaximum() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 2), clock: clock)
-        let bench = bench(breaker)
+        let rig = rig(breaker)
         for number in 0..<12_000 {
             clock.advance(by: .milliseconds(1))
-            await #expect(throws: NetworkError.self) { try await bench.get("https://host\(number).test/") }
+            await #expect(throws: NetworkError.self) { try await rig.get("https://host\(number).test/") }
             if number % 100 == 0 { #expect(breaker.hostCount <= Circuits.maximumCount) }
         }
         #expect(breaker.hostCount <= Circuits.maximumCount)
         // The newest are still known.
-        await #expect(throws: NetworkError.self) { try await bench.get("https://host11999.test/") }
+        await #expect(throws: NetworkError.self) { try await rig.get("https://host11999.test/") }
         #expect(breaker.state(of: "host11999.test") == .open(retryAfter: .seconds(30)))
     }
 

@@ -7,69 +7,69 @@ import Testing
 @Suite(.serialized, .limit(seconds: 60))
 struct DuplicateTests {
     @Test func aThousandWhoShareMakeOneRequest() async throws {
-        let bench = AdmissionBench(isOpen: false)
-        let tasks = (0..<1_000).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
-        await bench.waitForFlightWaiters(1_000)
-        await bench.transport.waitForRequests()
-        bench.gate.open()
+        let rig = AdmissionBench(isOpen: false)
+        let tasks = (0..<1_000).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
+        await rig.waitForFlightWaiters(1_000)
+        await rig.transport.waitForRequests()
+        rig.gate.open()
         for task in tasks { #expect(try await task.value == 7) }
-        #expect(bench.transport.requestCount == 1)
-        #expect(bench.agent.pipeline.admission.flights.count == 0)
+        #expect(rig.transport.requestCount == 1)
+        #expect(rig.agent.pipeline.admission.flights.count == 0)
     }
 
     @Test func whoIsCancelledLeavesTheOthersAlone() async throws {
-        let bench = AdmissionBench(isOpen: false)
-        let tasks = (0..<1_000).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
-        await bench.waitForFlightWaiters(1_000)
+        let rig = AdmissionBench(isOpen: false)
+        let tasks = (0..<1_000).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
+        await rig.waitForFlightWaiters(1_000)
         for task in tasks[..<500] { task.cancel() }
         for task in tasks[..<500] { await #expect(throws: CancellationError.self) { try await task.value } }
-        await bench.waitForFlightWaiters(500)
-        bench.gate.open()
+        await rig.waitForFlightWaiters(500)
+        rig.gate.open()
         for task in tasks[500...] { #expect(try await task.value == 7) }
-        #expect(bench.transport.requestCount == 1)
+        #expect(rig.transport.requestCount == 1)
     }
 
     @Test func theOneWhoStartedItMayLeaveToo() async throws {
-        let bench = AdmissionBench(isOpen: false)
-        let first = bench.start(AdmissionBench.get("/x", .share))
-        await bench.transport.waitForRequests()
-        let second = bench.start(AdmissionBench.get("/x", .share))
-        await bench.waitForFlightWaiters(2)
+        let rig = AdmissionBench(isOpen: false)
+        let first = rig.start(AdmissionBench.get("/x", .share))
+        await rig.transport.waitForRequests()
+        let second = rig.start(AdmissionBench.get("/x", .share))
+        await rig.waitForFlightWaiters(2)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
-        bench.gate.open()
+        rig.gate.open()
         #expect(try await second.value == 7)
-        #expect(bench.transport.requestCount == 1)
+        #expect(rig.transport.requestCount == 1)
     }
 
     @Test func theLastToLeaveCancelsTheRequest() async throws {
         let ended = Record<Bool>()
         let door = Gate()
-        let bench = AdmissionBench { _ in
+        let rig = AdmissionBench { _ in
             do { try await door.pass() } catch {
                 ended.add(true)
                 throw error
             }
             return .json("7")
         }
-        let tasks = (0..<3).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
-        await bench.waitForFlightWaiters(3)
+        let tasks = (0..<3).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
+        await rig.waitForFlightWaiters(3)
         await door.waitForArrivals(1)
         for task in tasks { task.cancel() }
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
         await wait { !ended.all.isEmpty }
-        #expect(bench.agent.pipeline.admission.flights.count == 0)
+        #expect(rig.agent.pipeline.admission.flights.count == 0)
         // The next one is not given the answer of one that was cancelled.
         door.open()
-        #expect(try await bench.start(AdmissionBench.get("/x", .share)).value == 7)
-        #expect(bench.transport.requestCount == 2)
+        #expect(try await rig.start(AdmissionBench.get("/x", .share)).value == 7)
+        #expect(rig.transport.requestCount == 2)
     }
 
     @Test func anErrorReachesAllWhoShare() async throws {
-        let bench = AdmissionBench(isOpen: false, answering: { _ in .status(500) })
-        let tasks = (0..<10).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
-        await bench.waitForFlightWaiters(10)
-        bench.gate.open()
+        let rig = AdmissionBench(isOpen: false, answering: { _ in .status(500) })
+        let tasks = (0..<10).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
+        await rig.waitForFlightWaiters(10)
+        rig.gate.open()
         for task in tasks {
             let error = await #expect(throws: NetworkError.self) { try await task.value }
             #expect(error?.reason == .status(500))
@@ -77,37 +77,37 @@ struct DuplicateTests {
     }
 
     @Test func eachKeepsItsOwnDeadline() async throws {
-        let bench = AdmissionBench(isOpen: false)
+        let rig = AdmissionBench(isOpen: false)
         let request = AdmissionBench.get("/x", .share)
-        let first = bench.start(request.limits(Limits(deadline: .seconds(1))))
-        await bench.waitForFlightWaiters(1)
-        let second = bench.start(request.limits(Limits(deadline: .seconds(9))))
-        let third = bench.start(request)
-        await bench.waitForFlightWaiters(3)
-        await bench.clock.waitForSleepers(2)
-        bench.clock.advance(by: .seconds(1))
+        let first = rig.start(request.limits(Limits(deadline: .seconds(1))))
+        await rig.waitForFlightWaiters(1)
+        let second = rig.start(request.limits(Limits(deadline: .seconds(9))))
+        let third = rig.start(request)
+        await rig.waitForFlightWaiters(3)
+        await rig.clock.waitForSleepers(2)
+        rig.clock.advance(by: .seconds(1))
         let error = await #expect(throws: NetworkError.self) { try await first.value }
         #expect(error?.reason == .deadlineExceeded(.seconds(1)))
-        bench.gate.open()
+        rig.gate.open()
         #expect(try await second.value == 7)
         #expect(try await third.value == 7)
-        #expect(bench.transport.requestCount == 1)
+        #expect(rig.transport.requestCount == 1)
     }
 
     @Test func allWhoShareHearOfRetriesWhileTheySend() async throws {
         let answers = Lock(0)
-        let bench = AdmissionBench(isOpen: false, config: .test { $0.retryPolicy = .standard }) { _ in
+        let rig = AdmissionBench(isOpen: false, config: .test { $0.retryPolicy = .standard }) { _ in
             answers.withLock { $0 += 1 }
             return answers.withLock { $0 } == 1 ? .status(503, headers: ["Retry-After": "5"]) : .json("7")
         }
         let logs = (0..<3).map { _ in EventNames() }
-        let tasks = logs.map { bench.start(AdmissionBench.get("/x", .share).accessory($0)) }
-        await bench.waitForFlightWaiters(3)
+        let tasks = logs.map { rig.start(AdmissionBench.get("/x", .share).accessory($0)) }
+        await rig.waitForFlightWaiters(3)
         tasks[0].cancel()
         await #expect(throws: CancellationError.self) { try await tasks[0].value }
-        bench.gate.open()
-        await bench.clock.waitForSleepers(1)
-        bench.clock.advance(by: .seconds(5))
+        rig.gate.open()
+        await rig.clock.waitForSleepers(1)
+        rig.clock.advance(by: .seconds(5))
         #expect(try await tasks[1].value == 7)
         #expect(try await tasks[2].value == 7)
         func words(_ log: EventNames) -> [String] {
@@ -117,7 +117,7 @@ struct DuplicateTests {
         #expect(words(logs[1]) == ["willStart", "willRetry", "willStop", "didStop"])
         #expect(words(logs[2]) == words(logs[1]))
         #expect(Set(logs.flatMap(\.names.all).compactMap { $0.split(separator: " ").first }).count == 3)
-        #expect(bench.transport.requestCount == 2)
+        #expect(rig.transport.requestCount == 2)
     }
 
     @Test(
@@ -130,14 +130,14 @@ struct DuplicateTests {
         other: @Sendable (GeneralRequest<DefaultFormatter<Int>>) -> GeneralRequest<DefaultFormatter<Int>>
     ) async throws {
         for key in ["", "key"] {
-            let bench = AdmissionBench(isOpen: false)
+            let rig = AdmissionBench(isOpen: false)
             let request = AdmissionBench.get("/x", .share).duplicateKey(key)
-            let tasks = [request, other(request), request, other(request)].map(bench.start)
-            await bench.waitForFlightWaiters(4)
-            #expect(bench.agent.pipeline.admission.flights.count == 2)
-            bench.gate.open()
+            let tasks = [request, other(request), request, other(request)].map(rig.start)
+            await rig.waitForFlightWaiters(4)
+            #expect(rig.agent.pipeline.admission.flights.count == 2)
+            rig.gate.open()
             for task in tasks { _ = try await task.value }
-            #expect(bench.transport.requestCount == 2)
+            #expect(rig.transport.requestCount == 2)
         }
     }
 
@@ -147,14 +147,14 @@ struct DuplicateTests {
             try await gate.pass()
             return nil
         }
-        let bench = LoginBench(token: Token(access: "new a", user: "a"), transport: transport)
-        let request = LoginBench.request().duplicatePolicy(.share).duplicateKey("key")
-        let flights = bench.agent.pipeline.admission.flights
-        let first = (0..<10).map { _ in Task { try await bench.agent.send(request) } }
+        let rig = AuthenticationRig(token: Token(access: "new a", user: "a"), transport: transport)
+        let request = AuthenticationRig.request().duplicatePolicy(.share).duplicateKey("key")
+        let flights = rig.agent.pipeline.admission.flights
+        let first = (0..<10).map { _ in Task { try await rig.agent.send(request) } }
         await wait { flights.waiterCount == 10 }
         await gate.waitForArrivals(1)
-        bench.session.login(Token(access: "new b", user: "b"))
-        let second = (0..<10).map { _ in Task { try await bench.agent.send(request) } }
+        rig.session.login(Token(access: "new b", user: "b"))
+        let second = (0..<10).map { _ in Task { try await rig.agent.send(request) } }
         await wait { flights.waiterCount == 20 }
         await gate.waitForArrivals(2)
         gate.open()
@@ -168,52 +168,52 @@ struct DuplicateTests {
             let path = "/x"
             let duplicatePolicy = DuplicatePolicy.share
         }
-        let bench = AdmissionBench(isOpen: false)
+        let rig = AdmissionBench(isOpen: false)
         let request = AdmissionBench.get("/x", .share)
         let tasks = [
             request, request.query(["q": 1]), request.method(.put), request.header("Accept-Language", "de"),
             request.service(.shop), request.duplicateKey("own"), request.cachePolicy(.reload),
-        ].map(bench.start)
-        let other = Task { try await bench.agent.send(Other()) }
-        await bench.waitForFlightWaiters(8)
-        #expect(bench.agent.pipeline.admission.flights.count == 8)
-        bench.gate.open()
+        ].map(rig.start)
+        let other = Task { try await rig.agent.send(Other()) }
+        await rig.waitForFlightWaiters(8)
+        #expect(rig.agent.pipeline.admission.flights.count == 8)
+        rig.gate.open()
         for task in tasks + [other] { #expect(try await task.value == 7) }
     }
 
     @Test func anOwnKeyMakesEqualWhatDiffers() async throws {
-        let bench = AdmissionBench(isOpen: false)
+        let rig = AdmissionBench(isOpen: false)
         let request = AdmissionBench.get("/search", .cancelPrevious).duplicateKey("search")
-        let first = bench.start(request.query(["q": "t"]))
-        await bench.waitForFlightWaiters(1)
-        let second = bench.start(request.query(["q": "te"]))
+        let first = rig.start(request.query(["q": "t"]))
+        await rig.waitForFlightWaiters(1)
+        let second = rig.start(request.query(["q": "te"]))
         await #expect(throws: CancellationError.self) { try await first.value }
-        bench.gate.open()
+        rig.gate.open()
         #expect(try await second.value == 7)
     }
 
     /// It cannot be compared, which matters only to who would be given what another one's filter made.
     @Test func aClosureAsAFilterKeepsEverythingButSharing() async throws {
-        let bench = AdmissionBench(isOpen: false)
+        let rig = AdmissionBench(isOpen: false)
         let filter = ClosureFilter { response, _ in Payload(response.body) }
         let search = AdmissionBench.get("/search", .cancelPrevious).filter(filter)
-        let first = bench.start(search)
-        await bench.waitForFlightWaiters(1)
-        let second = bench.start(search)
+        let first = rig.start(search)
+        await rig.waitForFlightWaiters(1)
+        let second = rig.start(search)
         await #expect(throws: CancellationError.self) { try await first.value }
         let rejected = search.duplicatePolicy(.rejectNew)
-        let error = await #expect(throws: NetworkError.self) { try await bench.agent.send(rejected) }
+        let error = await #expect(throws: NetworkError.self) { try await rig.agent.send(rejected) }
         #expect(error?.reason == .duplicate)
         let shared = AdmissionBench.get("/shared", .share).filter(filter)
-        let others = [bench.start(shared), bench.start(shared)]
-        bench.gate.open()
+        let others = [rig.start(shared), rig.start(shared)]
+        rig.gate.open()
         for task in others + [second] { #expect(try await task.value == 7) }
-        #expect(bench.transport.requestCount >= 3)
+        #expect(rig.transport.requestCount >= 3)
 
         let limited = AdmissionBench.get("/limited", .share).filter(filter)
             .limits(Limits(minimumInterval: .seconds(2)))
-        #expect(try await bench.agent.send(limited) == 7)
-        let early = await #expect(throws: NetworkError.self) { try await bench.agent.send(limited) }
+        #expect(try await rig.agent.send(limited) == 7)
+        let early = await #expect(throws: NetworkError.self) { try await rig.agent.send(limited) }
         #expect(early?.kind == .rejected)
     }
 
@@ -234,8 +234,8 @@ struct DuplicateTests {
     }
 
     @Test func theNewestOfAThousandWins() async throws {
-        let bench = AdmissionBench(isOpen: false)
-        let tasks = (0..<1_000).map { _ in bench.start(AdmissionBench.get("/x", .cancelPrevious)) }
+        let rig = AdmissionBench(isOpen: false)
+        let tasks = (0..<1_000).map { _ in rig.start(AdmissionBench.get("/x", .cancelPrevious)) }
         let ended = Record<Int>()
         let results = Task {
             await withTaskGroup(of: Result<Int, any Error>.self) { group in
@@ -249,58 +249,58 @@ struct DuplicateTests {
             }
         }
         await wait { ended.all.count == 999 }
-        bench.gate.open()
+        rig.gate.open()
         let all = await results.value
         #expect(all.filter { $0.value == 7 }.count == 1)
         #expect(all.filter { $0.error is CancellationError }.count == 999)
-        #expect(bench.agent.pipeline.admission.flights.count == 0)
+        #expect(rig.agent.pipeline.admission.flights.count == 0)
     }
 
     @Test func theNewestWinsWhileTheOldOnePauses() async throws {
-        let bench = AdmissionBench(config: .test { $0.retryPolicy = .standard }) {
+        let rig = AdmissionBench(config: .test { $0.retryPolicy = .standard }) {
             $0.headers["X-New"] == nil ? .status(503, headers: ["Retry-After": "5"]) : .json("7")
         }
         let request = AdmissionBench.get("/x", .cancelPrevious).duplicateKey("key")
-        let old = bench.start(request)
-        await bench.clock.waitForSleepers()
-        #expect(try await bench.start(request.header("X-New", "1")).value == 7)
+        let old = rig.start(request)
+        await rig.clock.waitForSleepers()
+        #expect(try await rig.start(request.header("X-New", "1")).value == 7)
         await #expect(throws: CancellationError.self) { try await old.value }
-        await wait { bench.clock.sleeperCount == 0 }
+        await wait { rig.clock.sleeperCount == 0 }
     }
 
     @Test func theNewOneIsRejectedWhileTheOldOneRuns() async throws {
-        let bench = AdmissionBench(isOpen: false)
-        let first = bench.start(AdmissionBench.get("/x", .rejectNew))
-        await bench.waitForFlightWaiters(1)
+        let rig = AdmissionBench(isOpen: false)
+        let first = rig.start(AdmissionBench.get("/x", .rejectNew))
+        await rig.waitForFlightWaiters(1)
         let error = await #expect(throws: NetworkError.self) {
-            try await bench.start(AdmissionBench.get("/x", .rejectNew)).value
+            try await rig.start(AdmissionBench.get("/x", .rejectNew)).value
         }
         #expect(error?.reason == .duplicate && error?.kind == .rejected && error?.path == "/x")
-        bench.gate.open()
+        rig.gate.open()
         #expect(try await first.value == 7)
-        #expect(try await bench.start(AdmissionBench.get("/x", .rejectNew)).value == 7)
-        #expect(bench.transport.requestCount == 2)
+        #expect(try await rig.start(AdmissionBench.get("/x", .rejectNew)).value == 7)
+        #expect(rig.transport.requestCount == 2)
     }
 
     @Test func aDeadlineStillFailsAtOnceWhereNothingIsShared() async throws {
-        let bench = AdmissionBench(config: .test { $0.retryPolicy = .standard }) { _ in
+        let rig = AdmissionBench(config: .test { $0.retryPolicy = .standard }) { _ in
             .status(503, headers: ["Retry-After": "50"])
         }
         let request = AdmissionBench.get("/x", .cancelPrevious).limits(Limits(deadline: .seconds(30)))
-        let error = await #expect(throws: NetworkError.self) { try await bench.start(request).value }
+        let error = await #expect(throws: NetworkError.self) { try await rig.start(request).value }
         #expect(error?.reason == .status(503))
     }
 
     @Test func sendsWithPoliciesEndOnceWhateverHappens() async throws {
         var random = SeededGenerator()
-        let bench = AdmissionBench { _ in
+        let rig = AdmissionBench { _ in
             await Task.yield()
             return .json("7")
         }
         let policies: [DuplicatePolicy] = [.share, .cancelPrevious, .rejectNew, .allow]
         let tasks = (0..<2_000).map { index in
             let request = AdmissionBench.get("/\(index % 3)", policies.randomElement(using: &random) ?? .share)
-            let task = bench.start(request)
+            let task = rig.start(request)
             if Bool.random(using: &random) { task.cancel() }
             return task
         }
@@ -312,7 +312,7 @@ struct DuplicateTests {
             }
         }
         #expect(
-            bench.agent.pipeline.admission.flights.count == 0 && bench.agent.pipeline.admission.flights.waiterCount == 0
+            rig.agent.pipeline.admission.flights.count == 0 && rig.agent.pipeline.admission.flights.waiterCount == 0
         )
     }
 

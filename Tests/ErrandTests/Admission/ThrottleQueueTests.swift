@@ -124,7 +124,7 @@ import Testing
         for _ in 0..<round { _ = random.next() }
         let hostCount = [1, 3, 40][round % 3]
         let throttles = Self.throttles.shuffled(using: &random).prefix(1 + round % 4)
-        var (queue, plain) = (ThrottleQueue(), PlainTurnQueue())
+        var (queue, plain) = (ThrottleQueue(), LinearThrottleQueue())
         var (waiting, running): ([Int], [String]) = ([], [])
         var now = Duration.zero
         for id in 0..<1_500 {

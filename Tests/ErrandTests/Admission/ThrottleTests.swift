@@ -62,7 +62,7 @@ struct ThrottleTests {
 
     private let clock = ManualClock()
 
-    private func bench(
+    private func rig(
         _ throttle: Throttle,
         _ config: NetworkConfig = .test,
         answering answer: @escaping @Sendable (OutgoingRequest) async throws -> TransportResponse = { _ in .json("7") }
@@ -84,7 +84,7 @@ struct ThrottleTests {
     /// So many sends at so many per second, in bursts: with one of 50 the clock is moved 200 times and not 10,000.
     @Test(arguments: [(10_000, 50), (1_000, 1)])
     func noWindowOfOneSecondSeesMoreThanTheRateAllows(count: Int, burst: Int) async throws {
-        let (agent, wire) = bench(Throttle(rate: .perSecond(50, burst: burst)))
+        let (agent, wire) = rig(Throttle(rate: .perSecond(50, burst: burst)))
         let tasks = (0..<count).map { _ in start(agent, AdmissionBench.get()) }
         await waitForQueue(agent, count - burst)
         for started in stride(from: burst, through: count, by: burst) {
@@ -102,7 +102,7 @@ struct ThrottleTests {
     }
 
     @Test func noMoreAreOnTheWireThanThereAreSlots() async throws {
-        let (agent, wire) = bench(Throttle(maximumPerHost: 8, maximumInTotal: 12)) { _ in
+        let (agent, wire) = rig(Throttle(maximumPerHost: 8, maximumInTotal: 12)) { _ in
             await Task.yield()
             return .json("7")
         }
@@ -114,7 +114,7 @@ struct ThrottleTests {
 
     @Test func theMostUrgentGoFirst() async throws {
         let gate = Gate()
-        let (agent, wire) = bench(Throttle(maximumPerHost: 1)) { _ in
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1)) { _ in
             try await gate.pass()
             return .json("7")
         }
@@ -138,7 +138,7 @@ struct ThrottleTests {
             }
         }
         let clock = clock
-        let (agent, wire) = bench(
+        let (agent, wire) = rig(
             Throttle(rate: .perSecond(10)),
             .test {
                 $0.adapters = [
@@ -163,7 +163,7 @@ struct ThrottleTests {
 
     @Test func whoIsCancelledOrLateLeavesTheQueueAtOnce() async throws {
         let gate = Gate()
-        let (agent, wire) = bench(Throttle(maximumPerHost: 1)) { _ in
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1)) { _ in
             try await gate.pass()
             return .json("7")
         }
@@ -189,7 +189,7 @@ struct ThrottleTests {
     }
 
     @Test func aPauseBetweenAttemptsHoldsNoSlot() async throws {
-        let (agent, wire) = bench(Throttle(maximumPerHost: 1), .test { $0.retryPolicy = .standard }) { request in
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1), .test { $0.retryPolicy = .standard }) { request in
             request.url.path() == "/bad" ? .status(500) : .json("7")
         }
         let bad = start(agent, AdmissionBench.get("/bad"))
@@ -204,7 +204,7 @@ struct ThrottleTests {
 
     @Test(arguments: [429, 503])
     func aBusyHostIsLeftAloneAsLongAsItAsks(status: Int) async throws {
-        let (agent, wire) = bench(Throttle(maximumPerHost: 2)) { request in
+        let (agent, wire) = rig(Throttle(maximumPerHost: 2)) { request in
             request.url.path() == "/busy" ? .status(status, headers: ["Retry-After": "7"]) : .json("7")
         }
         await #expect(throws: NetworkError.self) { try await agent.send(AdmissionBench.get("/busy")) }
@@ -220,7 +220,7 @@ struct ThrottleTests {
     }
 
     @Test func noServerHoldsAHostBackForMoreThanAMinute() async throws {
-        let (agent, _) = bench(Throttle(maximumPerHost: 2)) { request in
+        let (agent, _) = rig(Throttle(maximumPerHost: 2)) { request in
             request.url.path() == "/busy" ? .status(429, headers: ["Retry-After": "99999999999999999999"]) : .json("7")
         }
         await #expect(throws: NetworkError.self) { try await agent.send(AdmissionBench.get("/busy")) }
@@ -231,7 +231,7 @@ struct ThrottleTests {
     }
 
     @Test func everyHopOfARedirectTakesATurn() async throws {
-        let (agent, wire) = bench(Throttle(maximumPerHost: 1, rate: .perSecond(1))) { request in
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1, rate: .perSecond(1))) { request in
             switch request.url.absoluteString {
             case "https://api.example/a": .status(302, headers: ["Location": "/b"])
             case "https://api.example/b": .status(302, headers: ["Location": "https://other.example/c"])
@@ -264,7 +264,7 @@ struct ThrottleTests {
             }
         }
         for isAtOnce in [true, false] {
-            let (agent, wire) = bench(
+            let (agent, wire) = rig(
                 Throttle(maximumPerHost: 2, rate: .perSecond(10)),
                 .test { $0.interceptors = [Handshake(isAtOnce: isAtOnce)] }
             )
@@ -280,7 +280,7 @@ struct ThrottleTests {
 
     @Test func whatAnAdapterSendsWaitsForNobody() async throws {
         let agents = Lock<[Agent]>([])
-        let (agent, wire) = bench(
+        let (agent, wire) = rig(
             Throttle(maximumPerHost: 2, maximumInTotal: 2),
             .test {
                 $0.adapters = [
@@ -303,7 +303,7 @@ struct ThrottleTests {
 
     @Test func aServiceThatIsUnlimitedNeitherWaitsNorCounts() async throws {
         let gate = Gate()
-        let (agent, wire) = bench(Throttle(maximumPerHost: 1)) { _ in
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1)) { _ in
             try await gate.pass()
             return .json("7")
         }
@@ -317,7 +317,7 @@ struct ThrottleTests {
 
     @Test func sendsThatAreCancelledAnywhereGiveTheirTurnsBack() async throws {
         var random = SeededGenerator()
-        let (agent, _) = bench(Throttle(maximumPerHost: 4)) { _ in
+        let (agent, _) = rig(Throttle(maximumPerHost: 4)) { _ in
             for _ in 0..<3 { await Task.yield() }
             try Task.checkCancellation()
             return .json("7")
@@ -349,11 +349,11 @@ struct ThrottleTests {
             if isDetached { return Token(access: try await Task.detached { try await agent.send(request) }.value) }
             return Token(access: try await agent.send(request))
         }
-        let bench = LoginBench(authenticator, transport: transport) { $0.throttle = Throttle(maximumPerHost: 4) }
-        let results = await bench.results(1_000)
+        let rig = AuthenticationRig(authenticator, transport: transport) { $0.throttle = Throttle(maximumPerHost: 4) }
+        let results = await rig.results(1_000)
         #expect(results.filter { $0.value == 7 }.count == 1_000)
         #expect(authenticator.refreshCount == 1)
-        #expect(bench.agent.pipeline.admission.permits.runningCount == 0)
+        #expect(rig.agent.pipeline.admission.permits.runningCount == 0)
         print("1000 sends with an expired token through 4 slots: \(transport.requests.count) requests")
     }
 
@@ -362,7 +362,7 @@ struct ThrottleTests {
         let (gate, later) = (Gate(), Gate())
         let agents = Lock<[Agent]>([])
         let tasks = Record<Task<Int, any Error>>()
-        let (agent, wire) = bench(
+        let (agent, wire) = rig(
             Throttle(maximumPerHost: 1),
             .test {
                 $0.adapters = [
@@ -400,7 +400,7 @@ struct ThrottleTests {
     @Test func costOfASendDoesNotGrowWithTheHosts() async throws {
         func time(_ count: Int) async throws -> Double {
             let gate = Gate()
-            let (agent, wire) = bench(Throttle(maximumInTotal: 4)) { _ in
+            let (agent, wire) = rig(Throttle(maximumInTotal: 4)) { _ in
                 try await gate.pass()
                 return .json("7")
             }

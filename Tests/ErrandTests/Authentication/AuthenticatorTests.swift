@@ -42,71 +42,72 @@ struct AuthenticatorTests {
         }
         var authenticator = TokenAuthenticator()
         authenticator.refusal = UnauthorizedResponse(serviceCodes: [40101])
-        let bench = LoginBench(authenticator, transport: transport) {
+        let rig = AuthenticationRig(authenticator, transport: transport) {
             $0.filter = EnvelopeFilter(code: "code", data: "data")
         }
-        #expect(try await bench.get() == 7)
+        #expect(try await rig.get() == 7)
         #expect(transport.requests.count == 2)
     }
 
     @Test
     func anErrorOfAFilterOfYourOwnHidesNoRefusal() async throws {
-        let bench = LoginBench {
+        let rig = AuthenticationRig {
             $0.filter = ClosureFilter { response, _ in
                 if response.failure != nil { throw Refused() }
                 return Payload(response.body)
             }
         }
-        #expect(try await bench.get() == 7)
-        bench.session.login(Token(access: "bad"))
-        #expect(try await bench.get() == 7)
-        #expect(bench.authenticator.refreshCount == 2)
+        #expect(try await rig.get() == 7)
+        rig.session.login(Token(access: "bad"))
+        #expect(try await rig.get() == 7)
+        #expect(rig.authenticator.refreshCount == 2)
     }
 
     @Test
     func anAnswerThatTheRequestAcceptsIsNoRefusal() async throws {
-        let bench = LoginBench()
-        let request = LoginBench.request().acceptance(Acceptance().accepting(401))
-        #expect(try await bench.agent.send(request) == 1)
-        #expect(bench.authenticator.refreshCount == 0)
+        let rig = AuthenticationRig()
+        let request = AuthenticationRig.request().acceptance(Acceptance().accepting(401))
+        #expect(try await rig.agent.send(request) == 1)
+        #expect(rig.authenticator.refreshCount == 0)
     }
 
     @Test
     func aRequestOptsOutByAnAuthorizationOfItsOwn() async throws {
         let transport = TokenTransport(takes: { _ in true })
-        let bench = LoginBench(transport: transport) { $0.authorization = .basic(user: "gate", password: "way") }
-        _ = try await bench.agent.send(LoginBench.request().authorization(.anonymous))
-        _ = try await bench.agent.send(LoginBench.request().authorization(.bearer("mine")))
-        _ = try await bench.agent.send(LoginBench.request().header("Authorization", "Own"))
+        let rig = AuthenticationRig(transport: transport) { $0.authorization = .basic(user: "gate", password: "way") }
+        _ = try await rig.agent.send(AuthenticationRig.request().authorization(.anonymous))
+        _ = try await rig.agent.send(AuthenticationRig.request().authorization(.bearer("mine")))
+        _ = try await rig.agent.send(AuthenticationRig.request().header("Authorization", "Own"))
         var service = Service(id: "other")
         service.authorization = .bearer("service")
-        _ = try await bench.agent.send(LoginBench.request().service(service))
+        _ = try await rig.agent.send(AuthenticationRig.request().service(service))
         service = Service(id: "public")
         service.authentication = .anonymous
-        _ = try await bench.agent.send(LoginBench.request().service(service).header("X", "1"))
-        _ = try await bench.get()
+        _ = try await rig.agent.send(AuthenticationRig.request().service(service).header("X", "1"))
+        _ = try await rig.get()
         let basic = Authorization.basic(user: "gate", password: "way").fieldValue
         #expect(transport.shown == [nil, "Bearer mine", "Own", "Bearer service", basic, "Bearer old"])
     }
 
     @Test
     func aServiceShowsALoginOfItsOwn() async throws {
-        let bench = LoginBench(transport: TokenTransport(takes: { _ in true }))
+        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true }))
         let other = AuthenticationSession(TokenAuthenticator(), credential: Token(access: "other"))
         var service = Service(id: "other")
         service.authentication = .session(other)
-        #expect(try await bench.agent.send(LoginBench.request().service(service)) == 7)
-        #expect(bench.transport.shown == ["Bearer other"])
+        #expect(try await rig.agent.send(AuthenticationRig.request().service(service)) == 7)
+        #expect(rig.transport.shown == ["Bearer other"])
         #expect(
-            try await bench.agent.plan(for: LoginBench.request().service(service))["authentication"]?.source == .service
+            try await rig.agent.plan(for: AuthenticationRig.request().service(service))["authentication"]?.source
+                == .service
         )
     }
 
     @Test
     func onlyTheHostsOfThePredicateGetTheCredential() async throws {
-        let bench = LoginBench(transport: TokenTransport(takes: { _ in true }))
-        _ = try await bench.get("https://other.test/x")
-        #expect(bench.transport.shown == [nil])
+        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true }))
+        _ = try await rig.get("https://other.test/x")
+        #expect(rig.transport.shown == [nil])
     }
 
     @Test(arguments: [
@@ -114,10 +115,10 @@ struct AuthenticatorTests {
     ])
     func thePredicateJudgesTheURLThatAdaptersMade(path: String, moved: String, isShown: Bool) async throws {
         let adapter = MovingAdapter(url: try #require(URL(string: moved)))
-        let bench = LoginBench(transport: TokenTransport(takes: { _ in true })) { $0.adapters = [adapter] }
-        _ = try await bench.get(path)
-        #expect(bench.transport.shown == [isShown ? "Bearer old" : nil])
-        #expect(bench.transport.requests.first?.headers["X-Signature"] == "[]")
+        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true })) { $0.adapters = [adapter] }
+        _ = try await rig.get(path)
+        #expect(rig.transport.shown == [isShown ? "Bearer old" : nil])
+        #expect(rig.transport.requests.first?.headers["X-Signature"] == "[]")
     }
 
     @Test
@@ -125,8 +126,8 @@ struct AuthenticatorTests {
         var authenticator = TokenAuthenticator()
         authenticator.header = "X-My-Ticket"
         let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .jsonResponse("1", status: 401) }
-        let bench = LoginBench(authenticator, transport: transport)
-        let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+        let rig = AuthenticationRig(authenticator, transport: transport)
+        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(error?.reason == .status(401))
         #expect(transport.requests.map { $0.headers["X-My-Ticket"] } == ["Bearer old", nil])
         #expect(authenticator.refreshCount == 0)
@@ -134,57 +135,57 @@ struct AuthenticatorTests {
 
     @Test
     func withoutACredentialRequestsGoOutWithoutOneAndRefusalsAreTheCallers() async throws {
-        let bench = LoginBench(token: nil)
-        let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+        let rig = AuthenticationRig(token: nil)
+        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(error?.reason == .status(401))
-        #expect(bench.transport.shown == [nil])
-        #expect(bench.authenticator.refreshCount == 0)
+        #expect(rig.transport.shown == [nil])
+        #expect(rig.authenticator.refreshCount == 0)
     }
 
     @Test
     func aCredentialThatEndsSoonIsRenewedBeforeItIsSent() async throws {
-        let bench = LoginBench(token: Token(access: "old", endsSoon: true))
-        let results = await bench.results(100)
+        let rig = AuthenticationRig(token: Token(access: "old", endsSoon: true))
+        let results = await rig.results(100)
         #expect(results.filter { $0.value == 7 }.count == 100)
-        #expect(bench.authenticator.refreshCount == 1)
-        #expect(Set(bench.transport.shown) == ["Bearer new1"])
+        #expect(rig.authenticator.refreshCount == 1)
+        #expect(Set(rig.transport.shown) == ["Bearer new1"])
     }
 
     @Test
     func whenARenewalAheadOfTimeFailsTheOldCredentialIsSent() async throws {
         var authenticator = TokenAuthenticator()
         authenticator.renew = { number, _, _ in throw RefreshError(number: number) }
-        let bench = LoginBench(authenticator, token: Token(access: "new0", endsSoon: true))
-        #expect(try await bench.get() == 7)
-        #expect(try await bench.get() == 7)
+        let rig = AuthenticationRig(authenticator, token: Token(access: "new0", endsSoon: true))
+        #expect(try await rig.get() == 7)
+        #expect(try await rig.get() == 7)
         #expect(authenticator.refreshCount == 1)
-        let refused = LoginBench(authenticator, token: Token(access: "old", endsSoon: true))
+        let refused = AuthenticationRig(authenticator, token: Token(access: "old", endsSoon: true))
         await #expect(throws: RefreshError(number: 2)) { try await refused.get() }
         #expect(refused.transport.requests.count == 1)
     }
 
     @Test
     func bothAttemptsAreInTheMetricsAndAccessoriesAreToldWhy() async throws {
-        let log = LoginEventLog()
+        let log = AuthenticationEventLog()
         let nonce = Nonce()
-        let bench = LoginBench {
+        let rig = AuthenticationRig {
             $0.accessories = [log]
             $0.adapters = [nonce]
         }
-        let response = try await bench.agent.response(for: LoginBench.request())
+        let response = try await rig.agent.response(for: AuthenticationRig.request())
         #expect(response.metrics.attempts.count == 2)
         #expect(log.events == ["willStart", "willRefreshCredential", "willRetry", "willStop", "didStop"])
-        #expect(bench.transport.requests.map { $0.headers["X-Nonce"] } == ["1", "2"])
+        #expect(rig.transport.requests.map { $0.headers["X-Nonce"] } == ["1", "2"])
     }
 
     @Test
     func aPlanShowsTheCredentialThatIsThereAndRefreshesNothing() async throws {
-        let bench = LoginBench(token: Token(access: "old", endsSoon: true))
-        let plan = try await bench.agent.plan(for: LoginBench.request())
+        let rig = AuthenticationRig(token: Token(access: "old", endsSoon: true))
+        let plan = try await rig.agent.plan(for: AuthenticationRig.request())
         #expect(plan.request.headers["Authorization"] == "Bearer old")
         #expect(plan["authentication"]?.source == .config)
         #expect(!plan.description.contains("old"))
-        #expect(bench.authenticator.refreshCount == 0)
-        #expect(bench.transport.requests.isEmpty)
+        #expect(rig.authenticator.refreshCount == 0)
+        #expect(rig.transport.requests.isEmpty)
     }
 }

@@ -36,9 +36,9 @@ struct HandshakeTests {
             request.headers["X-Transmission-Session-Id"] == "abc"
                 ? .jsonResponse("7") : .jsonResponse("", status: 409, headers: ["X-Transmission-Session-Id": "abc"])
         }
-        let bench = LoginBench(token: nil, transport: transport) { $0.interceptors = [SessionHandshake()] }
-        #expect(try await bench.get() == 7)
-        #expect(try await bench.get() == 7)
+        let rig = AuthenticationRig(token: nil, transport: transport) { $0.interceptors = [SessionHandshake()] }
+        #expect(try await rig.get() == 7)
+        #expect(try await rig.get() == 7)
         #expect(transport.requests.map { $0.headers["X-Transmission-Session-Id"] } == [nil, "abc", "abc"])
     }
     @Test func interceptorCanBeTestedWithAChainOfItsOwn() async throws {

@@ -39,7 +39,7 @@ import Testing
         ("https:/x", .invalidURL("'https:' is not followed by '//' and a host")),
         ("http:x", .invalidURL("'http:' is not followed by '//' and a host")),
     ])
-    func whatIsNotSpokenIsAnError(text: String, reason: NetworkError.Reason) {
+    func unsupportedSchemesAreAnError(text: String, reason: NetworkError.Reason) {
         expect(throwing: reason) { _ = try URLParts(absolute: text) }
     }
 
@@ -66,6 +66,29 @@ import Testing
     func hostsThatCannotBeAreAnError(host: String) throws {
         let parts = try URLParts(absolute: "http://\(host)/x")
         #expect(throws: NetworkError.self, "\(host)") { _ = try parts?.url() }
+    }
+
+    @Test(arguments: [
+        ("/users/7?token=secret", "/users/7"), ("/a#secret", "/a"),
+        ("https://user:secret@a.example/b@c", "https://a.example/b@c"),
+        ("https://secret@secret@a.example", "https://a.example"), ("secret:secret@a.example/x", "a.example/x"),
+        ("/users/@me", "/users/@me"), ("", ""), ("@", ""),
+    ])
+    func messagesHoldNoSecretsOfAURL(text: String, shown: String) {
+        #expect(URLParts.redacted(text) == shown)
+    }
+
+    /// RFC 3986, sections 5.2.4, 5.4.1 and 5.4.2, and escaped dots.
+    @Test(arguments: [
+        ("/a/b/c/./../../g", "/a/g"), ("/mid/content=5/../6", "/mid/6"), ("/b/c/..", "/b/"), ("/b/c/.", "/b/c/"),
+        ("/../g", "/g"), ("/..", "/"), ("/.", "/"), ("/./g", "/g"), ("/b/../../../g", "/g"), ("/g.", "/g."),
+        ("/.g", "/.g"), ("/..g", "/..g"), ("/...", "/..."), ("", ""), ("/", "/"), ("//", "//"), ("/a//../b", "/a/b"),
+        ("/a/%2e%2E/b", "/b"), ("/a/.%2e/b", "/b"), ("/a/%2e/b", "/a/b"), ("/a%2e/b", "/a%2e/b"),
+        ("/a/%2e%2e%2e/b", "/a/%2e%2e%2e/b"), ("/a%2F../b", "/a%2F../b"), ("/a/..;x/b", "/a/..;x/b"),
+    ])
+    func dotSegmentsAreRemoved(path: String, result: String) {
+        #expect(URLParts.removingDotSegments(path) == result)
+        #expect((URLParts.dotSegments(in: path) == .absent) == (path == result))
     }
 
     #if canImport(FoundationNetworking)

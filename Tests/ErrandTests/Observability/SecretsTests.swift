@@ -15,7 +15,7 @@ import Testing
     ])
     func namesAreSecretInWhateverSpelling(name: String) {
         let secrets = Secrets()
-        let escaped = URLText.escapingComponent(name)
+        let escaped = PercentEncoding.escapingComponent(name)
         #expect(secrets.redacted(pairs: "\(escaped)=x&a=1") == "\(escaped)=•••&a=1")
         #expect(secrets.redacted(.object([name: "x", "a": 1])) == .object([name: "•••", "a": 1]))
         #expect(secrets.redacted([[name: ["x", 1]]]) == [[name: "•••"]])

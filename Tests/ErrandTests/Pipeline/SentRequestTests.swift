@@ -62,17 +62,17 @@ struct SentRequestTests {
         let transport = TokenTransport { request in
             request.method == .post ? .jsonResponse("", status: 303, headers: ["Location": "/y"]) : nil
         }
-        let bench = LoginBench(transport: transport)
-        let post = LoginBench.request().method(.post)
-        let error = await #expect(throws: NetworkError.self) { try await bench.agent.send(post) }
+        let rig = AuthenticationRig(transport: transport)
+        let post = AuthenticationRig.request().method(.post)
+        let error = await #expect(throws: NetworkError.self) { try await rig.agent.send(post) }
         #expect(error?.reason == .status(401))
         #expect(transport.requests.map(\.method) == [.post, .get])
-        #expect(bench.session.credential?.access == "new1")
+        #expect(rig.session.credential?.access == "new1")
     }
 
     @Test func postThatIsRefusedIsRepeatedAfterARefresh() async throws {
-        let bench = LoginBench()
-        #expect(try await bench.agent.send(LoginBench.request().method(.post)) == 7)
-        #expect(bench.transport.requests.count == 2)
+        let rig = AuthenticationRig()
+        #expect(try await rig.agent.send(AuthenticationRig.request().method(.post)) == 7)
+        #expect(rig.transport.requests.count == 2)
     }
 }

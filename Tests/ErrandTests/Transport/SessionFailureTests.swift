@@ -219,8 +219,8 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
     @Test(arguments: SystemFailure.table)
     func failureHasItsReasonBeforeAndAfterTheHeaderSection(_ failure: SystemFailure) throws {
         let error = URLError(failure.code, userInfo: [NSLocalizedDescriptionKey: failure.words])
-        for (hasHead, reason) in [(false, failure.early), (true, failure.late)] {
-            let error = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHead: hasHead)
+        for (hasHeader, reason) in [(false, failure.early), (true, failure.late)] {
+            let error = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHeader: hasHeader)
             #expect((error as? NetworkError)?.reason == reason)
         }
     }
@@ -231,7 +231,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             "HTTP/2 stream 1 was not closed cleanly: REFUSED_STREAM (err 7)",
         ] {
             let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: words])
-            let failure = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHead: false)
+            let failure = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHeader: false)
             #expect((failure as? NetworkError)?.kind == .connectionLost)
         }
     }
@@ -242,7 +242,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             "strange words about https://secret.example/?token=1", "Could not resolve proxy: secret.example",
         ] {
             let error = URLError(.unknown, userInfo: [NSLocalizedDescriptionKey: words])
-            let failure = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHead: false)
+            let failure = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHeader: false)
             #expect(!"\(failure)".contains("secret"))
         }
     }

@@ -1,11 +1,38 @@
 internal import Foundation
 
+extension GeneralRequest {
+    /// Returns a copy that sends several JSON-RPC 2.0 calls at once.
+    ///
+    /// - Parameter calls: The calls, with different identifiers; those without one are notifications.
+    /// - Returns: A request whose model contains the responses by their calls.
+    public func calling<each Value>(
+        batch calls: repeat JSONRPCCall<each Value>
+    ) -> GeneralRequest<JSONRPCBatchFormatter> {
+        var messages: [JSONRPCMessage] = []
+        repeat messages.append(JSONRPCMessage(each calls))
+        return calling(messages)
+    }
+
+    /// Returns a copy that makes several JSON-RPC calls of one type with one POST.
+    public func calling<Value>(batch calls: [JSONRPCCall<Value>]) -> GeneralRequest<JSONRPCBatchFormatter> {
+        calling(calls.map(JSONRPCMessage.init))
+    }
+
+    private func calling(_ messages: [JSONRPCMessage]) -> GeneralRequest<JSONRPCBatchFormatter> {
+        let request = method(.post).body(.json(Result { try JSONRPCMessage.json(messages) }))
+            .filter(JSONRPCBatchFilter())
+            .formatted(by: JSONRPCBatchFormatter())
+        let isNotification = messages.allSatisfy { $0.id == .absent }
+        return isNotification ? request.attribute(JSONRPCID.attribute, JSONRPCID.absent) : request
+    }
+}
+
 /// A filter that unwraps the response to a JSON-RPC 2.0 batch: an array of responses, or a single error.
 ///
 /// Source: the specification at jsonrpc.org, section 6.
 public struct JSONRPCBatchFilter: ResponseFilter {
     private let single: JSONRPCFilter
-    private static let noAnswers = Data("[]".utf8)
+    private static let noResponses = Data("[]".utf8)
 
     /// Creates a filter.
     ///
@@ -25,7 +52,7 @@ public struct JSONRPCBatchFilter: ResponseFilter {
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
         let isNotification = context.attributes[JSONRPCID.attribute] as? JSONRPCID == .absent
         if response.body.isEmpty, response.failure == nil, isNotification || response.hasNoBody(to: context.method) {
-            return Payload(Self.noAnswers, of: Self.noAnswers)
+            return Payload(Self.noResponses, of: Self.noResponses)
         }
         do {
             if let envelope = try JSONRPCFilter.members.open(response) {
@@ -64,8 +91,8 @@ public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
 /// ```swift
 /// let sum = JSONRPCCall<Int>("sum", [1, 2], id: 1)
 /// let name = JSONRPCCall<String>("name", id: "n")
-/// let answers = try await agent.send(GeneralRequest("/rpc").calling(batch: sum, name))
-/// let three = try answers.value(of: sum)      // an Int, or throws the ServiceError for this call
+/// let responses = try await agent.send(GeneralRequest("/rpc").calling(batch: sum, name))
+/// let three = try responses.value(of: sum)      // an Int, or throws the ServiceError for this call
 /// ```
 public struct JSONRPCResponses: Sendable {
     private var envelopes = Table<JSONRPCID, Envelope>()
@@ -81,10 +108,10 @@ public struct JSONRPCResponses: Sendable {
             guard let response = payload.envelope?.response else {
                 throw NetworkError(.envelope("the responses of a JSON-RPC batch need a JSONRPCBatchFilter"))
             }
-            var answer = response
-            answer.body = payload.data[range]
-            answer.isGuarded = true
-            guard let envelope = try JSONRPCFilter.members.open(answer) else {
+            var single = response
+            single.body = payload.data[range]
+            single.isGuarded = true
+            guard let envelope = try JSONRPCFilter.members.open(single) else {
                 throw NetworkError(.envelope("a response of a JSON-RPC batch is not an object"))
             }
             guard let id = envelope["id"].flatMap(JSONRPCID.init) else {

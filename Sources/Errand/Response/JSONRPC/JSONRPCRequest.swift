@@ -47,34 +47,34 @@ extension JSONRPCRequest where Formatter == JSONRPCFormatter<Model> {
 extension GeneralRequest {
     /// Returns a copy that sends a JSON-RPC 2.0 call, whose result becomes the model.
     public func calling<Value>(_ call: JSONRPCCall<Value>) -> GeneralRequest<JSONRPCFormatter<Value>> {
-        posting(.call(call)).attribute(JSONRPCID.attribute, call.id).filter(JSONRPCFilter())
+        method(.post).body(.call(call)).attribute(JSONRPCID.attribute, call.id).filter(JSONRPCFilter())
             .formatted(by: JSONRPCFormatter())
     }
+}
 
-    /// Returns a copy that sends several JSON-RPC 2.0 calls at once.
+/// A formatter that decodes the result of a call from its JSON, also for a `String`, and reads nothing for `Void`.
+public struct JSONRPCFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
+    /// Creates the formatter.
+    public init() {}
+
+    /// `true`.
+    public var readsJSON: Bool { true }
+
+    /// `true`: it decodes only what the payload guards.
+    public var guardsItself: Bool { true }
+
+    /// Decodes the result.
     ///
-    /// - Parameter calls: The calls, with different identifiers; those without one are notifications.
-    /// - Returns: A request whose model contains the responses by their calls.
-    public func calling<each Value>(
-        batch calls: repeat JSONRPCCall<each Value>
-    ) -> GeneralRequest<JSONRPCBatchFormatter> {
-        var messages: [JSONRPCMessage] = []
-        repeat messages.append(JSONRPCMessage(each calls))
-        return calling(messages)
+    /// - Parameter payload: The output of the filter.
+    /// - Returns: The model.
+    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
+    public func format(_ payload: Payload) throws -> Output {
+        if Output.self == Void.self, let nothing = () as? Output { return nothing }
+        guard let type = Output.self as? any Decodable.Type, let model = try payload.decode(type) as? Output else {
+            throw NetworkError(
+                .unsupportedModel("\(Output.self) is not Decodable where it is formatted; give the request a formatter")
+            )
+        }
+        return model
     }
-
-    /// Returns a copy that makes several JSON-RPC calls of one type with one POST.
-    public func calling<Value>(batch calls: [JSONRPCCall<Value>]) -> GeneralRequest<JSONRPCBatchFormatter> {
-        calling(calls.map(JSONRPCMessage.init))
-    }
-
-    private func calling(_ messages: [JSONRPCMessage]) -> GeneralRequest<JSONRPCBatchFormatter> {
-        let request = posting(.json(Result { try JSONRPCMessage.json(messages) }))
-            .filter(JSONRPCBatchFilter())
-            .formatted(by: JSONRPCBatchFormatter())
-        let isNotification = messages.allSatisfy { $0.id == .absent }
-        return isNotification ? request.attribute(JSONRPCID.attribute, JSONRPCID.absent) : request
-    }
-
-    private func posting(_ body: RequestBody) -> Self { method(.post).body(body) }
 }

@@ -2,7 +2,7 @@
 ///
 /// Foundation is not used, because one invalid escape makes it encode every `%` of a string again, and its query items
 /// keep `+`, which servers read as a space.
-package enum URLText {
+package enum PercentEncoding {
     /// Encodes all but the unreserved characters, for names and values in queries and forms, and for path segments.
     package static func escapingComponent(_ text: some StringProtocol) -> String {
         escaping(String(text), keeping: isUnreserved, keepsEscapes: false)
@@ -40,20 +40,7 @@ package enum URLText {
         text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
     }
 
-    /// Returns a URL or path for messages, without query, fragment and user information.
-    static func withoutSecrets(_ text: String) -> String {
-        let text = text.prefix { $0 != "?" && $0 != "#" }
-        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
-        let authority = text[start...].prefix { $0 != "/" }
-        guard let end = authority.lastIndex(of: "@") else { return String(text) }
-        return String(text[..<start] + text[text.index(after: end)...])
-    }
-
-    private static func escaping(
-        _ text: String,
-        keeping isKept: (UInt8) -> Bool,
-        keepsEscapes: Bool
-    ) -> String {
+    private static func escaping(_ text: String, keeping isKept: (UInt8) -> Bool, keepsEscapes: Bool) -> String {
         let bytes = Array(text.utf8)
         if bytes.allSatisfy({ $0 != UInt8(ascii: "%") && isKept($0) }) { return text }
         let digits = Array("0123456789ABCDEF".utf8)

@@ -8,7 +8,7 @@ internal import Musl
 #endif
 
 /// The C library's `iconv`, because Foundation has only a few converters on Linux.
-enum SystemConverter {
+enum SystemCharset {
     /// The maximum number of bytes that one step of a conversion writes.
     private static let stepByteCount = 64 << 10
 

@@ -54,3 +54,17 @@ enum TypeNames {
     /// The name of the library's module, followed by a period.
     private static let ownPrefix = String(String(reflecting: TypeNames.self).prefix { $0 != "." }) + "."
 }
+
+/// A request that consists of requests, such as a batch, and is never sent itself.
+protocol ComposedRequest: Request {}
+
+// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
+extension ComposedRequest {
+    public var path: String { "" }
+    /// Never called, because there is no single response.
+    public var formatter: DefaultFormatter<Model> { DefaultFormatter() }
+    /// Throws, because there is no single response.
+    public func check() throws {
+        throw NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
+    }
+}

@@ -5,7 +5,7 @@
 ///
 /// The most urgent goes first, and among equals the one who came first. After eight in a row that passed somebody who
 /// came earlier and could have gone, that one goes: nobody waits forever behind more urgent ones.
-struct PlainTurnQueue: Sendable {
+struct LinearThrottleQueue: Sendable {
     typealias Waiter = ThrottleQueue.Waiter
 
     private struct Host {
@@ -142,7 +142,7 @@ struct PlainTurnQueue: Sendable {
     }
 }
 
-extension PlainTurnQueue {
+extension LinearThrottleQueue {
     /// First in, first out; who leaves in between is passed over, and swept out when there are many of them.
     private struct Line {
         private var ids: [Int] = []

@@ -1,11 +1,11 @@
 /// The context in which a request of a composition runs: its agent, its loop, what ends it, and its deadline.
-struct Part {
+struct MemberContext {
     /// Called once, on the caller.
-    typealias Deliver<Model> = nonisolated(nonsending) (Result<Made<Model>, any Error>) async -> Void
+    typealias Deliver<Model> = nonisolated(nonsending) (Result<Delivered<Model>, any Error>) async -> Void
 
     let agent: Agent
     let loop: CallerLoop
-    private(set) var stop: PartStop
+    private(set) var stop: CompositionStop
     var deadline: Deadline?
     /// Called with each change of the progress of the outermost batch or chain; `nil` within it.
     var report: CompositionProgress.Report?
@@ -23,10 +23,10 @@ struct Part {
     ) async {
         if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
         if !modifications.isEmpty {
-            let (request, part) = modified(request)
-            return await part.begin(request, formatting, veto: veto, then: deliver)
+            let (request, context) = modified(request)
+            return await context.begin(request, formatting, veto: veto, then: deliver)
         }
-        if let error = refusal { return await deliver(.failure(error)) }
+        if let error = stopError { return await deliver(.failure(error)) }
         let send = agent.makeSend(request, within: deadline, isPart: true)
         let stopID = stop.add { send.stop.stop() }
         let prepared: PreparedRequest
@@ -45,8 +45,8 @@ struct Part {
             await agent.pipeline.abandon(send)
         } then: { (fetched: Result<AcceptedResponse, any Error>) in
             switch fetched {
-            case .success(let answer):
-                await finish(answer, of: request, prepared, as: send, formatting, stopID, deliver)
+            case .success(let accepted):
+                await finish(accepted, of: request, prepared, as: send, formatting, stopID, deliver)
             case .failure(let error): await end(request, as: send, throwing: error, stopID, deliver)
             }
         }
@@ -56,7 +56,7 @@ struct Part {
 
     /// Runs stages 9 to 12.
     private func finish<R: Request>(
-        _ answer: AcceptedResponse,
+        _ accepted: AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         as send: Send,
@@ -64,10 +64,10 @@ struct Part {
         _ stopID: Int,
         _ deliver: Deliver<R.Model>
     ) async {
-        let result: Result<Made<R.Model>, any Error>
+        let result: Result<Delivered<R.Model>, any Error>
         do {
-            let (model, answer) = try await agent.pipeline.finish(
-                answer,
+            let (model, accepted) = try await agent.pipeline.finish(
+                accepted,
                 of: request,
                 prepared,
                 as: send,
@@ -75,7 +75,7 @@ struct Part {
             ) { [agent] in
                 try await agent.pipeline.response(to: prepared, veto: nil, insteadOf: $0)
             }
-            result = .success(keepsResponses ? Made(answer.response(with: model)) : Made(model))
+            result = .success(keepsResponses ? Delivered(accepted.response(with: model)) : Delivered(model))
         } catch {
             result = .failure(error)
         }
@@ -104,28 +104,28 @@ struct Part {
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
         if !modifications.isEmpty {
-            let (request, part) = modified(request)
-            return await part.beginInBackground(request, then: deliver)
+            let (request, context) = modified(request)
+            return await context.beginInBackground(request, then: deliver)
         }
         if request.formattingContext == .caller {
             let veto: CacheVeto = { request.shouldCache($0, of: $1) }
             return await begin(request, .callerByChoice, veto: veto, then: deliver)
         }
-        if let error = refusal { return await deliver(.failure(error)) }
+        if let error = stopError { return await deliver(.failure(error)) }
         loop.launch(endedBy: stop) { [agent, deadline, keepsResponses] in
             do {
-                let (model, answer) = try await agent.runInBackground(request, within: deadline, isPart: true)
-                return Result.success(keepsResponses ? Made(answer.response(with: model)) : Made(model))
+                let (model, accepted) = try await agent.runInBackground(request, within: deadline, isPart: true)
+                return Result.success(keepsResponses ? Delivered(accepted.response(with: model)) : Delivered(model))
             } catch {
                 return .failure(error)
             }
-        } then: { (result: Result<Made<R.Model>, any Error>) in
+        } then: { (result: Result<Delivered<R.Model>, any Error>) in
             await deliver(result)
         }
     }
 
     /// The error if nothing may begin any more, otherwise `nil`.
-    var refusal: (any Error)? {
+    var stopError: (any Error)? {
         if stop.isStopped || Task.isCancelled { return CancellationError() }
         guard let deadline, agent.pipeline.timeline.now() >= deadline.time else { return nil }
         return NetworkError(.deadlineExceeded(deadline.limit))
@@ -136,31 +136,33 @@ struct Part {
         RequestType.of(R.self).isComposed ? request as? any Composition<R.Model> : nil
     }
 
-    /// Returns this part with further changes for its requests; those of an outer batch are applied last.
-    func modifying(_ inner: [RequestModification]) -> Part {
-        var part = self
-        part.modifications = inner + modifications
-        return part
+    /// Returns this context with further changes for its requests; those of an outer batch are applied last.
+    func modifying(_ inner: [RequestModification]) -> MemberContext {
+        var context = self
+        context.modifications = inner + modifications
+        return context
     }
 
-    /// Returns a request with the changes of this part, and this part without them.
-    private func modified<R: Request>(_ request: R) -> (ModifiedRequest<R>, Part) {
-        var part = self
-        part.modifications = []
-        return (ModifiedRequest(request, modifications), part)
+    /// Returns a request with the changes of this context, and this context without them.
+    private func modified<R: Request>(_ request: R) -> (ModifiedRequest<R>, MemberContext) {
+        var context = self
+        context.modifications = []
+        return (ModifiedRequest(request, modifications), context)
     }
 
-    /// Returns a part of this one with a stop of its own, which ends after `limit` at the latest.
-    func inner(within limit: Duration?, keepingResponses: Bool = false) -> (part: Part, stopID: Int) {
+    /// Returns a context inside this one with a stop of its own, which ends after `limit` at the latest.
+    func inner(within limit: Duration?, keepingResponses: Bool = false) -> (context: MemberContext, stopID: Int) {
         var deadline = deadline
         if let limit {
             let timeline = agent.pipeline.timeline
             deadline = Deadline(limit, from: timeline.now(), on: timeline).earlier(deadline)
         }
-        let stop = PartStop()
-        var part = self
-        (part.stop, part.deadline, part.report, part.keepsResponses) = (stop, deadline, nil, keepingResponses)
-        return (part, self.stop.add { stop.stop() })
+        let stop = CompositionStop()
+        var context = self
+        (context.stop, context.deadline, context.report, context.keepsResponses) = (
+            stop, deadline, nil, keepingResponses
+        )
+        return (context, self.stop.add { stop.stop() })
     }
 }
 
@@ -168,7 +170,7 @@ struct Part {
 struct Member<R: Request> {
     let request: R
     private let beginInBackground:
-        (nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void)?
+        (nonisolated(nonsending) @Sendable (R, MemberContext, @escaping MemberContext.Deliver<R.Model>) async -> Void)?
 
     /// Creates a member that stays on its caller.
     init(staying request: R) {
@@ -184,9 +186,9 @@ struct Member<R: Request> {
 
     var typeName: String { TypeNames.name(of: R.self) }
 
-    func begin(_ part: Part, then deliver: @escaping Part.Deliver<R.Model>) async {
-        guard let beginInBackground else { return await part.begin(request, then: deliver) }
-        await beginInBackground(request, part, deliver)
+    func begin(_ context: MemberContext, then deliver: @escaping MemberContext.Deliver<R.Model>) async {
+        guard let beginInBackground else { return await context.begin(request, then: deliver) }
+        await beginInBackground(request, context, deliver)
     }
 }
 
@@ -194,51 +196,10 @@ extension Member: Sendable where R: Sendable {}
 
 extension Member where R: Sendable, R.Model: Sendable, R.Formatter: Sendable {
     fileprivate static var backgroundStart:
-        nonisolated(nonsending) @Sendable (R, Part, @escaping Part.Deliver<R.Model>) async -> Void
+        nonisolated(nonsending) @Sendable (R, MemberContext, @escaping MemberContext.Deliver<R.Model>) async -> Void
     {
-        { request, part, deliver in await part.beginInBackground(request, then: deliver) }
+        { request, context, deliver in await context.beginInBackground(request, then: deliver) }
     }
-}
-
-/// Ends a part of a composition: what is running in it, and what would begin.
-///
-/// Nested parts have their own, which the outer ones end too.
-final class PartStop: Sendable {
-    private struct State {
-        var isStopped = false
-        var lastID = 0
-        var stops = Table<Int, @Sendable () -> Void>()
-    }
-
-    private let state = Lock(State())
-
-    /// Whether nothing may begin any more.
-    var isStopped: Bool { state.withLock { $0.isStopped } }
-
-    /// Ends everything, and returns at once.
-    func stop() {
-        let stops = state.withLock { state in
-            defer { (state.isStopped, state.stops) = (true, Table()) }
-            return state.stops.entries.sortedUnspecialized { $0.key < $1.key }
-        }
-        for (_, stop) in stops { stop() }
-    }
-
-    /// Adds a function that ends something; if everything has been ended already, it is called at once.
-    ///
-    /// - Parameter stop: Must return at once.
-    /// - Returns: The number to pass to ``remove(_:)`` once there is nothing to end any more.
-    func add(_ stop: @escaping @Sendable () -> Void) -> Int {
-        let (id, isStopped) = state.withLock { state in
-            state.lastID += 1
-            if !state.isStopped { state.stops[state.lastID] = stop }
-            return (state.lastID, state.isStopped)
-        }
-        if isStopped { stop() }
-        return id
-    }
-
-    func remove(_ id: Int) { state.withLock { $0.stops[id] = nil } }
 }
 
 extension Result {

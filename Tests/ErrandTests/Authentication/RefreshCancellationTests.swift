@@ -6,7 +6,7 @@ import Testing
 
 /// Who waits for a refresh can leave at any time, and takes nothing with it.
 @Suite(.limit(seconds: 60))
-struct LoginCancellationTests {
+struct RefreshCancellationTests {
     @Test
     func cancelledWaitersEndAtOnceAndTheOthersGetTheirValues() async throws {
         let gate = Gate()
@@ -15,16 +15,16 @@ struct LoginCancellationTests {
             try await gate.pass()
             return Token(access: "new")
         }
-        let bench = LoginBench(authenticator)
-        let starter = Task { try await bench.get() }
+        let rig = AuthenticationRig(authenticator)
+        let starter = Task { try await rig.get() }
         await gate.waitForArrivals(1)
-        let others = (0..<4).map { _ in Task { try await bench.get() } }
-        await bench.waitForWaiters(5)
+        let others = (0..<4).map { _ in Task { try await rig.get() } }
+        await rig.waitForWaiters(5)
         for task in [starter, others[1]] {
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
         }
-        #expect(bench.session.waiterCount == 3)
+        #expect(rig.session.waiterCount == 3)
         gate.open()
         for index in [0, 2, 3] { #expect(try await others[index].value == 7) }
         #expect(authenticator.refreshCount == 1)
@@ -32,15 +32,15 @@ struct LoginCancellationTests {
 
     @Test
     func aTaskThatIsCancelledAlreadyNeitherWaitsNorStartsARefresh() async throws {
-        let bench = LoginBench()
-        let version = try #require(bench.session.login?.version)
+        let rig = AuthenticationRig()
+        let version = try #require(rig.session.currentCredential?.version)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await bench.session.wait(for: .refused(version), by: bench.agent)
+            try await rig.session.wait(for: .rejected(version), by: rig.agent)
         }
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(bench.authenticator.refreshCount == 0)
-        #expect(try await bench.get() == 7)
+        #expect(rig.authenticator.refreshCount == 0)
+        #expect(try await rig.get() == 7)
     }
 
     @Test
@@ -51,25 +51,25 @@ struct LoginCancellationTests {
             try await gate.pass()
             return Token(access: "new")
         }
-        let bench = LoginBench(authenticator)
-        let starter = Task { try await bench.get() }
+        let rig = AuthenticationRig(authenticator)
+        let starter = Task { try await rig.get() }
         await gate.waitForArrivals(1)
         starter.cancel()
         await #expect(throws: CancellationError.self) { try await starter.value }
-        let late = Task { try await bench.get() }
-        await bench.waitForWaiters(1)
+        let late = Task { try await rig.get() }
+        await rig.waitForWaiters(1)
         gate.open()
         #expect(try await late.value == 7)
         #expect(authenticator.refreshCount == 1)
-        #expect(bench.transport.shown == ["Bearer old", "Bearer new"])
+        #expect(rig.transport.shown == ["Bearer old", "Bearer new"])
     }
 
     @Test
     func sendsCancelledAtRandomPointsEndOnceAndHoldNobodyUp() async {
         var generator = SeededGenerator()
         for _ in 0..<20 {
-            let bench = LoginBench()
-            let tasks = (0..<50).map { _ in Task { try await bench.get() } }
+            let rig = AuthenticationRig()
+            let tasks = (0..<50).map { _ in Task { try await rig.get() } }
             for task in tasks where Bool.random(using: &generator) {
                 for _ in 0..<Int.random(in: 0..<4, using: &generator) { await Task.yield() }
                 task.cancel()
@@ -80,8 +80,8 @@ struct LoginCancellationTests {
                 case .failure(let error): #expect(error is CancellationError && task.isCancelled)
                 }
             }
-            await bench.waitForWaiters(0)
-            #expect(bench.authenticator.refreshCount <= 1)
+            await rig.waitForWaiters(0)
+            #expect(rig.authenticator.refreshCount <= 1)
         }
     }
 
@@ -93,15 +93,15 @@ struct LoginCancellationTests {
             try await gate.pass()
             return Token(access: "new")
         }
-        let bench = LoginBench(authenticator) { $0.limits.deadline = .seconds(2) }
-        let task = Task { try await bench.get() }
+        let rig = AuthenticationRig(authenticator) { $0.limits.deadline = .seconds(2) }
+        let task = Task { try await rig.get() }
         await gate.waitForArrivals(1)
-        await bench.clock.waitForSleepers(1)
-        bench.clock.advance(by: .seconds(2))
+        await rig.clock.waitForSleepers(1)
+        rig.clock.advance(by: .seconds(2))
         let error = await #expect(throws: NetworkError.self) { try await task.value }
         #expect(error?.reason == .deadlineExceeded(.seconds(2)))
         gate.open()
-        #expect(try await bench.get() == 7)
+        #expect(try await rig.get() == 7)
         #expect(authenticator.refreshCount == 1)
     }
 
@@ -112,11 +112,11 @@ struct LoginCancellationTests {
             guard number > 1 else { throw CancellationError() }
             return Token(access: "new")
         }
-        let bench = LoginBench(authenticator)
-        let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+        let rig = AuthenticationRig(authenticator)
+        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(error?.reason == .refreshFailed)
         #expect(error?.underlying is CancellationError)
-        #expect(try await bench.get() == 7)
+        #expect(try await rig.get() == 7)
     }
 
     /// The server may have spent the refresh token already.
@@ -132,14 +132,14 @@ struct LoginCancellationTests {
         authenticator.renew = { _, _, agent in
             Token(access: try await agent.send(GeneralRequest("/token").expecting(String.self)))
         }
-        let bench = LoginBench(authenticator, transport: transport)
-        let task = Task { try await bench.get() }
+        let rig = AuthenticationRig(authenticator, transport: transport)
+        let task = Task { try await rig.get() }
         await gate.waitForArrivals(1)
-        bench.agent.cancelAll()
+        rig.agent.cancelAll()
         await #expect(throws: CancellationError.self) { try await task.value }
         gate.open()
-        #expect(try await bench.get() == 7)
-        #expect(bench.authenticator.refreshCount == 1)
+        #expect(try await rig.get() == 7)
+        #expect(rig.authenticator.refreshCount == 1)
     }
 
     /// A task that was started in a refresh, and outlives it, shows the credential like any other.
@@ -152,16 +152,16 @@ struct LoginCancellationTests {
             tasks.add(
                 Task {
                     try await later.pass()
-                    return try await agent.send(LoginBench.request("/late"))
+                    return try await agent.send(AuthenticationRig.request("/late"))
                 }
             )
             return Token(access: "new")
         }
-        let bench = LoginBench(authenticator)
-        #expect(try await bench.get() == 7)
+        let rig = AuthenticationRig(authenticator)
+        #expect(try await rig.get() == 7)
         later.open()
         for task in tasks.all { #expect(try await task.value == 7) }
-        #expect(bench.transport.shown == ["Bearer old", "Bearer new", "Bearer new"])
+        #expect(rig.transport.shown == ["Bearer old", "Bearer new", "Bearer new"])
     }
 
     @Test
@@ -170,8 +170,8 @@ struct LoginCancellationTests {
             var state = CredentialState<Token>(window: RefreshWindow())
             _ = state.replace(Token(access: "old")) { "\($0)" }
             for _ in 0..<count {
-                _ = state.wouldWait(for: .refused(1), at: .zero)
-                if case .start(let flight) = state.step(for: .refused(1), at: .zero) { #expect(flight.wasRefused) }
+                _ = state.wouldWait(for: .rejected(1), at: .zero)
+                if case .start(let flight) = state.step(for: .rejected(1), at: .zero) { #expect(flight.wasRejected) }
             }
         }
     }

@@ -1,4 +1,4 @@
-extension URLText {
+extension URLParts {
     /// How a path contains `.` or `..` as a segment.
     enum DotSegments: Sendable, Equatable {
         /// It contains none.

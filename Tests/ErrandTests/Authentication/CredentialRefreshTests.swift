@@ -6,7 +6,7 @@ import Testing
 
 /// One refresh for all who are refused, whatever happens to any of them.
 @Suite(.limit(seconds: 60))
-struct LoginRefreshTests {
+struct CredentialRefreshTests {
     @Test
     func aThousandSendsRefusedAtOnceShareOneRefresh() async {
         let all = Gate()
@@ -14,23 +14,23 @@ struct LoginRefreshTests {
             if request.headers["Authorization"] == "Bearer old" { try await all.pass() }
             return nil
         }
-        let bench = LoginBench(transport: transport)
-        async let results = bench.results(1_000)
+        let rig = AuthenticationRig(transport: transport)
+        async let results = rig.results(1_000)
         await all.waitForArrivals(1_000)
         all.open()
         #expect(await results.filter { $0.value == 7 }.count == 1_000)
-        #expect(bench.authenticator.refreshCount == 1)
+        #expect(rig.authenticator.refreshCount == 1)
         #expect(transport.shown.filter { $0 == "Bearer old" }.count == 1_000)
         #expect(transport.shown.filter { $0 == "Bearer new1" }.count == 1_000)
     }
 
     @Test
     func aThousandSendsThatStartAnytimeShareOneRefresh() async {
-        let bench = LoginBench()
-        let results = await bench.results(1_000)
+        let rig = AuthenticationRig()
+        let results = await rig.results(1_000)
         #expect(results.filter { $0.value == 7 }.count == 1_000)
-        #expect(bench.authenticator.refreshCount == 1)
-        #expect(bench.session.credential == Token(access: "new1"))
+        #expect(rig.authenticator.refreshCount == 1)
+        #expect(rig.session.credential == Token(access: "new1"))
     }
 
     @Test
@@ -42,20 +42,20 @@ struct LoginRefreshTests {
         }
         var authenticator = TokenAuthenticator()
         authenticator.renew = { number, _, _ in throw RefreshError(number: number) }
-        let bench = LoginBench(authenticator, transport: transport)
-        async let results = bench.results(1_000)
+        let rig = AuthenticationRig(authenticator, transport: transport)
+        async let results = rig.results(1_000)
         await all.waitForArrivals(1_000)
         all.open()
         #expect(await results.filter { $0.error as? RefreshError == RefreshError(number: 1) }.count == 1_000)
         #expect(transport.requests.count == 1_000)
-        bench.clock.advance(by: .milliseconds(29_999))
-        await #expect(throws: RefreshError(number: 1)) { try await bench.get() }
+        rig.clock.advance(by: .milliseconds(29_999))
+        await #expect(throws: RefreshError(number: 1)) { try await rig.get() }
         #expect(authenticator.refreshCount == 1)
-        bench.clock.advance(by: .milliseconds(1))
-        await #expect(throws: RefreshError(number: 2)) { try await bench.get() }
-        await #expect(throws: RefreshError(number: 2)) { try await bench.get() }
-        bench.session.login(Token(access: "new"))
-        #expect(try await bench.get() == 7)
+        rig.clock.advance(by: .milliseconds(1))
+        await #expect(throws: RefreshError(number: 2)) { try await rig.get() }
+        await #expect(throws: RefreshError(number: 2)) { try await rig.get() }
+        rig.session.login(Token(access: "new"))
+        #expect(try await rig.get() == 7)
         #expect(authenticator.refreshCount == 2)
     }
 
@@ -65,8 +65,8 @@ struct LoginRefreshTests {
         authenticator.renew = { _, token, agent in
             Token(access: try await agent.send(GeneralRequest("/token").expecting(String.self)), user: token.user)
         }
-        let bench = LoginBench(authenticator)
-        let error = try #require(await #expect(throws: NetworkError.self) { try await bench.get() })
+        let rig = AuthenticationRig(authenticator)
+        let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
         #expect(error.kind == .unauthenticated)
         #expect(error.reason == .refreshFailed)
         #expect(error.path == "/x")
@@ -85,8 +85,8 @@ struct LoginRefreshTests {
             async let second = Task { try await agent.send(GeneralRequest("/token").expecting(String.self)) }.value
             return Token(access: try await first + second)
         }
-        let bench = LoginBench(authenticator, transport: transport)
-        #expect(try await bench.get() == 7)
+        let rig = AuthenticationRig(authenticator, transport: transport)
+        #expect(try await rig.get() == 7)
         #expect(transport.shown == ["Bearer old", nil, nil, "Bearer newnew"])
     }
 
@@ -97,13 +97,13 @@ struct LoginRefreshTests {
             if request.url.path() == "/late", request.headers["Authorization"] == "Bearer old" { try await gate.pass() }
             return nil
         }
-        let bench = LoginBench(transport: transport)
-        let late = Task { try await bench.get("/late") }
+        let rig = AuthenticationRig(transport: transport)
+        let late = Task { try await rig.get("/late") }
         await gate.waitForArrivals(1)
-        #expect(try await bench.get() == 7)
+        #expect(try await rig.get() == 7)
         gate.open()
         #expect(try await late.value == 7)
-        #expect(bench.authenticator.refreshCount == 1)
+        #expect(rig.authenticator.refreshCount == 1)
     }
 
     @Test
@@ -118,14 +118,14 @@ struct LoginRefreshTests {
             try await renewal.pass()
             throw RefreshError(number: number)
         }
-        let bench = LoginBench(authenticator, transport: transport)
-        let refused = Task { try await bench.get() }
+        let rig = AuthenticationRig(authenticator, transport: transport)
+        let refused = Task { try await rig.get() }
         await answer.waitForArrivals(1)
         authenticator.endsAll.withLock { $0 = true }
-        let unsent = Task { try await bench.get() }
+        let unsent = Task { try await rig.get() }
         await renewal.waitForArrivals(1)
         answer.open()
-        await bench.waitForWaiters(2)
+        await rig.waitForWaiters(2)
         renewal.open()
         await #expect(throws: RefreshError(number: 1)) { try await refused.value }
         await #expect(throws: RefreshError(number: 1)) { try await unsent.value }
@@ -134,28 +134,28 @@ struct LoginRefreshTests {
 
     @Test
     func aSecondRefusalIsTheCallers() async throws {
-        let bench = LoginBench(transport: TokenTransport(takes: { _ in false }))
-        let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in false }))
+        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(error?.reason == .status(401))
         #expect(error?.attempts == 2)
-        #expect(bench.transport.shown == ["Bearer old", "Bearer new1"])
-        #expect(bench.authenticator.refreshCount == 1)
+        #expect(rig.transport.shown == ["Bearer old", "Bearer new1"])
+        #expect(rig.authenticator.refreshCount == 1)
     }
 
     @Test
     func noMoreThanFiveRefreshesStartInThirtySeconds() async throws {
-        let bench = LoginBench(transport: TokenTransport(takes: { _ in false }))
+        let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in false }))
         for _ in 0..<5 {
-            let error = await #expect(throws: NetworkError.self) { try await bench.get() }
+            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
             #expect(error?.reason == .status(401))
-            bench.clock.advance(by: .seconds(5))
+            rig.clock.advance(by: .seconds(5))
         }
-        let error = try #require(await #expect(throws: NetworkError.self) { try await bench.get() })
+        let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
         #expect(error.reason == .excessiveRefresh(limit: 5, window: .seconds(30)))
         #expect(error.kind == .unauthenticated)
-        #expect(bench.authenticator.refreshCount == 5)
-        bench.clock.advance(by: .seconds(5))
-        await #expect(throws: NetworkError.self) { try await bench.get() }
-        #expect(bench.authenticator.refreshCount == 6)
+        #expect(rig.authenticator.refreshCount == 5)
+        rig.clock.advance(by: .seconds(5))
+        await #expect(throws: NetworkError.self) { try await rig.get() }
+        #expect(rig.authenticator.refreshCount == 6)
     }
 }

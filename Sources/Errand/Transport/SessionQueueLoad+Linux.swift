@@ -13,7 +13,7 @@ internal import Musl
 ///
 /// Creating and starting a task waits for that queue. While it is free, waiting is much cheaper than a thread hop; while
 /// a large body passes through it, the wait can last seconds, and another thread has to do it.
-enum SharedQueue {
+enum SessionQueueLoad {
     /// The size from which a body makes other tasks wait.
     static let largeBody = 64 << 10
 
@@ -92,7 +92,7 @@ enum SharedQueue {
 /// Unchecked: it has no state.
 final class InlineQueue: OperationQueue, @unchecked Sendable {
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
-        SharedQueue.callback(block)
+        SessionQueueLoad.callback(block)
     }
 }
 #endif

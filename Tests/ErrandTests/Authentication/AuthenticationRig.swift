@@ -94,7 +94,7 @@ final class Gate: Sendable {
 }
 
 /// Everything that a login needs, put together.
-struct LoginBench: Sendable {
+struct AuthenticationRig: Sendable {
     let authenticator: TokenAuthenticator
     let session: AuthenticationSession<TokenAuthenticator>
     let transport: TokenTransport
@@ -140,7 +140,7 @@ extension Result where Failure == any Error {
 }
 
 /// Keeps the names of what it is told.
-final class LoginEventLog: Accessory {
+final class AuthenticationEventLog: Accessory {
     private let log = Lock<[String]>([])
     var events: [String] { log.withLock { $0 } }
 

@@ -2,7 +2,7 @@
 internal import Foundation
 
 /// Counts as always free: on Apple platforms sessions share no queue, and creating a task does not wait.
-enum SharedQueue {
+enum SessionQueueLoad {
     /// The size from which a body makes other tasks wait: never.
     static let largeBody = Int.max
 

@@ -3,11 +3,7 @@
 /// Follows Foundation's scanner as far as it could get: through strings, and no further than the first byte at which
 /// that scanner stops. What is uncertain is treated as valid, so the depth is never underestimated. A JPEG or a log
 /// thus ends the search at once, and what is not JSON passes.
-struct JSONNesting {
-    /// The maximum number of levels that Foundation's decoder supports; in Swift 6.3 the 513th, at the end of the text,
-    /// traps.
-    static let limit = 512
-
+struct FoundationTrapGuard {
     /// The bytes, in code units of `width` bytes; in wider units, one byte of each holds the ASCII character.
     private let bytes: UnsafeRawBufferPointer
     private let width: Int
@@ -18,15 +14,16 @@ struct JSONNesting {
 
     /// Whether a decoder could reach more levels than it supports, in JSON or in JSON5.
     static func exceedsLimit(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        JSONNesting(bytes, isJSON5: false).exceedsLimit || JSONNesting(bytes, isJSON5: true).exceedsLimit
+        FoundationTrapGuard(bytes, isJSON5: false).exceedsLimit
+            || FoundationTrapGuard(bytes, isJSON5: true).exceedsLimit
     }
 
     /// Detects the encoding as Foundation's decoder does: by a byte order mark, or else by the positions of zeros.
     private init(_ bytes: UnsafeRawBufferPointer, isJSON5: Bool) {
         self.isJSON5 = isJSON5
-        let head = (Self.byte(0, of: bytes), Self.byte(1, of: bytes), Self.byte(2, of: bytes), Self.byte(3, of: bytes))
+        let start = (Self.byte(0, of: bytes), Self.byte(1, of: bytes), Self.byte(2, of: bytes), Self.byte(3, of: bytes))
         let (mark, width, low) =
-            switch head {
+            switch start {
             case (0xEF, 0xBB, 0xBF, _): (3, 1, 0)
             case (0, 0, 0xFE, 0xFF): (4, 4, 3)
             case (0xFF, 0xFE, 0, 0): (4, 4, 0)
@@ -75,7 +72,7 @@ struct JSONNesting {
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 guard !isAfterValue else { return false }
                 depth += 1
-                if depth > Self.limit { return true }
+                if depth > JSONDepth.maximum { return true }
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 // A decoder may be set to read members without braces around them, so zero is not the end.
                 depth = max(0, depth - 1)

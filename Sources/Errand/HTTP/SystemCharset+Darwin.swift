@@ -3,7 +3,7 @@ internal import CoreFoundation
 internal import Foundation
 
 /// The converters of Core Foundation.
-enum SystemConverter {
+enum SystemCharset {
     /// Returns the text of the bytes in the first of these charsets that the system supports.
     static func text(of data: Data, charsets: [String]) throws(Charset.Failure) -> String {
         for charset in charsets {

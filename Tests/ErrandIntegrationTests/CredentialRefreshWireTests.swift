@@ -5,7 +5,7 @@ import Testing
 
 /// Logins that end while a thousand requests are on their way, over real sockets.
 @Suite(.limit(seconds: 120))
-struct LoginRefreshSocketTests {
+struct CredentialRefreshWireTests {
     private struct Tokens: Codable, Sendable, Equatable {
         var access: String
         var refresh: String

@@ -6,24 +6,24 @@ import Testing
 
 /// A send stays with the user for whom it began.
 @Suite(.limit(seconds: 60))
-struct LoginScopeTests {
-    private static func prepared(_ bench: LoginBench) throws -> PreparedRequest {
-        let request = LoginBench.request()
-        return try bench.agent.makeSend(request).prepare(request)
+struct CredentialScopeTests {
+    private static func prepared(_ rig: AuthenticationRig) throws -> PreparedRequest {
+        let request = AuthenticationRig.request()
+        return try rig.agent.makeSend(request).prepare(request)
     }
 
     private static func identity(of prepared: PreparedRequest) -> DuplicateKey? {
         DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false)
     }
 
-    private static func identity(_ bench: LoginBench) throws -> DuplicateKey {
-        try #require(identity(of: prepared(bench)))
+    private static func identity(_ rig: AuthenticationRig) throws -> DuplicateKey {
+        try #require(identity(of: prepared(rig)))
     }
 
-    private static func waiting(_ bench: LoginBench, _ gate: Gate) async -> Task<Int, any Error> {
-        let task = Task { try await bench.get() }
+    private static func waiting(_ rig: AuthenticationRig, _ gate: Gate) async -> Task<Int, any Error> {
+        let task = Task { try await rig.get() }
         await gate.waitForArrivals(1)
-        await bench.waitForWaiters(1)
+        await rig.waitForWaiters(1)
         return task
     }
 
@@ -38,22 +38,22 @@ struct LoginScopeTests {
 
     @Test(arguments: ["ada", nil])
     func identitiesOfUsersDifferAndARefreshChangesNone(user: String?) async throws {
-        let bench = LoginBench(token: Token(access: "old", user: user))
-        let first = try Self.identity(bench)
-        #expect(try await bench.get() == 7)
-        #expect(bench.session.credential?.access == "new1")
-        #expect(try Self.identity(bench) == first)
-        bench.session.logout()
-        let anonymous = try Self.identity(bench)
-        bench.session.login(Token(access: "new", user: user == nil ? nil : "bob"))
-        let second = try Self.identity(bench)
+        let rig = AuthenticationRig(token: Token(access: "old", user: user))
+        let first = try Self.identity(rig)
+        #expect(try await rig.get() == 7)
+        #expect(rig.session.credential?.access == "new1")
+        #expect(try Self.identity(rig) == first)
+        rig.session.logout()
+        let anonymous = try Self.identity(rig)
+        rig.session.login(Token(access: "new", user: user == nil ? nil : "bob"))
+        let second = try Self.identity(rig)
         #expect(Set([first, anonymous, second]).count == 3)
     }
 
     @Test
     func aUserHasTheSameIdentityInEverySessionAndALoginWithoutOneNever() throws {
         func identity(_ user: String?) throws -> DuplicateKey {
-            try Self.identity(LoginBench(token: Token(access: "a", user: user)))
+            try Self.identity(AuthenticationRig(token: Token(access: "a", user: user)))
         }
         #expect(try identity("ada") == identity("ada"))
         #expect(try identity(nil) != identity(nil))
@@ -61,10 +61,10 @@ struct LoginScopeTests {
 
     @Test
     func whatBeganForOneUserIsNotSentForAnother() async throws {
-        let bench = LoginBench(token: Token(access: "new", user: "ada"))
-        let prepared = try Self.prepared(bench)
+        let rig = AuthenticationRig(token: Token(access: "new", user: "ada"))
+        let prepared = try Self.prepared(rig)
         _ = Self.identity(of: prepared)
-        bench.session.login(Token(access: "newer", user: "bob"))
+        rig.session.login(Token(access: "newer", user: "bob"))
         var outgoing = prepared.outgoing
         let error = await #expect(throws: NetworkError.self) {
             try await prepared.login?.place(on: &outgoing, for: prepared.context)
@@ -77,36 +77,36 @@ struct LoginScopeTests {
     @Test
     func waitersEndWhenAnotherUserLogsIn() async throws {
         let gate = Gate()
-        let bench = LoginBench(Self.slow(gate), token: Token(access: "old", user: "ada"))
-        let task = await Self.waiting(bench, gate)
-        bench.session.login(Token(access: "new2", user: "bob"))
+        let rig = AuthenticationRig(Self.slow(gate), token: Token(access: "old", user: "ada"))
+        let task = await Self.waiting(rig, gate)
+        rig.session.login(Token(access: "new2", user: "bob"))
         let error = await #expect(throws: NetworkError.self) { try await task.value }
         #expect(error?.reason == .loginChanged)
-        #expect(bench.transport.shown == ["Bearer old"])
-        #expect(bench.session.credential?.user == "bob")
+        #expect(rig.transport.shown == ["Bearer old"])
+        #expect(rig.session.credential?.user == "bob")
     }
 
     @Test
     func waitersGoOnWhenTheSameUserLogsInAnew() async throws {
         let gate = Gate()
-        let bench = LoginBench(Self.slow(gate), token: Token(access: "old", user: "ada"))
-        let task = await Self.waiting(bench, gate)
-        bench.session.login(Token(access: "new2", user: "ada"))
+        let rig = AuthenticationRig(Self.slow(gate), token: Token(access: "old", user: "ada"))
+        let task = await Self.waiting(rig, gate)
+        rig.session.login(Token(access: "new2", user: "ada"))
         #expect(try await task.value == 7)
-        #expect(bench.transport.shown == ["Bearer old", "Bearer new2"])
+        #expect(rig.transport.shown == ["Bearer old", "Bearer new2"])
     }
 
     @Test
     func waitersEndWhenTheUserLogsOutAndTheRefreshCountsNoMore() async throws {
         let gate = Gate()
         let authenticator = Self.slow(gate)
-        let bench = LoginBench(authenticator, token: Token(access: "old", user: "ada"))
-        let task = await Self.waiting(bench, gate)
-        bench.session.logout()
+        let rig = AuthenticationRig(authenticator, token: Token(access: "old", user: "ada"))
+        let task = await Self.waiting(rig, gate)
+        rig.session.logout()
         let error = await #expect(throws: NetworkError.self) { try await task.value }
         #expect(error?.reason == .loginChanged)
         gate.open()
-        #expect(bench.session.credential == nil)
-        #expect(bench.transport.shown == ["Bearer old"])
+        #expect(rig.session.credential == nil)
+        #expect(rig.transport.shown == ["Bearer old"])
     }
 }

@@ -1,0 +1,102 @@
+// One refresh at a time, for all sends that wait for it.
+
+extension AuthenticationSession {
+    func wouldWait(for reason: RefreshReason) -> Bool {
+        let now = timeline.now()
+        return state.withLock { $0.wouldWait(for: reason, at: now) }
+    }
+
+    func wait(for reason: RefreshReason, by client: any RefreshClient) async throws {
+        guard let agent = client as? Agent else { throw NetworkError(.other("only an agent can refresh a credential")) }
+        let id = state.withLock { $0.makeID() }
+        let outcome = await withTaskCancellationHandler {
+            await enter(id: id, for: reason, by: agent).value()
+        } onCancel: {
+            state.withLock { $0.refresh?.waiters.removeValue(forKey: id) }?.deliver(.cancelled)
+        }
+        switch outcome {
+        case .settled: return
+        case .failed(let error): throw error
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    private func enter(id: Int, for reason: RefreshReason, by agent: Agent) -> Delivery<RefreshOutcome> {
+        let waiter = Delivery<RefreshOutcome>()
+        let now = timeline.now()
+        let (outcome, refresh) = state.withLock { state -> (RefreshOutcome?, CredentialState<A.Credential>.Refresh?) in
+            // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is seen
+            // here, or the handler finds the waiter.
+            if Task.isCancelled { return (.cancelled, nil) }
+            switch state.step(for: reason, at: now) {
+            case .goOn: return (.settled, nil)
+            case .fail(let error): return (.failed(error), nil)
+            case .wait:
+                state.refresh?.waiters[id] = waiter
+                return (nil, nil)
+            case .start(let refresh):
+                state.refresh?.waiters[id] = waiter
+                return (nil, refresh)
+            }
+        }
+        if let outcome { waiter.deliver(outcome) }
+        if let refresh { start(refresh, by: agent) }
+        return waiter
+    }
+
+    /// Starts a refresh in a task that the session owns; it ends by itself or with ``replace(_:)``.
+    private func start(_ refresh: CredentialState<A.Credential>.Refresh, by agent: Agent) {
+        // Detached, so that it inherits nothing from the waiter that happens to come first except the refreshes that it
+        // is part of, so that none of them waits for itself.
+        let scope = RefreshScope(of: self)
+        let task = Task.detached { await RefreshScope.run(scope) { await self.perform(refresh, with: agent) } }
+        let isWanted = state.withLock { state in
+            guard state.refresh?.id == refresh.id else { return false }
+            state.refresh?.task = task
+            return true
+        }
+        // The credential was replaced first, or the refresh is over already and this does nothing.
+        if !isWanted { task.cancel() }
+    }
+
+    private func perform(_ refresh: CredentialState<A.Credential>.Refresh, with agent: Agent) async {
+        let result: Result<A.Credential, any Error>
+        var isRemembered = true
+        do {
+            result = .success(try await authenticator.refresh(refresh.held.credential, with: agent))
+        } catch {
+            isRemembered = !(error is CancellationError)
+            result = .failure(Self.redacted(error))
+        }
+        let scope = (try? result.get()).flatMap(authenticator.scope)  // A failure has none.
+        let now = timeline.now()
+        let ended = state.withLock {
+            $0.end(
+                refresh.id,
+                with: result,
+                scope: { self.scope(scope, loginNumber: $0) },
+                isRemembered: isRemembered,
+                at: now
+            )
+        }
+        ended?.refresh.settle(ended?.outcome ?? .settled)
+    }
+
+    /// The error of a refresh for the sends that waited for it.
+    ///
+    /// Errors of the library don't mention a refresh, so they become the underlying error of one that does; other
+    /// errors are unchanged. With a bare `CancellationError`, a caller would seem to have been cancelled itself.
+    private static func redacted(_ error: any Error) -> any Error {
+        switch error {
+        case is NetworkError, is ServiceError, is CancellationError: NetworkError(.refreshFailed, underlying: error)
+        default: error
+        }
+    }
+}
+
+extension CredentialState.Refresh {
+    /// Completes the refresh for all waiters.
+    func settle(_ outcome: RefreshOutcome) {
+        for waiter in waiters.values { waiter.deliver(outcome) }
+    }
+}

@@ -1,0 +1,54 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+extension SessionExchange {
+    /// Returns the error for a body that exceeds a limit with what has arrived, or `nil`.
+    func rejection(of headerSection: HTTPURLResponse?, byteCount: Int, isFirstChunk: Bool) -> NetworkError? {
+        // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none.
+        if byteCount > options.maximumBodySize
+            || isFirstChunk && headerSection?.exceeds(options.maximumBodySize) == true
+        {
+            return NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
+        }
+        if byteCount > TransportOptions.expansionFloor, let wireCount = headerSection?.codedByteCount,
+            byteCount / max(1, wireCount) >= options.maximumExpansion
+        {
+            return NetworkError(.decompressionRatio(limit: options.maximumExpansion))
+        }
+        return nil
+    }
+
+    /// Returns the error for a header section that exceeds the limit, or `nil`.
+    func rejection(of headers: HTTPHeaders) -> NetworkError? {
+        guard options.maximumHeadSize < TransportOptions.greatestHeaderSectionSize else { return nil }
+        let size = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
+        return size <= options.maximumHeadSize ? nil : NetworkError(.headTooLarge)
+    }
+}
+
+extension HTTPURLResponse {
+    /// Whether the `Content-Length` is not a number (RFC 9110, section 8.6): libcurl reads a prefix that is one, and truncates
+    /// the body after `0` for `0x10`.
+    var hasMalformedLength: Bool {
+        // Nearly every response has a length that Foundation has read, and needs no lookup.
+        guard expectedContentLength < 0, let text = value(forHTTPHeaderField: "Content-Length") else { return false }
+        return !text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { part in
+            let digits = part.trimmingCharacters(in: .whitespaces)
+            return !digits.isEmpty && digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+    }
+
+    /// Whether the `Content-Length` of a body without a `Content-Encoding` is larger than a limit.
+    fileprivate func exceeds(_ limit: Int) -> Bool {
+        expectedContentLength > Int64(limit) && value(forHTTPHeaderField: "Content-Encoding") == nil
+    }
+
+    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` if one of them is missing.
+    fileprivate var codedByteCount: Int? {
+        guard value(forHTTPHeaderField: "Content-Encoding") != nil else { return nil }
+        return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    }
+}
