@@ -45,7 +45,7 @@ extension Steps {
                 tour.server.on(.get, "/me") { .text($0.headers["Authorization"] ?? "nobody") }
                 tour.server.on(.post, "/me", .text("changed"))
                 func me(_ user: String) -> GeneralRequest<DefaultFormatter<String>> {
-                    GeneralRequest("/me").authorization(.bearer(user)).cacheIdentity(CacheIdentity(variant: user))
+                    GeneralRequest("/me").authorization(.bearer(user)).cacheIdentity(CacheIdentity(user: user))
                         .expecting(String.self)
                 }
                 let seen = try await [agent.send(me("ada")), agent.send(me("bob")), agent.send(me("ada"))]

@@ -203,7 +203,7 @@ import Testing
     @Test func usersAreKeptApart() async throws {
         server.on(.get, "/x") { .text($0.headers["Authorization"] ?? "-", headers: ["Cache-Control": "max-age=60"]) }
         func user(_ name: String) -> Text {
-            get.authorization(.bearer(name)).cacheIdentity(CacheIdentity(variant: name))
+            get.authorization(.bearer(name)).cacheIdentity(CacheIdentity(user: name))
         }
         #expect(
             try await [send(user("a")), send(user("b")), send(user("a"))] == ["Bearer a", "Bearer b", "Bearer a cache"]

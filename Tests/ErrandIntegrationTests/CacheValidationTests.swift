@@ -54,7 +54,7 @@ import Testing
         #expect(try await agent.send(request) == "body of /a")
         hasMoved.withLock { $0 = true }
         _ = try await agent.send(request)
-        while agent.pipeline.cache.revalidationCount > 0 { await Task.yield() }
+        await agent.waitForRevalidations()
         #expect(try await agent.send(request) == "body of /b")
     }
 
@@ -133,7 +133,7 @@ import Testing
         let stale = CachePolicy.staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(100))
         _ = try await agent.send(Vetoing(cachePolicy: stale))
         _ = try await agent.send(Vetoing(cachePolicy: stale))
-        while agent.pipeline.cache.revalidationCount > 0 { await Task.yield() }
+        await agent.waitForRevalidations()
         let hit = Vetoing(cachePolicy: .cacheElseNetwork(maxAge: .seconds(1_000))) {
             let isCleared = DispatchSemaphore(value: 0)
             Task.detached {

@@ -6,6 +6,8 @@ internal import Foundation
 /// response is shared between users.
 struct DuplicateKey: Sendable, Hashable {
     private let type: ObjectIdentifier
+    /// The session whose credential is sent: those of two sessions may have equal scopes.
+    private let session: ObjectIdentifier?
     private let digest: String
     /// The cache policy of this step: a send that wants a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
@@ -24,13 +26,15 @@ struct DuplicateKey: Sendable, Hashable {
         let filter = prepared.resolved.filter
         isShareable = filter.source != .request || Self.isComparable(filter.value)
         type = prepared.typeID
+        session = prepared.login.map { ObjectIdentifier($0.session) }
         cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
         var fields = FieldDigest()
         fields.add(prepared.context.serviceID)
         fields.add(prepared.login?.scope ?? "")
         fields.add(prepared.cacheIdentity.variant)
-        for scope in prepared.scopes { fields.add(scope) }
+        fields.add(prepared.cacheIdentity.user)
+        for scope in prepared.scopes { fields.add(scope ?? "") }
         fields.add(String(reflecting: prepared.acceptance))
         fields.add("\(prepared.transportOptions)")
         fields.add(filter.source == .request && isShareable ? String(reflecting: filter.value) : "")

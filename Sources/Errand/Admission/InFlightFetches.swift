@@ -6,6 +6,8 @@
 final class InFlightFetches: Sendable {
     private let timeline: Timeline
     private let table = Lock(InFlightTable())
+    /// The types of interceptors without a scope that have made a response that of an unknown user: they may again.
+    private let untrustedHooks = Lock<Set<String>>([])
 
     init(timeline: Timeline) { self.timeline = timeline }
 
@@ -25,7 +27,9 @@ final class InFlightFetches: Sendable {
         guard policy != .allow || interval != nil,
             let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing)
         else { return try await fetch(prepared) }
-        if policy == .share, !key.isShareable { policy = .allow }
+        if policy == .share, !key.isShareable || prepared.hasInterceptor(of: untrustedHooks.withLock { $0 }) {
+            policy = .allow
+        }
         let now = timeline.now()
         let subscriber = InFlightSubscriber(hearsEvents: !prepared.accessories.isEmpty)
         let step = table.withLock { [policy] in
@@ -35,12 +39,12 @@ final class InFlightFetches: Sendable {
         case .alone: return try await fetch(prepared)
         case .reject(let reason):
             throw NetworkError(reason).placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
-        case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, fetch)
+        case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: false, fetch)
         case .start(let id, let previous):
             previous?.task?.cancel()
             for subscriber in previous?.subscribers.values ?? [] { subscriber.supersede() }
             start(key, id, subscriber, isPassing: isPassing, prepared, fetch)
-            return try await wait(in: subscriber, for: key, id, as: prepared, fetch)
+            return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: true, fetch)
         }
     }
 
@@ -62,6 +66,8 @@ final class InFlightFetches: Sendable {
             }
             // If what was sent differs from what was identified, it may be another user's: only the starter gets it.
             let isShared = prepared.mayShare(result)
+            let changedBy = prepared.identityCheck?.changedBy ?? []
+            if !changedBy.isEmpty { untrustedHooks.withLock { $0.formUnion(changedBy) } }
             for subscriber in table.withLock({ $0.end(key, id) }) {
                 if isShared || subscriber === starter {
                     subscriber.end(with: result)
@@ -79,6 +85,7 @@ final class InFlightFetches: Sendable {
         for key: DuplicateKey,
         _ id: Int,
         as prepared: PreparedRequest,
+        isStarter: Bool,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
         try await withTaskCancellationHandler {
@@ -87,7 +94,12 @@ final class InFlightFetches: Sendable {
                 case .superseded:
                     prepared.stop.note(.superseded)
                     throw CancellationError()
-                case .ended(let result): return try result.get()
+                case .ended(let result):
+                    // The fetch of another send: its adapters may have added nothing, those of this send may.
+                    guard !isStarter, prepared.hasUndeclaredAdapter else { return try result.get() }
+                    _ = try await prepared.previewed()
+                    if prepared.identityCheck?.isChanged == true { return try await fetch(prepared) }
+                    return try result.get()
                 case .notShared: return try await fetch(prepared)
                 case .event(let event, let attempt):
                     var context = prepared.context

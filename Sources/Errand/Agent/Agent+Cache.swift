@@ -57,7 +57,11 @@ extension Agent {
         guard let cache else { return }
         let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
         let (scope, now) = (identification.scope, cache.now())
+        var response = response
+        // It is about another request.
+        response.note = nil
         let entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
+        cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
         cache.store(entry, for: identification.key)
     }
 

@@ -263,7 +263,7 @@ extension Agent {
         let send = makeSend(request)
         do {
             let prepared = try send.prepare(request)
-            return (send, prepared, try await pipeline.adapt(prepared, attempt: 1))
+            return (send, prepared, try await prepared.adapted(attempt: 1))
         } catch {
             throw send.placing(error)
         }

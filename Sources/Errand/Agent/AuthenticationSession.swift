@@ -18,6 +18,8 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     let authenticator: A
     let timeline: Timeline
     let state: Lock<CredentialState<A.Credential>>
+    /// The kind of users: the type of the authenticator and what distinguishes it from others of its type.
+    private let kind: String
     /// A name that is unique among all sessions of all processes.
     private let name = UUID().uuidString
 
@@ -35,6 +37,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
         clock: C = ContinuousClock()
     ) where C.Duration == Duration {
         self.authenticator = authenticator
+        kind = Self.kind(of: authenticator)
         timeline = Timeline(clock)
         state = Lock(CredentialState(window: window))
         if let credential { login(credential) }
@@ -61,7 +64,26 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
 
     func scope(_ own: String?, loginNumber: Int) -> String {
         // Users of different kinds may have the same number.
-        own.map { "\(String(reflecting: A.self)) user \($0)" } ?? "login \(loginNumber) of \(name)"
+        own.map { "\(kind) user \($0)" } ?? "login \(loginNumber) of \(name)"
+    }
+
+    /// Returns the type of an authenticator, with a digest of the texts, numbers and cases that a struct was created
+    /// with, such as the name of a realm.
+    ///
+    /// They are the same in every process, unlike references.
+    private static func kind(of authenticator: A) -> String {
+        let mirror = Mirror(reflecting: authenticator)
+        let type = String(reflecting: A.self)
+        guard mirror.displayStyle == .struct else { return type }
+        let values = mirror.children.compactMap { child -> String? in
+            switch child.value {
+            case let value as any LosslessStringConvertible: value.description
+            case let value as URL: value.absoluteString
+            case let value where Mirror(reflecting: value).displayStyle == .enum: "\(value)"
+            default: nil
+            }
+        }
+        return values.isEmpty ? type : "\(type) \(CacheIdentification.digest(values))"
     }
 
     /// The number of sends that wait for the running refresh.

@@ -76,7 +76,8 @@ public protocol Authenticator<Credential>: Sendable {
     /// refresh.
     ///
     /// Only its digest is kept. It becomes part of the identity of a request, so that no response is stored or shared
-    /// across users. With `nil`, the default, the scope is unique to this login in this process.
+    /// across users. Users of two authenticators may have equal identities if the authenticators differ in type or in a
+    /// text, number or case that they are created with, or are those of two services. With `nil`, the default, the scope is unique to this login in this process.
     func scope(of credential: Credential) -> String?
 }
 

@@ -22,6 +22,8 @@ public struct CacheEntry: Sendable {
     public var variant: String
     /// A digest of the scopes of the request's credentials; empty if none has a scope.
     public var scope: String
+    /// A digest of the ``CacheIdentity/user`` of the request; empty if it has none.
+    public var user: String = ""
 
     /// A field of the request that the response depends on (`Vary`), with a digest of its value.
     struct VaryField: Sendable, Hashable {

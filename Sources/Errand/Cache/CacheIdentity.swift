@@ -5,12 +5,20 @@ internal import Foundation
 /// The method, the URL, `Accept` and `Accept-Language`, the version of the app, the credentials and their scope are
 /// always part of the key.
 ///
-/// In a request, write `var cacheIdentity: CacheIdentity { CacheIdentity(version: 2, variant: userID) }`.
+/// In a request, write `var cacheIdentity: CacheIdentity { CacheIdentity(version: 2, user: userID) }`.
 public struct CacheIdentity: Sendable, Hashable {
     /// The version of the model; responses stored with another version are not found.
     public var version: Int
-    /// A text that distinguishes requests with equal URLs, such as a user ID or a locale.
+    /// A text that distinguishes requests with equal URLs, such as a locale.
+    ///
+    /// It doesn't identify a user; ``user`` does.
     public var variant: String
+    /// The user that the request belongs to, such as a user ID; empty if the request doesn't declare one.
+    ///
+    /// Declare it if the request, the service or the config has a credential of its own, such as an `Authorization`
+    /// field: without it, the response isn't stored. It says nothing about what adapters and interceptors add; those
+    /// declare a ``CredentialScoping/credentialScope(for:)``. Only its digest is kept.
+    public var user: String = ""
     /// The names of parameters that are not part of the key, such as a time stamp: in the query, a form, or a JSON
     /// object.
     public var ignoredParameters: Set<String>
@@ -26,18 +34,21 @@ public struct CacheIdentity: Sendable, Hashable {
     /// - Parameters:
     ///   - version: The version of the model.
     ///   - variant: A text that distinguishes requests with equal URLs; empty if there is none.
+    ///   - user: The user that the request belongs to; empty if it doesn't declare one.
     ///   - ignoredParameters: The names of parameters that are not part of the key.
     ///   - headers: The names of further header fields of the request that are part of the key.
     ///   - allowsAnyMethod: Whether responses to methods other than GET and HEAD are stored too.
     public init(
         version: Int = 0,
         variant: String = "",
+        user: String = "",
         ignoredParameters: Set<String> = [],
         headers: Set<String> = [],
         allowsAnyMethod: Bool = false
     ) {
         self.version = version
         self.variant = variant
+        self.user = user
         self.ignoredParameters = ignoredParameters
         self.headers = headers
         self.allowsAnyMethod = allowsAnyMethod
@@ -70,16 +81,27 @@ struct CacheIdentification: Sendable {
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
         let login = prepared.login?.scope ?? ""
         let scopes = prepared.scopes
-        let hasScope = !login.isEmpty || scopes.contains { !$0.isEmpty }
-        // A token alone does not identify a user, and it changes with every login.
-        if !hasScope, identity.variant.isEmpty, outgoing.headers.contains("Authorization") { throw .unknownScope }
-        scope = hasScope ? Self.digest(login.isEmpty ? scopes : [login]) : ""
+        // A token alone does not identify a user, and it changes with every login. The scope of an adapter is that of
+        // what it adds itself.
+        if login.isEmpty, identity.user.isEmpty, outgoing.headers.contains("Authorization") { throw .unknownScope }
+        let known = login.isEmpty ? scopes.map { $0 ?? "" } : [login]
+        scope = known.contains { !$0.isEmpty } ? Self.digest(known) : ""
 
         let url = Self.text(of: outgoing.url, without: identity.ignoredParameters)
         var digest = FieldDigest()
-        for text in [method.rawValue, url, "\(identity.version)", identity.variant, appVersion, login] + scopes {
+        for text in [method.rawValue, url, "\(identity.version)", identity.variant, appVersion, login] {
             digest.add(text)
         }
+        // None of these labels is the name of a header field.
+        func add(_ label: String, _ text: String) {
+            digest.add(label)
+            digest.add(text)
+        }
+        for (place, scope) in scopes.enumerated() { if let scope { add("scope \(place)", scope) } }
+        if !identity.user.isEmpty { add("user:", identity.user) }
+        let service = prepared.settings.request.service
+        // Sessions of two services may have equal scopes.
+        if prepared.login != nil, service.authentication.session != nil { add("service:", service.id) }
         for field in fields.sortedUnspecialized(by: { $0.name < $1.name }) {
             digest.add(field.name)
             digest.add(field.value)
@@ -132,5 +154,12 @@ struct CacheIdentification: Sendable {
         guard type.isJSON, case .object(let members)? = try? JSONValue(parsing: body) else { return body }
         let kept = members.filter { !ignored.contains($0.name) }.map { ($0.name, $0.value) }
         return JSONValue.object(JSONObject(kept)).data
+    }
+}
+
+extension CacheIdentity {
+    /// Returns a digest of a user, or an empty string if there is none.
+    static func digest(ofUser user: String) -> String {
+        user.isEmpty ? "" : CacheIdentification.digest(["user", user])
     }
 }

@@ -21,9 +21,6 @@ struct CacheLookup: Sendable {
     private let cache: ResponseCache
     private let identification: CacheIdentification
 
-    /// Starts the revalidation of a stored response in the background, with these conditions.
-    typealias Revalidate = (CacheEntry, HTTPHeaders) -> Void
-
     /// Creates a lookup.
     ///
     /// - Throws: The reason why the request is not cached.
@@ -31,6 +28,8 @@ struct CacheLookup: Sendable {
         guard let cache = use.cache else { throw .noCache }
         identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
         (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
+        cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
+        if prepared.hasInterceptor(of: cache.observations.untrustedHooks) { throw .unknownScope }
     }
 
     var key: CacheKey { identification.key }
@@ -38,17 +37,27 @@ struct CacheLookup: Sendable {
     private var fields: HTTPHeaders { prepared.outgoing.headers }
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
-    func answer(insteadOf skipped: CacheMiss?, revalidate: Revalidate) async throws -> AcceptedResponse {
+    func answer(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
         let (began, ticket) = (surroundings.timeline.now(), cache.ticket)
+        let mark = use.revalidatesInBackground ? cache.revalidations.mark : nil
         var (stored, decision) = (CacheEntry?.none, CacheDecision.miss(skipped ?? .bypassed))
         if skipped == nil, policy.lookupTime == .beforeRequest { (stored, decision) = try await lookUp() }
         let miss: CacheMiss
         var conditions = HTTPHeaders()
+        var fallback: Duration?
+        if case .useAndRevalidate(let age, let own) = decision, mark != nil, veto == nil,
+            stored.map(cache.keepsUnvetted) == false
+        {
+            // A response that is received in the background could not be kept.
+            (decision, fallback) = (.miss(.expired, conditions: own), age)
+        }
         switch decision {
         case .use(let age), .useAndRevalidate(let age, _):
             if let stored, var answer = hit(stored, age: age, .cache(age: age), ticket) {
                 if case .useAndRevalidate(_, let conditions) = decision {
-                    if use.revalidatesInBackground { revalidate(stored, conditions) }
+                    if let mark {
+                        cache.revalidations.start(key, since: mark) { await revalidate(stored, conditions, veto: veto) }
+                    }
                     if case .first = use.step { answer.caching?.isFollowed = true }
                 }
                 answer.metrics.cacheLookup = surroundings.timeline.now() - began
@@ -67,7 +76,9 @@ struct CacheLookup: Sendable {
             // The reason why nothing is stored is more useful than the reason why nothing was.
             answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
         } catch {
-            guard let stale = try await staleResponse(insteadOf: error, stored, ticket) else { throw error }
+            guard let stale = try await staleResponse(insteadOf: error, stored, aged: fallback, ticket) else {
+                throw error
+            }
             answer = stale
             answer.metrics.cacheMiss = miss
         }
@@ -98,8 +109,27 @@ struct CacheLookup: Sendable {
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     private func find() async throws -> CacheEntry {
         let entry = try await cache.entry(for: key, endedBy: prepared.stop)
-        guard CacheControl.matches(entry, request: fields) else { throw CacheMiss.varies }
+        guard try await matches(entry) else { throw CacheMiss.varies }
         return entry
+    }
+
+    /// Whether the header fields that a stored response depends on are those that would be sent.
+    private func matches(_ entry: CacheEntry) async throws -> Bool {
+        let dependsOnCredential = entry.vary.contains { prepared.secrets.isCredential(header: $0.name) }
+        guard prepared.hasUndeclaredAdapter || dependsOnCredential && prepared.mayChangeOnItsWay else {
+            return CacheControl.matches(entry, request: fields)
+        }
+        let fields: HTTPHeaders
+        do {
+            fields = try await prepared.previewed().headers
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            // What would be sent is not known; the send itself throws the error.
+            throw CacheMiss.unknownScope
+        }
+        if prepared.identityCheck?.isChanged == true { throw CacheMiss.unknownScope }
+        return CacheControl.matches(entry, request: fields)
     }
 
     /// Returns a stored response as that of the send; or removes it and returns `nil`, if it is no longer accepted.
@@ -107,13 +137,13 @@ struct CacheLookup: Sendable {
         _ entry: CacheEntry,
         age: Duration,
         _ source: Source,
-        _ ticket: ResponseCache.Ticket
+        _ ticket: CacheRemovals.Ticket
     ) -> AcceptedResponse? {
         var response = entry.response(for: prepared.outgoing.url)
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
         // Whatever the reason, a response that is no longer accepted is fetched again.
         guard let response, var answer = try? surroundings.judge(response, prepared) else {
-            cache.remove(for: key)
+            cache.discard(key)
             return nil
         }
         answer.source = source
@@ -128,18 +158,20 @@ struct CacheLookup: Sendable {
         return answer
     }
 
-    /// Returns the stored response that is used in place of a failure.
+    /// Returns the stored response that is used in place of a failure; with an age, whatever the policy decides.
     ///
     /// - Throws: `CancellationError` if the task is cancelled in the meantime.
     private func staleResponse(
         insteadOf error: any Error,
         _ stored: CacheEntry?,
-        _ ticket: ResponseCache.Ticket
+        aged fallback: Duration?,
+        _ ticket: CacheRemovals.Ticket
     ) async throws -> AcceptedResponse? {
         guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
         let error = (error as? GateRefusal)?.error ?? error
         // The stored response may belong to another user than the failed request.
         if prepared.identityCheck?.isChanged == true { return nil }
+        if let stored, let fallback { return hit(stored, age: fallback, .stale(age: fallback, error: error), ticket) }
         var stored = stored
         if policy.lookupTime == .afterFailure {
             do {
@@ -169,45 +201,56 @@ struct CacheLookup: Sendable {
             let now = cache.now
             do {
                 let validation = CacheValidation(entry: stored, conditions: conditions, requested: now(), now: now)
-                return try await fetch(prepared, validation)
+                return try await fetch(prepared, stored, validating: validation)
             } catch is CacheValidation.Mismatch {
-                cache.remove(for: key)
+                cache.discard(key)
             }
         }
-        return try await fetch(prepared, nil)
+        return try await fetch(prepared, stored, validating: nil)
     }
 
-    private func fetch(_ prepared: PreparedRequest, _ validation: CacheValidation?) async throws -> AcceptedResponse {
-        let (ticket, requested) = (cache.ticket, cache.now())
+    private func fetch(
+        _ prepared: PreparedRequest,
+        _ stored: CacheEntry?,
+        validating validation: CacheValidation?
+    ) async throws -> AcceptedResponse {
+        let own = cache.ticket
         var answer = try await surroundings.fetch(prepared, validation)
         let (response, note) = (answer.response, answer.response.cacheNote)
+        // A response that is shared was requested before this send began.
+        let ticket = note?.ticket ?? own
         if note?.validated != nil { answer.source = .revalidated }
         var entry = note?.validated
         if note?.isUnidentified == true {
             // The stored response may belong to another user, and so may this one.
-            cache.remove(for: key)
+            cache.discard(key)
+            cache.observations.addUntrustedHooks(prepared.identityCheck?.changedBy ?? [])
             answer.metrics.cacheMiss = .unknownScope
             entry = nil
         } else {
             if entry == nil, policy.allowsStoring(response, to: fields) {
                 let scope = identification.scope
-                entry = CacheEntry(response, to: prepared, scope: scope, requested: requested, received: cache.now())
+                let received = cache.now()
+                entry = CacheEntry(response, to: prepared, scope: scope, requested: ticket.date, received: received)
             }
-            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, requested) }
+            // A newer response that must not be stored makes the older one obsolete; a part or an error does not.
+            let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
+            if entry == nil, isWhole, stored != nil || policy != .http { cache.discard(key) }
+            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
         }
         answer.caching = CacheStoring(cache: cache, key: key, entry: entry, ticket: ticket)
         return answer
     }
 
     /// Freshens or removes the stored response to a GET (RFC 9111, section 4.3.5).
-    private func freshenGet(by head: RawResponse, _ requested: Date) async {
+    private func freshenGet(by head: RawResponse, _ ticket: CacheRemovals.Ticket) async {
         // Without a key, or without an entry, there is nothing to freshen.
         guard head.statusCode == 200, head.redirects.isEmpty,
             let key = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get).key,
-            let entry = try? await cache.entry(for: key), CacheControl.matches(entry, request: fields)
+            let entry = try? await cache.entry(for: key), (try? await matches(entry)) == true
         else { return }
-        let merged = CacheControl.merging(entry, withHead: head, requested: requested, received: cache.now())
-        if let merged { cache.store(merged, for: key) } else { cache.remove(for: key) }
+        let merged = CacheControl.merging(entry, withHead: head, requested: ticket.date, received: cache.now())
+        if let merged { cache.store(merged, for: key, since: ticket) } else { cache.discard(key) }
     }
 
     /// Revalidates a stored response in the background and stores the result; no accessory is notified.

@@ -6,10 +6,11 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     case bypassed
     /// The method is neither GET nor HEAD, and ``CacheIdentity/allowsAnyMethod`` is not set.
     case methodNotCached
-    /// The request has credentials of an unknown user: no scope of a session or an adapter, and no variant.
+    /// The request has an `Authorization` field, and neither a session nor ``CacheIdentity/user`` identifies its user.
     ///
-    /// Also if an adapter without a scope, or an interceptor, has changed the method, the URL, the content or a secret
-    /// field, so that the response may belong to another user. Such a response is not stored.
+    /// Also if an adapter or an interceptor without a scope has changed the request or created the response, or if its
+    /// scope has changed since the request was identified, so that the response may belong to another user
+    /// (``CredentialScoping``). Such a response is neither stored nor shared.
     case unknownScope
     /// Nothing is stored for this method, URL, user, variant and version.
     case absent

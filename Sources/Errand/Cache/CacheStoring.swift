@@ -7,7 +7,7 @@ struct CacheStoring: Sendable {
     /// The entry to store unless the request vetoes it, or `nil` if nothing is stored.
     var entry: CacheEntry?
     /// A ticket from before the request was sent.
-    var ticket: ResponseCache.Ticket?
+    var ticket: CacheRemovals.Ticket?
     /// Whether the response comes from the cache.
     var isHit = false
     /// Whether a response from the network follows in the same sequence.
@@ -23,7 +23,7 @@ struct CacheStoring: Sendable {
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
     func discard(_ answer: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {
-        cache.remove(for: key)
+        cache.discard(key)
         if case .stale(_, let failure) = answer.source { throw failure }
         if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }
     }
@@ -48,8 +48,9 @@ extension CacheEntry {
             variant: prepared.cacheIdentity.variant,
             scope: scope
         )
+        user = CacheIdentity.digest(ofUser: prepared.cacheIdentity.user)
         headers = CacheControl.storedHeaders(response.headers)
-        vary = CacheControl.vary(response.headers, request: prepared.outgoing.headers)
+        vary = CacheControl.vary(response.headers, request: response.cacheNote?.sent ?? prepared.outgoing.headers)
     }
 }
 
@@ -70,33 +71,59 @@ final class CacheNote: ExchangeNote {
     /// Whether the request that was sent may belong to another user than the one that was identified; see
     /// ``IdentityCheck``.
     let isUnidentified: Bool
-    /// Whether a field that the response depends on (`Vary`), other than a credential, was changed before sending.
+    /// Whether a field that the response depends on (`Vary`) was changed before sending, so that its value isn't known
+    /// when the response is looked up.
+    ///
+    /// The value of a credential is known if an adapter or a session adds it.
     let changesVary: Bool
+    /// The header fields that were sent.
+    let sent: HTTPHeaders
+    /// A ticket from before the request was sent, which another send may have done; `nil` if the cache is not used.
+    let ticket: CacheRemovals.Ticket?
     /// The stored response that the server validated, updated; `nil` if it sent a new one.
     let validated: CacheEntry?
 
-    init(_ prepared: PreparedRequest, sent: HTTPHeaders, response: HTTPHeaders, isUnidentified: Bool) {
+    /// Creates the note of an exchange.
+    ///
+    /// - Parameters:
+    ///   - prepared: The prepared request of the send.
+    ///   - sent: The header fields that were sent.
+    ///   - adapted: Those that the interceptors received, or `nil` if there are none.
+    ///   - response: The header fields of the response.
+    ///   - ticket: A ticket from before the request was sent.
+    init(
+        _ prepared: PreparedRequest,
+        sent: HTTPHeaders,
+        adapted: HTTPHeaders?,
+        response: HTTPHeaders,
+        ticket: CacheRemovals.Ticket?
+    ) {
+        self.ticket = ticket
         let before = prepared.outgoing.headers
-        self.isUnidentified = isUnidentified
+        isUnidentified = false
         changesVary = CacheControl.varyNames(response).contains {
-            !prepared.secrets.isCredential(header: $0) && before[$0] != sent[$0]
+            sent[$0] != (prepared.secrets.isCredential(header: $0) ? adapted ?? sent : before)[$0]
         }
+        self.sent = sent
         validated = nil
     }
 
-    private init(isUnidentified: Bool, changesVary: Bool, validated: CacheEntry?) {
-        (self.isUnidentified, self.changesVary, self.validated) = (isUnidentified, changesVary, validated)
+    private init(_ note: CacheNote?, isUnidentified: Bool, validated: CacheEntry?) {
+        changesVary = note?.changesVary ?? true
+        sent = note?.sent ?? [:]
+        ticket = note?.ticket
+        (self.isUnidentified, self.validated) = (isUnidentified, validated)
     }
 
     /// The note of an exchange of which nothing else is known.
-    static let unidentified = CacheNote(isUnidentified: true, changesVary: true, validated: nil)
+    static let unidentified = CacheNote(nil, isUnidentified: true, validated: nil)
 
     /// The same note for an exchange whose response may belong to another user.
-    var unidentified: CacheNote { CacheNote(isUnidentified: true, changesVary: changesVary, validated: validated) }
+    var unidentified: CacheNote { CacheNote(self, isUnidentified: true, validated: validated) }
 
     /// Returns the same note for an exchange whose response validated a stored one.
     func validating(_ entry: CacheEntry) -> CacheNote {
-        CacheNote(isUnidentified: isUnidentified, changesVary: changesVary, validated: entry)
+        CacheNote(self, isUnidentified: isUnidentified, validated: entry)
     }
 }
 

@@ -74,11 +74,14 @@ struct CacheValidation: Sendable {
         guard response.statusCode == 304 else { return response }
         let merged = CacheControl.merging(entry, with: response, requested: requested, received: now())
         // After a redirect, another resource was compared with the conditions.
-        guard response.redirects.isEmpty, let merged, let note = response.cacheNote,
+        guard response.redirects.isEmpty, var merged, let note = response.cacheNote,
             var whole = merged.response(for: url)
         else {
             throw Mismatch()
         }
+        merged.vary = CacheControl.vary(merged.headers, request: note.sent)
+        // A cookie is for the caller, and not stored.
+        for cookie in response.headers.values(for: "Set-Cookie") { whole.headers.add("Set-Cookie", cookie) }
         whole.redirects = response.redirects
         whole.timing = response.timing
         whole.credentialVersion = response.credentialVersion

@@ -11,6 +11,8 @@ extension DiskStore {
     /// Removes approximately the least recently used entries until their size is at most `limit` bytes.
     public func trim(toBytes limit: Int) {
         let target = CacheTotals(count: .max, size: max(0, limit))
+        // All entries are to be removed, those of other processes too, which have not been counted.
+        if limit <= 0 { _ = scan() }
         var visited = 0
         // Once around: then every folder has its share, except for files that cannot be removed.
         while visited < 256, totals().exceeds(target) { visited += pass(target, share: 1) }

@@ -16,6 +16,7 @@ extension CacheEntry {
         json.add(",\"version\":", version)
         json.add(",\"variant\":", variant)
         json.add(",\"scope\":", scope)
+        if !user.isEmpty { json.add(",\"user\":", user) }
         json.add(",\"headers\":", headers.map { ($0.name, $0.value) })
         json.add(",\"vary\":", vary.map { ($0.name, $0.digest) })
         json.bytes.append(UInt8(ascii: "}"))
@@ -33,6 +34,7 @@ extension CacheEntry {
             json.take(",\"version\":"), let version = json.integer().flatMap({ Int(exactly: $0) }),
             json.take(",\"variant\":"), let variant = json.string(),
             json.take(",\"scope\":"), let scope = json.string(),
+            let user = json.take(",\"user\":") ? json.string() : "",
             json.take(",\"headers\":"), let headers = json.pairs({ HTTPHeaders.Field(name: $0, value: $1) }),
             json.take(",\"vary\":"), let vary = json.pairs({ VaryField(name: $0, digest: $1) }),
             json.take("}"), json.isAtEnd
@@ -48,6 +50,7 @@ extension CacheEntry {
             version: version,
             variant: variant,
             scope: scope,
+            user: user,
             vary: vary
         )
     }

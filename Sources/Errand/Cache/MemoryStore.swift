@@ -30,6 +30,9 @@ public final class MemoryStore: CacheStore {
         withExtendedLifetime(gone) {}
     }
 
+    /// Whether an entry is small enough to be stored.
+    func canStore(_ entry: CacheEntry) -> Bool { entry.cost <= limit.size && limit.count > 0 }
+
     /// Removes the entry of a key, if there is one.
     public func remove(for key: CacheKey) { _ = state.withLock { $0.remove(key) } }
 

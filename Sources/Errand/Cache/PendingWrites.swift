@@ -44,6 +44,14 @@ struct PendingWrites {
         if changes[key]?.number == number { drop(key) }
     }
 
+    /// Ends a change that has failed, and left an older entry on disk: it is hidden, as if it were being removed.
+    mutating func hide(_ number: Int, for key: CacheKey) {
+        guard changes[key]?.number == number else { return }
+        drop(key)
+        // On a disk that cannot be written, there may be many.
+        if changes.count < 10_000 { changes[key] = (nil, number) }
+    }
+
     /// Begins a removal of all entries of a URL.
     ///
     /// - Returns: Whether it has to be done: one that is pending already precedes all that is stored from now on.

@@ -7,18 +7,22 @@ extension ResponseCache {
     /// - Parameters:
     ///   - targets: The URLs of the request, as identified and as sent.
     ///   - response: The response; one with an error status invalidates nothing.
-    func invalidate(_ targets: [URL], by response: RawResponse) {
+    ///   - ignored: The parameters that the request ignores. Those that other requests of the process ignore are also
+    ///     omitted, so that the URLs are those that responses are stored under.
+    func invalidate(_ targets: [URL], by response: RawResponse, ignoring ignored: Set<String>) {
         guard (200..<400).contains(response.statusCode) else { return }
-        var all = Set(targets.map(\.absoluteString))
+        var all = Set(targets)
         for target in targets {
             for name in ["Location", "Content-Location"] {
                 guard let text = response.headers[name],
                     let url = URL(string: text, relativeTo: target)?.absoluteURL, url.origin == target.origin
                 else { continue }
-                all.insert(url.absoluteString)
+                all.insert(url)
             }
         }
-        for url in all { removeAll(ofURL: url) }
+        let lists = observations.ignoredParameters.union([ignored, []])
+        let texts = all.flatMap { url in lists.map { CacheIdentification.text(of: url, without: $0) } }
+        for text in Set(texts) { removeAll(ofURL: text) }
     }
 }
 
@@ -36,6 +40,6 @@ extension PreparedRequest {
         // Cache keys have the URL before adapters; an interceptor's request to another path is unrelated.
         let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
         if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
-        cache.invalidate(targets, by: response)
+        cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters)
     }
 }

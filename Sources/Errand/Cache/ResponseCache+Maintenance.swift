@@ -30,33 +30,6 @@ extension ResponseCache {
         }
     }
 
-    /// Removes all entries for which the closure returns `true`.
-    ///
-    /// Cancelling the task ends the wait, not the removal.
-    ///
-    /// - Parameter isMeant: Called on a queue of the cache, once for each entry of each store.
-    public func removeAll(where isMeant: @escaping @Sendable (StoredEntry) -> Bool) async {
-        await remove { try $0.removeAll(among: { _ in true }, where: isMeant) }
-    }
-
-    /// Removes all entries; responses that are still being received are not stored.
-    ///
-    /// Lookups don't find them from the beginning of the call. Cancelling the task ends the wait for the disk, not the
-    /// removal.
-    public func removeAll() async { await clear() }
-
-    /// Removes all entries of a ``CacheIdentity/variant``, such as those of a user who logs out.
-    public func removeAll(ofVariant variant: String) async {
-        await removeAll { $0.head.variant == variant }
-    }
-
-    /// Removes all entries of a user, by ``CacheEntry/scope``; responses that are still being received are not stored.
-    func removeAll(ofScope scope: String) async {
-        willClear(scope: scope)
-        memory?.removeAll { $0.head.scope == scope }
-        await removeAll { $0.head.scope == scope }
-    }
-
     /// Removes the least recently used entries until their size is at most `limit` bytes, on disk and in memory each.
     public func trim(toBytes limit: Int) async { await remove { try $0.trim(toBytes: limit) } }
 }

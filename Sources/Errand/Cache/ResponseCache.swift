@@ -18,21 +18,23 @@ public final class ResponseCache: Sendable {
     let now: @Sendable () -> Date
 
     // The store in memory is changed under this lock, so that it is always consistent with the pending changes.
-    private let state = Lock(State())
+    let state = Lock(State())
     // Writes and maintenance run serially, lookups beside them, a few at a time. None of the queues is concurrent: on
     // Linux, concurrent queues share their threads with all tasks, and a disk that hangs would block those too.
-    private let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
+    let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
     private let reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)") }
     private let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
 
-    private struct State {
+    /// The revalidations that run in the background.
+    let revalidations = CacheRevalidations()
+    /// What is known of the requests of this process.
+    let observations = CacheObservations()
+
+    struct State {
         var pending = PendingWrites()
         /// Incremented with each change, so that an earlier lookup does not restore what was removed.
         var changes = 0
-        var clearings = 0
-        /// The last clearings of the entries of a user, and of all.
-        var clearedScopes: [String: Int] = [:]
-        var clearedAll = 0
+        var removals = CacheRemovals()
         var isPrepared = false
         var lastFailure: (any Error)?
     }
@@ -91,7 +93,11 @@ public final class ResponseCache: Sendable {
     /// 100 ms.
     func entry(for key: CacheKey, endedBy stop: StopSignal?) async throws -> CacheEntry {
         if let found = memory?.entry(for: key) { return found }
-        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes) }
+        let (pending, changes) = state.withLock { state -> (CacheEntry??, Int) in
+            let pending = state.pending.change(of: key)
+            let isHidden = pending?.map { state.removals.hide($0, for: key) } ?? false
+            return (isHidden ? .some(nil) : pending, state.changes)
+        }
         if let pending {
             guard let pending else { throw CacheMiss.absent }
             return pending
@@ -114,7 +120,7 @@ public final class ResponseCache: Sendable {
                 return pending
             }
             guard case .success(let found) = result else { throw CacheMiss.damaged }
-            guard let found else { throw CacheMiss.absent }
+            guard let found, !state.removals.hide(found, for: key) else { throw CacheMiss.absent }
             if isCurrent { memory?.store(found, for: key) }
             return found
         }
@@ -122,32 +128,41 @@ public final class ResponseCache: Sendable {
 
     // MARK: Storing
 
-    /// A point in time, by the clearings before it.
-    struct Ticket: Sendable {
-        fileprivate let clearings: Int
+    /// A ticket to be taken before a request is sent: its response is not stored if such entries are removed since.
+    var ticket: CacheRemovals.Ticket {
+        let date = now()
+        return state.withLock { $0.removals.ticket(at: date) }
     }
 
-    /// A ticket to be taken before a request is sent: its response is not stored if its user's entries are cleared
-    /// since.
-    var ticket: Ticket { state.withLock { Ticket(clearings: $0.clearings) } }
-
     /// Stores an entry: in memory at once, on disk soon after.
+    ///
+    /// An entry that was requested before it was removed, such as by ``removeAll()``, is not read from disk again.
     public func store(_ entry: CacheEntry, for key: CacheKey) { store(entry, for: key, since: nil) }
 
-    func store(_ entry: CacheEntry, for key: CacheKey, since ticket: Ticket?) {
+    func store(_ entry: CacheEntry, for key: CacheKey, since ticket: CacheRemovals.Ticket?) {
         // A response with `no-store` is never written, whatever the policy.
         let rules = CacheDirectives(entry.headers)
         let isWritten = !rules.noStore || rules.mustUnderstand
+        let date = now()
         change(key, isOnDisk: entry.isVetted, to: isWritten ? entry : nil) { state in
-            let cleared = max(state.clearedAll, state.clearedScopes[entry.scope] ?? 0)
-            if let ticket, cleared > ticket.clearings { return false }
+            if let ticket {
+                guard state.removals.allow(entry, for: key, since: ticket) else { return false }
+                // A response that was requested later is the newer one, unless a clock was set back.
+                let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
+                if let current, current.requested > entry.requested, current.requested <= date { return false }
+            }
             memory?.store(entry, for: key)
             return true
         }
+        // What only memory may have, and cannot keep, must not leave an older one on disk.
+        if !entry.isVetted, !keepsUnvetted(entry) { discard(key) }
     }
 
-    /// Removes the entry of a key: immediately for every lookup, on disk soon after.
-    public func remove(for key: CacheKey) {
+    /// Whether memory is large enough for an entry whose request could not be asked for its veto.
+    func keepsUnvetted(_ entry: CacheEntry) -> Bool { memory?.canStore(entry) ?? false }
+
+    /// Removes the entry of a key, which is of no use to a send; the send's own response may still be stored.
+    func discard(_ key: CacheKey) {
         change(key, to: nil) { _ in
             memory?.remove(for: key)
             return true
@@ -171,7 +186,8 @@ public final class ResponseCache: Sendable {
                 return try state.pending.add(entry, for: key)
             } catch {
                 state.lastFailure = error
-                return nil
+                // In place of the newer entry, the older one is removed, which needs no space.
+                return try? state.pending.add(nil, for: key)
             }
         }
         if let number { write(key, number) }
@@ -183,31 +199,19 @@ public final class ResponseCache: Sendable {
             // A later change of the same key replaces this one.
             guard let entry = state.withLock({ $0.pending.entry(of: number, for: key) }) else { return }
             let result = Result { if let entry { try disk.store(entry, for: key) } else { try disk.remove(for: key) } }
+            var isOldLeft = false
+            if case .failure = result {
+                // An older entry must not come back; if it cannot be removed either, it is hidden.
+                let removal = Result { try disk.remove(for: key) }
+                if case .failure = removal { isOldLeft = true } else { isOldLeft = disk.contains(key) }
+            }
             let isFirst = state.withLock { state in
                 if case .failure(let error) = result { state.lastFailure = error }
-                state.pending.finish(number, for: key)
+                if isOldLeft { state.pending.hide(number, for: key) } else { state.pending.finish(number, for: key) }
                 defer { state.isPrepared = true }
                 return !state.isPrepared
             }
             if isFirst { writes.async { disk.prepare() } }
-        }
-    }
-
-    /// Removes all entries of a URL: immediately for every lookup, on disk soon after.
-    func removeAll(ofURL url: String) {
-        let group = CacheGroup(url: url)
-        let isNew = state.withLock { state in
-            state.changes &+= 1
-            memory?.removeAll(ofGroup: group)
-            return disk != nil && state.pending.beginRemoving(group)
-        }
-        guard isNew, let disk else { return }
-        writes.async { [self] in
-            let result = Result { try disk.removeAll(ofGroup: group) }
-            state.withLock { state in
-                state.pending.endRemoving(group)
-                if case .failure(let error) = result { state.lastFailure = error }
-            }
         }
     }
 
@@ -254,28 +258,12 @@ public final class ResponseCache: Sendable {
             try result.get()
         }
     }
+}
 
-    /// Removes everything: immediately for every lookup, then on disk.
-    func clear() async {
-        willClear(scope: nil)
-        state.withLock { state in
-            state.changes &+= 1
-            memory?.trim(toBytes: 0)
-            if disk != nil { state.pending.beginClearing() }
-        }
-        guard let disk else { return }
-        _ = await maintain { [self] in
-            defer { state.withLock { $0.pending.endClearing() } }
-            try disk.trim(toBytes: 0)
-        }
-    }
-
-    /// Records that all entries of a scope, or of all, are removed, so that responses still being received are not
-    /// stored.
-    func willClear(scope: String?) {
-        state.withLock { state in
-            state.clearings += 1
-            if let scope { state.clearedScopes[scope] = state.clearings } else { state.clearedAll = state.clearings }
-        }
+extension CacheStore {
+    /// Whether there is a usable entry of a key.
+    fileprivate func contains(_ key: CacheKey) -> Bool {
+        // A store that fails to read has none that could come back.
+        (try? entry(for: key)).flatMap(\.self) != nil
     }
 }

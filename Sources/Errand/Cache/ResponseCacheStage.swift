@@ -7,11 +7,6 @@ typealias CacheVeto = @Sendable (Payload, RawResponse) -> Bool
 ///
 /// A response is stored once the request has allowed it and the model is created, before it is returned to the caller.
 struct ResponseCacheStage: Sendable {
-    private let revalidations = CacheRevalidations()
-
-    /// The number of revalidations that run in the background.
-    var revalidationCount: Int { revalidations.count }
-
     /// Returns the response to a request, from the cache or from the server.
     ///
     /// - Parameters:
@@ -37,9 +32,7 @@ struct ResponseCacheStage: Sendable {
             answer.metrics.cacheMiss = error
             return answer
         }
-        return try await lookup.answer(insteadOf: miss) { stored, conditions in
-            revalidations.start(lookup.key) { await lookup.revalidate(stored, conditions, veto: veto) }
-        }
+        return try await lookup.answer(insteadOf: miss, veto: veto)
     }
 
     /// Returns what a send would find, without sending.
@@ -53,22 +46,4 @@ struct ResponseCacheStage: Sendable {
             return .miss(miss)
         }
     }
-}
-
-/// The revalidations that run in the background: at most one for each entry, each a send of its own that
-/// ``Agent/cancelAll(where:)`` ends.
-private struct CacheRevalidations: Sendable {
-    private let running = Lock<[CacheKey: Task<Void, Never>]>([:])
-
-    func start(_ key: CacheKey, _ work: @escaping @Sendable () async -> Void) {
-        running.withLock { running in
-            guard running[key] == nil else { return }
-            running[key] = Task { [self] in
-                await work()
-                self.running.withLock { $0[key] = nil }
-            }
-        }
-    }
-
-    var count: Int { running.withLock { $0.count } }
 }

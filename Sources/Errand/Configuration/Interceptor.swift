@@ -2,7 +2,10 @@
 ///
 /// The config's interceptors run in their order, the first outermost, then the service's; inside them redirects are
 /// followed and bytes sent. Write one for a handshake, a circuit breaker or a mock.
-public protocol Interceptor: Sendable {
+///
+/// One that changes the request, creates a response of its own or throws an error of its own keeps the response from
+/// being stored and shared, unless it declares a scope (``CredentialScoping/credentialScope(for:)``).
+public protocol Interceptor: CredentialScoping {
     /// Sends the request of an attempt, or returns a response without sending.
     ///
     /// - Parameters:

@@ -38,6 +38,17 @@ struct SecretNames: Sendable {
         return false
     }
 
+    /// Whether a name refers to a user, as `From` and `X-User-ID` do; `User-Agent` doesn't.
+    static func namesUser(_ name: String) -> Bool {
+        let words = words(of: name)
+        return words == ["from"] || words != ["user", "agent"] && words.contains(where: wordsForUsers.contains)
+    }
+
+    private static let wordsForUsers: Set<String> = [
+        "account", "client", "customer", "identity", "login", "member", "person", "profile", "subject", "tenant", "uid",
+        "user", "userid", "username",
+    ]
+
     /// Whether a name or the last part of a nested name is one of these: `a[password]` and `user.password` are like `password`.
     func containsMember(_ name: String) -> Bool {
         if contains(name) { return true }

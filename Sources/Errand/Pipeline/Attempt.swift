@@ -3,30 +3,6 @@ internal import Foundation
 // Stages 6 to 8: one attempt.
 
 extension Pipeline {
-    /// Runs stage 6 up to the transport: adapters change the final request, the credential is applied last, for the
-    /// host of the final URL, and the request is validated again.
-    func adapt(
-        _ prepared: PreparedRequest,
-        attempt: Int,
-        validating validation: CacheValidation? = nil
-    ) async throws -> OutgoingRequest {
-        var outgoing = prepared.outgoing
-        if let validation { outgoing.headers.merge(validation.conditions) }
-        guard !prepared.adapters.isEmpty || prepared.login != nil else { return outgoing }
-        var context = prepared.context
-        context.attempt = attempt
-        for (index, adapter) in prepared.adapters.enumerated() {
-            let before = prepared.identityCheck == nil ? nil : outgoing
-            try await adapter.adapt(&outgoing, for: context)
-            if let before { prepared.identityCheck?.compare(outgoing, with: before, adapter: index, of: prepared) }
-        }
-        if !prepared.adapters.isEmpty { try prepared.withholdCredentials(from: &outgoing) }
-        try await prepared.login?.place(on: &outgoing, for: context)
-        if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
-        try outgoing.validate()
-        return outgoing
-    }
-
     /// Runs stage 6 from the transport on: through the interceptors, and following redirects.
     func transmit(
         _ outgoing: OutgoingRequest,
@@ -40,6 +16,7 @@ extension Pipeline {
         } else {
             var context = prepared.context
             context.attempt = attempt
+            prepared.identityCheck?.beginAttempt()
             response = try await intercept(
                 outgoing,
                 prepared.interceptors[...],
@@ -50,8 +27,7 @@ extension Pipeline {
             )
         }
         response.credentialVersion = outgoing.credentialVersion
-        // Without a note, an interceptor created the response, from an unknown request.
-        if let check = prepared.identityCheck, check.isChanged || response.cacheNote == nil {
+        if prepared.identityCheck?.isChanged == true {
             response.cacheNote = response.cacheNote?.unidentified ?? .unidentified
         }
         return response
@@ -72,10 +48,29 @@ extension Pipeline {
             try outgoing.validate()
             return try await follow(outgoing, adapted: adapted, of: prepared, record)
         }
+        let hook = prepared.adapters.count + interceptors.startIndex
         let next = AttemptChain { [self] request in
-            try await intercept(request, interceptors.dropFirst(), adapted: adapted, of: prepared, context, record)
+            prepared.identityCheck?.compare(request, with: outgoing, by: hook, of: prepared)
+            return try await intercept(
+                request,
+                interceptors.dropFirst(),
+                adapted: adapted,
+                of: prepared,
+                context,
+                record
+            )
         }
-        return try await first.intercept(outgoing, for: context, next: next)
+        guard let check = prepared.identityCheck else {
+            return try await first.intercept(outgoing, for: context, next: next)
+        }
+        do {
+            var response = try await first.intercept(outgoing, for: context, next: next)
+            check.attribute(&response, to: hook, of: prepared)
+            return response
+        } catch {
+            check.didThrow(error, by: hook, of: prepared)
+            throw error
+        }
     }
 
     /// Sends a request and follows redirects as the policy allows.
@@ -99,8 +94,7 @@ extension Pipeline {
             outgoing.headers["Idempotency-Key"] = key
         }
         let sent = outgoing.headers
-        let isUnidentified =
-            prepared.identityCheck?.compare(outgoing, with: adapted ?? outgoing, of: prepared) ?? false
+        let beforeSending = prepared.cacheUse?.cache?.ticket
         var redirects: [Redirect] = []
         var began = Duration.zero
         while true {
@@ -123,12 +117,15 @@ extension Pipeline {
                 }
                 if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
                 if prepared.cacheUse != nil || prepared.identityCheck != nil {
-                    response.cacheNote = CacheNote(
+                    let note = CacheNote(
                         prepared,
                         sent: sent,
+                        adapted: adapted?.headers,
                         response: response.headers,
-                        isUnidentified: isUnidentified
+                        ticket: beforeSending
                     )
+                    response.cacheNote = note
+                    prepared.identityCheck?.didExchange(note)
                 }
                 if prepared.cache != nil, !outgoing.method.isSafe {
                     prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)

@@ -146,7 +146,7 @@ extension Pipeline {
                     guard prepared.mayChangeOnItsWay || entry != nil else {
                         return try await follow(prepared.outgoing, of: prepared, record)  // 6
                     }
-                    let outgoing = try await adapt(prepared, attempt: attempt, validating: entry)  // 6
+                    let outgoing = try await prepared.adapted(attempt: attempt, validating: entry)  // 6
                     return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
                 }
                 if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }

@@ -1,46 +1,77 @@
 internal import Foundation
-internal import Synchronization
 
 /// Compares each sent request with the identified one, so that no response is shared or stored under the identity of
-/// another.
+/// another user.
 ///
-/// The identified request is the one before adapters, with the credential scope of each adapter. An adapter without a
-/// scope, or an interceptor, may change header fields that don't depend on the user, such as a nonce. If one changes
-/// the method, the URL, the content or a secret field, only the send itself receives the response. A credential or a
-/// ``CacheIdentity/variant`` makes no difference, because it may not distinguish what the adapter adds.
+/// The identified request is the one before adapters, with the credential scope of each adapter and interceptor. Each
+/// change is attributed to the one that made it, which is its hook here. A hook that still has its scope accounts for its
+/// own changes. One without a scope may change header fields that don't depend on the user, such as a nonce. If it changes
+/// anything else, only the send itself receives the response. No credential and no ``CacheIdentity`` makes a difference,
+/// because it may not be the user's whom the hook adds.
 final class IdentityCheck: Sendable {
-    private let changedByAdapter = Atomic(false)
-    private let changedByInterceptor = Atomic(false)
+    private struct State {
+        /// The types of the hooks that changed a request, for which nothing accounts.
+        var changed: [String] = []
+        /// The types of those that created a response or an error, or whose scope has changed.
+        var others: [String] = []
+        /// The notes on the exchanges of the current attempt.
+        var notes: [any ExchangeNote] = []
+    }
+
+    private let state = Lock(State())
 
     init() {}
 
-    /// Whether any request sent so far may belong to another user.
-    var isChanged: Bool { isChangedByAdapter || changedByInterceptor.load(ordering: .relaxed) }
+    /// Whether the result of the send so far may belong to another user.
+    var isChanged: Bool { state.withLock { !$0.changed.isEmpty || !$0.others.isEmpty } }
 
-    private var isChangedByAdapter: Bool { changedByAdapter.load(ordering: .relaxed) }
+    /// The types of the hooks that changed a request so that it may belong to another user.
+    var changedBy: [String] { state.withLock { $0.changed } }
 
-    /// Compares a request before and after an adapter.
-    func compare(
-        _ after: OutgoingRequest,
-        with before: OutgoingRequest,
-        adapter index: Int,
-        of prepared: PreparedRequest
-    ) {
-        let scope = prepared.scopes[index]
-        let isStillScope = scope == prepared.scope(ofAdapter: index)
-        if isStillScope, !scope.isEmpty || after.showsSameUser(as: before, prepared) { return }
-        changedByAdapter.store(true, ordering: .relaxed)
+    /// The types of the hooks because of which the result may belong to another user.
+    var allHooks: [String] { state.withLock { state in state.changed + state.others } }
+
+    /// Compares a request before and after a hook.
+    func compare(_ after: OutgoingRequest, with before: OutgoingRequest, by hook: Int, of prepared: PreparedRequest) {
+        if !accounts(hook, of: prepared), !after.showsSameUser(as: before, prepared) {
+            add(hook, of: prepared, to: \.changed)
+        }
     }
 
-    /// Compares a request before and after the interceptors.
+    /// Records that a hook failed: its error may be about its user.
+    func didThrow(_ error: any Error, by hook: Int, of prepared: PreparedRequest) {
+        if error is NetworkError || error is CancellationError || accounts(hook, of: prepared) { return }
+        add(hook, of: prepared, to: \.others)
+    }
+
+    /// Begins an attempt, whose exchanges follow.
+    func beginAttempt() { state.withLock { $0.notes = [] } }
+
+    /// Records an exchange of the current attempt.
+    func didExchange(_ note: any ExchangeNote) { state.withLock { $0.notes.append(note) } }
+
+    /// Checks that the response that an interceptor returns is that of an exchange of the current attempt.
     ///
-    /// - Returns: Whether the response must not be shared, because this request or an earlier one was changed. An
-    ///   interceptor may merge several responses into one.
-    func compare(_ sent: OutgoingRequest, with adapted: OutgoingRequest, of prepared: PreparedRequest) -> Bool {
-        guard !isChanged else { return true }
-        if prepared.interceptors.isEmpty || sent.showsSameUser(as: adapted, prepared) { return false }
-        changedByInterceptor.store(true, ordering: .relaxed)
-        return true
+    /// A response that the interceptor created is that of its last exchange if it has a scope, and unknown otherwise.
+    func attribute(_ response: inout RawResponse, to hook: Int, of prepared: PreparedRequest) {
+        let notes = state.withLock { $0.notes }
+        if let note = response.note, notes.contains(where: { $0 === note }) { return }
+        response.note = notes.last
+        if !accounts(hook, of: prepared) { add(hook, of: prepared, to: \.others) }
+    }
+
+    /// Whether a hook has declared a scope; notes a scope that is no longer that of the identified request.
+    private func accounts(_ hook: Int, of prepared: PreparedRequest) -> Bool {
+        let scope = prepared.scopes[hook]
+        if scope != prepared.hooks[hook].credentialScope(for: prepared.context) {
+            add(hook, of: prepared, to: \.others)
+        }
+        return scope != nil
+    }
+
+    private func add(_ hook: Int, of prepared: PreparedRequest, to list: WritableKeyPath<State, [String]>) {
+        let name = "\(type(of: prepared.hooks[hook]))"
+        state.withLock { if !$0[keyPath: list].contains(name) { $0[keyPath: list].append(name) } }
     }
 }
 
@@ -55,14 +86,37 @@ extension PreparedRequest {
         }
     }
 
-    /// The credential scope of each adapter when the request was identified, or an empty string if it has none.
-    var scopes: [String] { pinnedScopes ?? adapters.indices.map(scope) }
+    /// The adapters, then the interceptors.
+    var hooks: [any CredentialScoping] { adapters + (interceptors as [any CredentialScoping]) }
 
-    func scope(ofAdapter index: Int) -> String { adapters[index].credentialScope(for: context) ?? "" }
+    /// The credential scope of each hook when the request was identified, or `nil` if it has none.
+    var scopes: [String?] { pinnedScopes ?? hooks.map { $0.credentialScope(for: context) } }
+
+    /// Whether an interceptor without a scope is of one of these types.
+    func hasInterceptor(of types: Set<String>) -> Bool {
+        guard !types.isEmpty, !interceptors.isEmpty else { return false }
+        return zip(interceptors, scopes.dropFirst(adapters.count)).contains {
+            $1 == nil && types.contains("\(type(of: $0))")
+        }
+    }
+
+    /// What is known of the user of the response, in words.
+    var identityText: String {
+        func named(_ names: [String]) -> String {
+            "\(names.joined(separator: ", ")), which \(names.count == 1 ? "has" : "have") no credential scope"
+        }
+        let changedBy = identityCheck?.allHooks ?? []
+        if !changedBy.isEmpty { return "unknown: changed by \(named(changedBy))" }
+        // A plan runs adapters, but no interceptors.
+        let scopes = scopes.dropFirst(adapters.count)
+        let open = zip(interceptors, scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" }
+        return open.isEmpty ? "known" : "known unless changed by \(named(open))"
+    }
 }
 
 extension OutgoingRequest {
-    /// Whether this request belongs to the same user as another, judged by method, URL, content and secret fields.
+    /// Whether this request belongs to the same user as another, judged by method, URL, content and the header fields
+    /// that may identify a user.
     fileprivate func showsSameUser(as other: OutgoingRequest, _ prepared: PreparedRequest) -> Bool {
         guard method == other.method else { return false }
         let ignored = prepared.cacheIdentity.ignoredParameters
@@ -88,7 +142,7 @@ extension OutgoingRequest {
 
 extension Secrets {
     fileprivate func fieldsOfUser(_ headers: HTTPHeaders) -> [String] {
-        headers.filter { isCredential(header: $0.name) }.map { "\($0.name.lowercased()):\($0.value)" }
-            .sortedUnspecialized(by: <)
+        headers.filter { isCredential(header: $0.name) || SecretNames.namesUser($0.name) }
+            .map { "\($0.name.lowercased()):\($0.value)" }.sortedUnspecialized(by: <)
     }
 }

@@ -25,8 +25,8 @@ final class PreparedRequest: Sendable {
     let accessories: AccessoryChain
     /// How the cache is used, or `nil` if it is not.
     let cacheUse: CacheUse?
-    /// The credential scope of each adapter when the request was prepared, or `nil` if it is not needed.
-    let pinnedScopes: [String]?
+    /// The credential scopes of adapters and interceptors when the request was prepared, or `nil` if they are not needed.
+    let pinnedScopes: [String?]?
     /// Compares the sent request with the identified one; `nil` if nothing is shared or stored, or nothing can change.
     let identityCheck: IdentityCheck?
     /// Whether a body that can be read only once was passed to the transport.
@@ -79,7 +79,10 @@ final class PreparedRequest: Sendable {
         let isGivenToOthers = cacheUse != nil || settings.request.duplicatePolicy == .share
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
-        pinnedScopes = isGivenToOthers ? adapters.map { $0.credentialScope(for: context) ?? "" } : nil
+        pinnedScopes =
+            isGivenToOthers
+            ? adapters.map { $0.credentialScope(for: context) } + interceptors.map { $0.credentialScope(for: context) }
+            : nil
         self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.request.service.sendGates)
         queued = settings.resolved.throttle.value.isLimited ? Lock(.zero) : nil

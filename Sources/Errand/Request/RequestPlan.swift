@@ -126,7 +126,9 @@ extension RequestPlan {
                 setting(name, resolved.retryPolicy)
                 add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
             case "redirectPolicy": setting(name, resolved.redirectPolicy)
-            case "cachePolicy": setting(name, resolved.cachePolicy)
+            case "cachePolicy":
+                setting(name, resolved.cachePolicy)
+                add("identity", prepared.identityText, .library)
             case "duplicateKey":
                 add(name, values.duplicateKey, values.duplicateKey.isEmpty ? .library : .request)
                 setting("throttle", resolved.throttle)

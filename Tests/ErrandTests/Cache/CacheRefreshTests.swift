@@ -67,7 +67,7 @@ import Testing
         #expect(try await Self.ways[way](rig.agent, request) == 1)
         // Asked in the background, with no other send in between.
         await wait { request.asked.all.contains { $0 != "1" } }
-        await wait { rig.agent.pipeline.cache.revalidationCount == 0 }
+        await wait { rig.cache.revalidations.count == 0 }
         #expect(rig.cache.memory?.text(of: request, rig.agent) == "1")
     }
 

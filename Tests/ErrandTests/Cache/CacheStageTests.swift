@@ -284,8 +284,9 @@ import Testing
             base.cacheIdentity(CacheIdentity(variant: "v")), base.header("X-Api-Key", "one"),
             base.header("X-Api-Key", "two"),
             base.header("X-Tenant", "t").cacheIdentity(CacheIdentity(headers: ["x-tenant"])),
-            base.authorization(.bearer("a")).cacheIdentity(CacheIdentity(variant: "v")),
-            base.authorization(.bearer("b")).cacheIdentity(CacheIdentity(variant: "v")),
+            base.cacheIdentity(CacheIdentity(user: "v")),
+            base.authorization(.bearer("a")).cacheIdentity(CacheIdentity(user: "v")),
+            base.authorization(.bearer("b")).cacheIdentity(CacheIdentity(user: "v")),
         ]
         var keys = Set(try others.map { try rig.agent.cacheKey(for: $0) })
         #expect(keys.count == others.count)

@@ -1,0 +1,68 @@
+internal import Foundation
+
+/// The removals from a cache, so that nothing from before one of them comes back.
+///
+/// A response that was requested before is not stored afterwards. If another process stores one, it is not read.
+struct CacheRemovals: Sendable {
+    /// What was removed.
+    enum Extent: Sendable, Hashable {
+        case all
+        case scope(String)
+        case user(String)
+        case variant(String)
+        case group(UInt64)
+        case key(CacheKey)
+    }
+
+    /// A point in time, by the removals before it.
+    struct Ticket: Sendable {
+        fileprivate let number: Int
+        let date: Date
+    }
+
+    /// The maximum number of removals that are kept.
+    static let maximumCount = 4096
+
+    private var last: [Extent: (number: Int, date: Date)] = [:]
+    private var number = 0
+    /// The last removal that is no longer kept, or was of entries by a condition: no response from before it is stored.
+    private var unknown = 0
+
+    /// Returns a ticket to be taken before a request is sent.
+    func ticket(at date: Date) -> Ticket { Ticket(number: number, date: date) }
+
+    /// Records a removal.
+    mutating func add(_ extent: Extent, at date: Date) {
+        number += 1
+        last[extent] = (number, date)
+        guard last.count > Self.maximumCount else { return }
+        // Half at once, so that this is rare.
+        let oldest = last.values.map(\.number).sortedUnspecialized(by: <)[last.count / 2]
+        unknown = max(unknown, oldest)
+        last = last.filter { $0.value.number > oldest }
+    }
+
+    /// Records a removal of entries by a condition.
+    mutating func addUnknown() {
+        number += 1
+        unknown = number
+    }
+
+    /// Returns whether a response that was requested after a ticket may be stored.
+    func allow(_ entry: CacheEntry, for key: CacheKey, since ticket: Ticket) -> Bool {
+        if ticket.number == number { return true }
+        return ticket.number >= unknown
+            && !Self.extents(of: entry, key).contains { last[$0]?.number ?? 0 > ticket.number }
+    }
+
+    /// Returns whether an entry that was read from disk was requested before it was removed.
+    func hide(_ entry: CacheEntry, for key: CacheKey) -> Bool {
+        guard !last.isEmpty else { return false }
+        return Self.extents(of: entry, key).contains { extent in last[extent].map { entry.requested < $0.date } ?? false
+        }
+    }
+
+    private static func extents(of entry: CacheEntry, _ key: CacheKey) -> [Extent] {
+        [.all, .scope(entry.scope), .user(entry.user), .variant(entry.variant), .group(key.group), .key(key)]
+    }
+}

@@ -1,0 +1,98 @@
+internal import Foundation
+
+// Removals: what was stored before, or requested before by any process, does not come back (``CacheRemovals``).
+
+extension ResponseCache {
+    /// Removes the entry of a key: immediately for every lookup, on disk soon after.
+    ///
+    /// A response that is still being received is not stored.
+    public func remove(for key: CacheKey) {
+        didRemove(.key(key))
+        discard(key)
+    }
+
+    /// Removes all entries for which the closure returns `true`; responses that are still being received are not stored.
+    ///
+    /// Cancelling the task ends the wait, not the removal.
+    ///
+    /// - Parameter isMeant: Called on a queue of the cache, once for each entry of each store.
+    public func removeAll(where isMeant: @escaping @Sendable (StoredEntry) -> Bool) async {
+        didRemove(nil)
+        await remove { try $0.removeAll(among: { _ in true }, where: isMeant) }
+    }
+
+    /// Removes all entries; responses that are still being received are not stored.
+    ///
+    /// Lookups don't find them from the beginning of the call. Cancelling the task ends the wait for the disk, not the
+    /// removal.
+    public func removeAll() async { await clear() }
+
+    /// Removes all entries of a ``CacheIdentity/variant``; responses that are still being received are not stored.
+    public func removeAll(ofVariant variant: String) async {
+        await removeAll(.variant(variant)) { $0.head.variant == variant }
+    }
+
+    /// Removes all entries of a ``CacheIdentity/user``, such as one who logs out; responses that are still being
+    /// received are not stored.
+    public func removeAll(ofUser user: String) async {
+        let user = CacheIdentity.digest(ofUser: user)
+        await removeAll(.user(user)) { $0.head.user == user }
+    }
+
+    /// Removes all entries of a user, by ``CacheEntry/scope``; responses that are still being received are not stored.
+    func removeAll(ofScope scope: String) async {
+        await removeAll(.scope(scope)) { $0.head.scope == scope }
+    }
+
+    private func removeAll(
+        _ extent: CacheRemovals.Extent,
+        where isMeant: @escaping @Sendable (StoredEntry) -> Bool
+    ) async {
+        didRemove(extent)
+        memory?.removeAll(where: isMeant)
+        await remove { try $0.removeAll(among: { _ in true }, where: isMeant) }
+    }
+
+    /// Removes all entries of a URL: immediately for every lookup, on disk soon after.
+    func removeAll(ofURL url: String) {
+        let (group, date) = (CacheGroup(url: url), now())
+        let isNew = state.withLock { state in
+            state.changes &+= 1
+            state.removals.add(.group(group.digest), at: date)
+            memory?.removeAll(ofGroup: group)
+            return disk != nil && state.pending.beginRemoving(group)
+        }
+        guard isNew, let disk else { return }
+        writes.async { [self] in
+            let result = Result { try disk.removeAll(ofGroup: group) }
+            state.withLock { state in
+                state.pending.endRemoving(group)
+                if case .failure(let error) = result { state.lastFailure = error }
+            }
+        }
+    }
+
+    /// Removes everything: immediately for every lookup, then on disk.
+    func clear() async {
+        let date = now()
+        state.withLock { state in
+            state.changes &+= 1
+            state.removals.add(.all, at: date)
+            memory?.trim(toBytes: 0)
+            if disk != nil { state.pending.beginClearing() }
+        }
+        guard let disk else { return }
+        _ = await maintain { [self] in
+            defer { state.withLock { $0.pending.endClearing() } }
+            try disk.trim(toBytes: 0)
+        }
+    }
+
+    /// Records a removal, so that responses still being received are not stored; `nil` is one by a condition.
+    func didRemove(_ extent: CacheRemovals.Extent?) {
+        let date = now()
+        state.withLock { state in
+            if let extent { state.removals.add(extent, at: date) } else { state.removals.addUnknown() }
+        }
+    }
+}

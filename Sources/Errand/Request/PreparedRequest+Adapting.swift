@@ -1,0 +1,39 @@
+extension PreparedRequest {
+    /// Runs stage 6 up to the interceptors: adapters change the final request, the credential is applied last, for the
+    /// host of the final URL, and the request is validated again.
+    func adapted(attempt: Int, validating validation: CacheValidation? = nil) async throws -> OutgoingRequest {
+        var request = outgoing
+        if let validation { request.headers.merge(validation.conditions) }
+        guard !adapters.isEmpty || login != nil else { return request }
+        var context = context
+        context.attempt = attempt
+        for (index, adapter) in adapters.enumerated() {
+            guard let identityCheck else {
+                try await adapter.adapt(&request, for: context)
+                continue
+            }
+            let before = request
+            do {
+                try await adapter.adapt(&request, for: context)
+            } catch {
+                identityCheck.didThrow(error, by: index, of: self)
+                throw error
+            }
+            identityCheck.compare(request, with: before, by: index, of: self)
+        }
+        if !adapters.isEmpty { try withholdCredentials(from: &request) }
+        try await login?.place(on: &request, for: context)
+        if request.url != outgoing.url { try request.normalize() }
+        try request.validate()
+        return request
+    }
+
+    /// Whether adapters have to run before a response of another send is used, because one without a scope may add a
+    /// credential.
+    var hasUndeclaredAdapter: Bool { identityCheck != nil && scopes.prefix(adapters.count).contains(nil) }
+
+    /// Returns the request as adapters and the session change it now, without sending it.
+    func previewed() async throws -> OutgoingRequest {
+        try await stop.run(evenIfEnding: true) { try await self.adapted(attempt: 1) }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct CacheRemovalsTests {
+    private let date = Date(timeIntervalSince1970: 1_800_000_000)
+    private let key = CacheKey("https://api.example/x")
+
+    private var entry: CacheEntry {
+        var entry = CacheEntry.sample("a")
+        (entry.scope, entry.user, entry.variant, entry.requested) = ("scope", "user", "variant", date)
+        return entry
+    }
+
+    private static let own: [CacheRemovals.Extent] = [
+        .all, .scope("scope"), .user("user"), .variant("variant"),
+        .group(CacheGroup(url: "https://api.example/x").digest), .key(CacheKey("https://api.example/x")),
+    ]
+
+    @Test(arguments: own) func removalEndsWhatWasRequestedBefore(extent: CacheRemovals.Extent) {
+        var removals = CacheRemovals()
+        let before = removals.ticket(at: date)
+        removals.add(extent, at: date.addingTimeInterval(1))
+        #expect(!removals.allow(entry, for: key, since: before) && removals.hide(entry, for: key))
+        #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
+        var later = entry
+        later.requested = date.addingTimeInterval(1)
+        #expect(!removals.hide(later, for: key))
+    }
+
+    @Test(arguments: [
+        CacheRemovals.Extent.scope("o"), .user("o"), .variant("o"), .group(1), .key(CacheKey("o")), .scope(""),
+    ])
+    func removalOfOthersHasNoEffect(extent: CacheRemovals.Extent) {
+        var removals = CacheRemovals()
+        let before = removals.ticket(at: date)
+        removals.add(extent, at: date.addingTimeInterval(1))
+        #expect(removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key))
+    }
+
+    @Test func removalByAConditionEndsAllThatIsUnderWay() {
+        var removals = CacheRemovals()
+        let before = removals.ticket(at: date)
+        removals.addUnknown()
+        #expect(!removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key))
+        #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
+    }
+
+    /// The oldest are forgotten; nothing from before them is stored.
+    @Test func numberOfRemovalsIsBounded() {
+        var removals = CacheRemovals()
+        let before = removals.ticket(at: date)
+        removals.add(.scope("scope"), at: date)
+        for number in 0..<CacheRemovals.maximumCount { removals.add(.group(UInt64(number)), at: date) }
+        #expect(!removals.allow(entry, for: key, since: before))
+        let after = removals.ticket(at: date)
+        for number in 0..<10 { removals.add(.group(UInt64(number)), at: date) }
+        #expect(removals.allow(entry, for: key, since: after))
+    }
+}
