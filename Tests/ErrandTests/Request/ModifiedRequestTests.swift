@@ -20,11 +20,11 @@ import Testing
         func request(_ context: RequestContext, did event: AccessoryEvent) {}
     }
 
-    @Test func theIssuesExampleCompilesAndIsSent() async throws {
+    @Test func modifiersOfOneExpressionAllTakeEffect() async throws {
         let events = Record<String>()
         let rig = Rig.numbers()
         let user = try await rig.agent.send(
-            GetUser(id: 7).header("X-Both", "modified").timeout(.seconds(5)).deadline(.seconds(20)).priority(.high)
+            GetUser(id: 7).header("X-Both", "modified").timeout(.seconds(5)).deadline(.seconds(200)).priority(.high)
                 .cachePolicy(.networkOnly).retryPolicy(.never).tag("feed").accessory(Silent())
                 .accessory { context, event in events.add("\(context.typeName) \(context.tag) \(event.word)") }
         )
