@@ -21,6 +21,29 @@ final class CacheFolder: Sendable {
         }
     }
 
+    /// The number of bytes of all files below, as they are found one by one.
+    var size: Int {
+        var names = ["", "tmp"]
+        for digit in 0..<256 { names.append((digit < 16 ? "0" : "") + String(digit, radix: 16)) }
+        return names.reduce(0) { $0 + size(of: url.path + "/" + $1) }
+    }
+
+    private func size(of path: String) -> Int {
+        guard let folder = opendir(path) else { return 0 }
+        defer { closedir(folder) }
+        var size = 0
+        while let entry = readdir(folder) {
+            var facts = stat()
+            let isFile = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    fstatat(dirfd(folder), $0, &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_mode & S_IFMT == S_IFREG
+                }
+            }
+            if isFile { size += Int(facts.st_size) }
+        }
+        return size
+    }
+
     /// How many files writers have left.
     var temporaryCount: Int {
         paths.count { $0.path.contains("/tmp/") && $0.deletingLastPathComponent().lastPathComponent == "tmp" }
