@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Guarantees G8, G10 and G11: processes that are killed, that share a directory, and disks that fail.
-@Suite(.serialized, .ownThread) struct CacheCrashTests {
+@Suite(.serialized, OwnWorkTrait(limit: OtherProcess.limit, hasOwnThread: true)) struct CacheCrashTests {
     /// 20 times, or as often as `ERRAND_CACHE_KILLS` says; the stress step of CI says 100.
     @Test func aWriterThatIsKilledLeavesNothingTornOrWrong() async throws {
         let program = try #require(OtherProcess.program, "`swift build` builds it")

@@ -95,6 +95,11 @@ enum OtherProcess {
         return (process, output.fileHandleForReading)
     }
 
+    /// More than what the environment asks for takes: half a second for each kill.
+    static var limit: Duration {
+        .seconds(120 + number("ERRAND_CACHE_KILLS", default: 0) / 2 + number("ERRAND_CACHE_SECONDS", default: 0))
+    }
+
     static func number(_ variable: String, default standard: Int) -> Int {
         ProcessInfo.processInfo.environment[variable].flatMap(Int.init) ?? standard
     }

@@ -182,6 +182,19 @@ struct FilePath {
     /// Opens the file, and returns its descriptor, or a number below 0 if that fails.
     func descriptor(_ flags: Int32, mode: mode_t = 0) -> Int32 { open(start, flags, mode) }
 
+    /// Opens the file like ``descriptor(_:mode:)``; links are not followed, and a pipe is not waited for.
+    func descriptorForReading() -> Int32 {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        #if canImport(Darwin)
+        return open(start, flags)
+        #else
+        // Otherwise the first read of a file writes its time of access. Only the owner of the file may ask for this.
+        let withoutTime: Int32 = 0o1000000  // O_NOATIME
+        let descriptor = open(start, flags | withoutTime)
+        return descriptor < 0 && errno == EPERM ? open(start, flags) : descriptor
+        #endif
+    }
+
     func size() -> Int? {
         var facts = stat()
         return lstat(start, &facts) == 0 ? Int(clamping: facts.st_size) : nil

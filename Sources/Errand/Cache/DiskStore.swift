@@ -18,7 +18,7 @@ internal import Darwin
 ///
 /// All stores of a directory, in all processes, have one total, which each of them keeps within its own limits: what is
 /// to be written counts before it is written, and the least recently used entries are removed first. Recency is exact
-/// for lookups in this process, and to about a minute for those in others.
+/// for lookups in this process, and to about ten minutes for those in others.
 public final class DiskStore: CacheStore {
     /// The directory that contains the files.
     public let directory: URL
@@ -52,7 +52,7 @@ public final class DiskStore: CacheStore {
         cipher: (any CacheCipher)? = nil
     ) {
         let limit = CacheTotals(count: max(0, maximumCount), size: max(0, maximumSize))
-        self.init(directory: directory, limit: limit, cipher: cipher, touchInterval: 60_000_000_000)
+        self.init(directory: directory, limit: limit, cipher: cipher, touchInterval: 600_000_000_000)
     }
 
     init(directory: URL, limit: CacheTotals, cipher: (any CacheCipher)?, touchInterval: Int64) {
@@ -71,7 +71,7 @@ public final class DiskStore: CacheStore {
 
     func read(_ key: CacheKey, touching: Bool) throws -> CacheEntry? {
         try files.withPath(of: key) { path -> CacheEntry? in
-            let descriptor = path.descriptor(O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            let descriptor = path.descriptorForReading()
             guard descriptor >= 0 else {
                 guard errno == ELOOP else { return nil }
                 discard(key)

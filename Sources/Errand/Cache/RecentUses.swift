@@ -1,6 +1,6 @@
 /// The times at which entries of a ``DiskStore`` were last used by this process.
 ///
-/// The time of a file is renewed once a minute at most, because that costs as much as reading it. A table of fixed size
+/// The time of a file is renewed every ten minutes at most, because that costs more than reading it. A table of fixed size
 /// has the exact times of the last thousands of uses; one that it has no room for falls back to the time of the file.
 struct RecentUses {
     private static let size = 8192
