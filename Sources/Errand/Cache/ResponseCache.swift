@@ -214,7 +214,8 @@ public final class ResponseCache: Sendable {
             }
             state.changes &+= 1
             guard disk != nil, isOnDisk else {
-                write?.finish(disk == nil ? .stored : .inMemory)
+                let isKept = entry.flatMap { memory?.canStore($0) } ?? false
+                write?.finish(disk != nil ? .inMemory : isKept ? .stored : .failed(POSIXError(.EFBIG)))
                 return nil
             }
             do {
@@ -252,50 +253,6 @@ public final class ResponseCache: Sendable {
                 return !state.isPrepared
             }
             if isFirst { writes.async { disk.prepare() } }
-        }
-    }
-
-    // MARK: Maintenance
-
-    /// Waits until all changes so far are on disk, such as before a program ends.
-    ///
-    /// Returns at once if the task is cancelled.
-    public func flush() async { _ = await maintain {} }
-
-    /// Runs maintenance after all writes so far; its error is kept in ``lastFailure``.
-    ///
-    /// - Parameters:
-    ///   - isReading: Whether it is skipped if no task waits for it any more; a removal is always run.
-    ///   - work: Called on a queue of the cache.
-    /// - Returns: The result of the work, or `nil` if it failed or the task was cancelled.
-    func maintain<Value: Sendable>(
-        isReading: Bool = false,
-        _ work: @escaping @Sendable () throws -> Value
-    ) async -> Value? {
-        let wait = CacheWait<Value?>()
-        writes.async { [self] in
-            if isReading, !wait.isWanted { return }
-            do {
-                wait.finish(with: .success(try work()))
-            } catch {
-                state.withLock { $0.lastFailure = error }
-                wait.finish(with: .success(nil))
-            }
-        }
-        // The only error is that of a cancelled task.
-        return (try? await wait.value()) ?? nil
-    }
-
-    /// Removes entries on disk, then in memory, after all writes so far; in memory also if the disk fails.
-    func remove(_ work: @escaping @Sendable (any CacheStore) throws -> Void) async {
-        _ = await maintain { [self] in
-            let result = Result { if let disk { try work(disk) } }
-            if let memory {
-                // A lookup that read the disk before restores nothing.
-                state.withLock { $0.changes &+= 1 }
-                try work(memory)
-            }
-            try result.get()
         }
     }
 }

@@ -159,6 +159,8 @@ import Testing
         for _ in 0..<2 { guard case .stored = try await write.outcome() else { throw Boom() } }
         let alone = ResponseCache(disk: nil).store(.sample("x"), for: key)
         guard case .stored = try await alone.outcome() else { throw Boom() }
+        let small = ResponseCache(memory: MemoryStore(maximumSize: 10), disk: nil).store(.sample("x"), for: key)
+        guard case .failed(POSIXError.EFBIG) = try await small.outcome() else { throw Boom() }
     }
 
     @Test func storingThatIsReplacedOrRemovedReportsIt() async throws {

@@ -76,7 +76,12 @@ import Testing
             }
         }
         var most = 0
-        let watcher = Worker { while !isOver.withLock({ $0 }) { most = max(most, folder.lockedTotals.size) } }
+        let watcher = Worker {
+            while !isOver.withLock({ $0 }) {
+                most = max(most, folder.lockedTotals.size)
+                usleep(10_000)
+            }
+        }
         for thread in threads { thread.wait() }
         isOver.withLock { $0 = true }
         watcher.wait()

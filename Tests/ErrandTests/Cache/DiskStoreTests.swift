@@ -122,12 +122,13 @@ import Testing
         isMissAndRemoved(1)
     }
 
-    /// Guarantee G9, 5,000 times.
+    /// Guarantee G9, 2,000 times, or as often as `ERRAND_CACHE_DAMAGES` says.
     @Test func damageOfAnyKindIsAMissAndNeverAnotherValue() throws {
         var generator = SeededGenerator()
         let sizes = [0, 10, 500, 3_900, 4_100, 30_000]
+        let damages = ProcessInfo.processInfo.environment["ERRAND_CACHE_DAMAGES"].flatMap(Int.init) ?? 2_000
         var misses = 0
-        for step in 0..<5_000 {
+        for step in 0..<damages {
             let (one, other) = (step % 16, 16 + step % 16)
             let text = "\(step) " + String(repeating: "x", count: sizes.randomElement(using: &generator) ?? 0)
             try store.store(.sample(text), for: key(one))
@@ -152,7 +153,7 @@ import Testing
             #expect(found == nil || found?.text == text, "step \(step)")
             if found == nil { misses += 1 }
         }
-        #expect(misses > 4_750)
+        #expect(misses > damages / 100 * 95)
     }
 
     // MARK: Bounds
