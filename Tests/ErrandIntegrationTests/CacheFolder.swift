@@ -12,12 +12,13 @@ final class CacheFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }  // what is left over is only a temporary folder
 
-    /// All files below.
+    /// All files below, except for that of the totals.
     var paths: [URL] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
         return paths.map { url.appending(path: $0) }.filter { path in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: path.path, isDirectory: &isFolder) && !isFolder.boolValue
+                && path != url.appending(path: "totals")
         }
     }
 

@@ -19,7 +19,7 @@ extension DiskStore {
         let target = CacheTotals(count: limit <= 0 ? 0 : .max, size: max(0, limit))
         // If the lock cannot be had, the totals keep what is removed until the next count.
         try? evict(ifOver: target, to: target, in: &totals)
-        if limit <= 0 { try? totals.didClear() }
+        if limit <= 0 { try? totals.didClear(files.totals) }
     }
 
     /// Makes room for an entry that is about to be written.

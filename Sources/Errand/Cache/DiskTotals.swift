@@ -51,22 +51,27 @@ struct DiskTotals: ~Copyable {
     /// - Parameter limit: The number of milliseconds to wait for other writers, or 0 not to wait.
     /// - Throws: `POSIXError`: `ETIMEDOUT` if another writer has the lock for all of that time.
     static func locked(_ path: String, upTo limit: Int = DiskTotals.patience) throws -> DiskTotals {
-        let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-        var descriptor = open(path, flags, 0o600)
-        if descriptor >= 0 ? !isFile(descriptor) : errno == EISDIR || errno == ELOOP {
-            // Something else is in its place, which is damage.
-            if descriptor >= 0 { close(descriptor) }
-            try? FileManager.default.removeItem(atPath: path)
-            descriptor = open(path, flags, 0o600)
+        // Again if the file was removed while this waited for its lock, or if it was damage, which is removed.
+        for _ in 0..<100 {
+            let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+            var isDamage = descriptor < 0 && (errno == EISDIR || errno == ELOOP)
+            guard descriptor >= 0 || isDamage else { throw POSIXError.last }
+            if descriptor >= 0 {
+                do {
+                    try lock(descriptor, upTo: limit)
+                } catch {
+                    close(descriptor)
+                    throw error
+                }
+                var facts = stat()
+                fstat(descriptor, &facts)
+                isDamage = facts.st_mode & S_IFMT != S_IFREG
+                if !isDamage, facts.st_nlink > 0 { return DiskTotals(locked: descriptor) }
+                close(descriptor)
+            }
+            if isDamage { try? FileManager.default.removeItem(atPath: path) }
         }
-        guard descriptor >= 0 else { throw POSIXError.last }
-        do {
-            try lock(descriptor, upTo: limit)
-        } catch {
-            close(descriptor)
-            throw error
-        }
-        return DiskTotals(locked: descriptor)
+        throw POSIXError(.EIO)
     }
 
     /// Returns the totals as they were last written, without waiting, or `nil` if they have to be counted.
@@ -79,11 +84,6 @@ struct DiskTotals: ~Copyable {
 
     /// The number of milliseconds that a writer waits for others; counting a million entries takes some seconds.
     static let patience = 10_000
-
-    private static func isFile(_ descriptor: Int32) -> Bool {
-        var facts = stat()
-        return fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
-    }
 
     /// Waits in steps, because a blocking `flock` has no limit, and a process may be stopped while it has the lock.
     private static func lock(_ descriptor: Int32, upTo limit: Int) throws {
@@ -124,20 +124,33 @@ struct DiskTotals: ~Copyable {
         try save()
     }
 
-    /// Records a removal of everything.
-    mutating func didClear() throws {
+    /// Records a removal of everything, for writers that have released the lock.
+    ///
+    /// If nothing is left, the file is removed, too; whoever waits for its lock opens another one.
+    mutating func didClear(_ path: String) throws {
         clearings &+= 1
-        try save()
+        if isLocked, values == CacheTotals() {
+            isLocked = false
+            unlink(path)
+        } else {
+            try save()
+        }
     }
 
     /// Runs work while others may have the lock.
     ///
-    /// - Throws: The error of the work, or `POSIXError` if the lock cannot be had again.
+    /// - Throws: The error of the work, or `POSIXError` if the lock cannot be had again. `ECANCELED`: the file was removed,
+    ///   with everything else.
     mutating func whileUnlocked(_ work: () throws -> Void) throws {
         flock(descriptor, LOCK_UN)
         isLocked = false
         let result = Result { try work() }
         try Self.lock(descriptor, upTo: Self.patience)
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_nlink > 0 else {
+            values = nil
+            throw POSIXError(.ECANCELED)
+        }
         isLocked = true
         load()
         try result.get()

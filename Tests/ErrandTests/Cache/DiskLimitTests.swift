@@ -232,7 +232,17 @@ import Testing
             try EntryWriter(files: one.files).write(content, for: key(1), counting: &totals) { other.trim(toBytes: 0) }
         }
         #expect(folder.files == [])
-        #expect(totals.values == CacheTotals())
+        #expect(other.totals() == CacheTotals())
+    }
+
+    @Test func removingEverythingLeavesNoFile() throws {
+        let store = store()
+        for number in 0..<3 { try store.store(kilobyte(), for: key(number)) }
+        store.trim(toBytes: 0)
+        #expect(!FileManager.default.fileExists(atPath: folder.url.appending(path: "totals").path))
+        #expect(folder.files == [])
+        try store.store(kilobyte(), for: key(1))
+        #expect(store.totals() == folder.totals)
     }
 
     // MARK: Temporary files
