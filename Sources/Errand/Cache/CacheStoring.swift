@@ -19,8 +19,10 @@ struct CacheStoring: Sendable {
         cache.store(entry, for: key, since: ticket)
     }
 
-    /// Removes a stored response that its request has vetoed. One that only cannot be decoded as the request's model may
-    /// be of use to a request with another model, and is replaced by the one that is fetched.
+    /// Removes a stored response that its request has vetoed.
+    ///
+    /// One that only cannot be decoded as the request's model may be of use to a request with another model, and is
+    /// replaced by the one that is fetched.
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
     func discard(_ answer: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {

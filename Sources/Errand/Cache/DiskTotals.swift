@@ -48,7 +48,10 @@ struct DiskTotals: ~Copyable {
 
     /// Opens and locks the totals of a folder that exists.
     ///
-    /// - Parameter limit: The number of milliseconds to wait for other writers, or 0 not to wait.
+    /// - Parameters:
+    ///   - path: The path of the file, which is created if it does not exist.
+    ///   - limit: The number of milliseconds to wait for other writers, or 0 not to wait.
+    /// - Returns: The totals, which are locked for as long as they exist.
     /// - Throws: `POSIXError`: `ETIMEDOUT` if another writer has the lock for all of that time.
     static func locked(_ path: String, upTo limit: Int = DiskTotals.patience) throws -> DiskTotals {
         // Again if the file was removed while this waited for its lock, or if it was damage, which is removed.

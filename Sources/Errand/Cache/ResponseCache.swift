@@ -99,6 +99,8 @@ public final class ResponseCache: Sendable {
     ///   - key: The key.
     ///   - stop: The end of the send, or `nil` if only the task ends the lookup.
     ///   - isOptional: Whether there is no entry if the store takes longer than ``CacheReadQueue/patience``.
+    /// - Returns: The entry, whatever its age.
+    /// - Throws: ``CacheMiss``, or `CancellationError` if the send or the task ends first.
     func entry(for key: CacheKey, endedBy stop: StopSignal?, isOptional: Bool = false) async throws -> CacheEntry {
         if let found = memory?.entry(for: key) {
             disk?.didUse(key)
