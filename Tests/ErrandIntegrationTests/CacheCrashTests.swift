@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Guarantees G8, G10 and G11: processes that are killed, that share a directory, and disks that fail.
-@Suite(.serialized, .ownThread) struct CacheCrashTests {
+@Suite(.serialized, OwnWorkTrait(limit: OtherProcess.limit, hasOwnThread: true)) struct CacheCrashTests {
     /// 20 times, or as often as `ERRAND_CACHE_KILLS` says; the stress step of CI says 100.
     @Test func aWriterThatIsKilledLeavesNothingTornOrWrong() async throws {
         let program = try #require(OtherProcess.program, "`swift build` builds it")
@@ -33,19 +33,29 @@ import Testing
     }
 
     /// For 1 second, or as many as `ERRAND_CACHE_SECONDS` says; the stress step of CI says 3.
-    @Test func twoProcessesMayShareADirectory() async throws {
+    @Test func fourProcessesShareADirectoryAndItsLimit() async throws {
         let program = try #require(OtherProcess.program, "`swift build` builds it")
         let folder = try CacheFolder()
         let seconds = OtherProcess.number("ERRAND_CACHE_SECONDS", default: 1)
-        let others = try (0..<2).map {
+        let others = try (0..<4).map {
             try OtherProcess.start(program, ["--cache-hammer", folder.url.path, "\(seconds)", "\($0)"])
+        }
+        // The program's limit.
+        let limit = 4 << 20
+        var (samples, most) = (0, 0)
+        while others.contains(where: \.process.isRunning) {
+            most = max(most, folder.size)
+            samples += 1
+            try await Task.sleep(for: .milliseconds(1))
         }
         for (process, output) in others {
             let text = String(decoding: output.readDataToEndOfFile(), as: UTF8.self)
             process.waitUntilExit()
             print("hammered: \(text)")
-            #expect(process.terminationStatus == 0 && text.hasPrefix("0 wrong"))
+            #expect(process.terminationStatus == 0 && text.hasPrefix("0 wrong") && text.contains(" 0 of them failed"))
         }
+        print("\(samples) samples, at most \(100 * most / limit) % of the limit")
+        #expect(most <= limit / 100 * 105 && most > limit / 2)
         #expect(folder.temporaryCount == 0)
     }
 
@@ -95,7 +105,7 @@ import Testing
         return (failed, cache)
     }
 
-    @Test func aFullDiskCostsTheCacheAndNeverTheRequest() async throws {
+    @Test func fullDiskMakesRoomByRemovingTheLeastRecentlyUsed() async throws {
         let folder = try CacheFolder()
         guard Self.mount(["-t", "tmpfs", "-o", "size=64k", "none", folder.url.path]) else {
             print("skipped: a small file system cannot be mounted here")
@@ -104,8 +114,47 @@ import Testing
         defer { Self.unmount(folder.url.path) }
         let (failed, cache) = try await failures(folder.url, sends: 0..<100)
         #expect(failed == 0)
+        #expect(cache.lastFailure == nil)
+        // 14 pages are left for entries of one page each; the last were sent at 49.
+        #expect((7...14).contains(await cache.count))
+        #expect(await cache.entries.contains { $0.url?.path() == "/49" })
+        #expect(folder.temporaryCount == 0)
+    }
+
+    @Test func aFullDiskCostsTheCacheAndNeverTheRequest() async throws {
+        let folder = try CacheFolder()
+        guard Self.mount(["-t", "tmpfs", "-o", "size=64k", "none", folder.url.path]) else {
+            print("skipped: a small file system cannot be mounted here")
+            return
+        }
+        defer { Self.unmount(folder.url.path) }
+        // Files of others leave too little for even one entry.
+        try Data(count: 60 << 10).write(to: folder.url.appending(path: "other"))
+        let (failed, cache) = try await failures(folder.url, sends: 0..<20)
+        #expect(failed == 0)
         #expect((cache.lastFailure as? POSIXError)?.code == .ENOSPC)
         #expect(folder.temporaryCount == 0)
+    }
+
+    @Test func diskThatIsTooSmallForAnEntryKeepsTheOthers() throws {
+        let folder = try CacheFolder()
+        guard Self.mount(["-t", "tmpfs", "-o", "size=1m", "none", folder.url.path]) else {
+            print("skipped: a small file system cannot be mounted here")
+            return
+        }
+        defer { Self.unmount(folder.url.path) }
+        let store = DiskStore(directory: folder.url)
+        func entry(_ size: Int) -> CacheEntry {
+            let body = Data(count: size)
+            return CacheEntry(RawResponse(statusCode: 200, headers: [:], body: body, url: folder.url), requested: .now)
+        }
+        for number in 0..<5 { try store.store(entry(100_000), for: CacheKey("\(number)")) }
+        #expect(throws: POSIXError(.ENOSPC)) { try store.store(entry(2 << 20), for: CacheKey("large")) }
+        #expect(store.totals().count == 5)
+        // One that fits without the others is stored.
+        try store.store(entry(900_000), for: CacheKey("large"))
+        #expect(try store.entry(for: CacheKey("large"))?.body.count == 900_000)
+        #expect(store.totals().count == 1)
     }
 
     @Test func aReadOnlyDirectoryCostsTheCacheAndNeverTheRequest() async throws {
@@ -121,6 +170,22 @@ import Testing
         #expect(failed == 0)
         #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)
         #expect(await cache.count > 0)
+    }
+
+    @Test func readOnlyDirectoryWithoutEntriesIsReportedAsSuch() async throws {
+        let folder = try CacheFolder()
+        guard Self.mount(["-t", "tmpfs", "-o", "size=1m", "none", folder.url.path]) else {
+            print("skipped: a file system cannot be mounted here")
+            return
+        }
+        defer { Self.unmount(folder.url.path) }
+        #expect(Self.mount(["-o", "remount,ro", folder.url.path]))
+        for directory in [folder.url, folder.url.appending(path: "a/b")] {
+            let (failed, cache) = try await failures(directory, sends: 0..<2)
+            #expect(failed == 0)
+            #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)
+            #expect(await cache.count == 0)
+        }
     }
 
     @Test func aFileInPlaceOfTheDirectoryCostsTheCacheAndNeverTheRequest() async throws {

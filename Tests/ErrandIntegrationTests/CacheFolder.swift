@@ -12,13 +12,37 @@ final class CacheFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }  // what is left over is only a temporary folder
 
-    /// All files below.
+    /// All files below, except for that of the totals.
     var paths: [URL] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
         return paths.map { url.appending(path: $0) }.filter { path in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: path.path, isDirectory: &isFolder) && !isFolder.boolValue
+                && path != url.appending(path: "totals")
         }
+    }
+
+    /// The number of bytes of all files below, as they are found one by one.
+    var size: Int {
+        var names = ["", "tmp"]
+        for digit in 0..<256 { names.append((digit < 16 ? "0" : "") + String(digit, radix: 16)) }
+        return names.reduce(0) { $0 + size(of: url.path + "/" + $1) }
+    }
+
+    private func size(of path: String) -> Int {
+        guard let folder = opendir(path) else { return 0 }
+        defer { closedir(folder) }
+        var size = 0
+        while let entry = readdir(folder) {
+            var facts = stat()
+            let isFile = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    fstatat(dirfd(folder), $0, &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_mode & S_IFMT == S_IFREG
+                }
+            }
+            if isFile { size += Int(facts.st_size) }
+        }
+        return size
     }
 
     /// How many files writers have left.
@@ -70,6 +94,11 @@ enum OtherProcess {
         process.standardOutput = output
         try process.run()
         return (process, output.fileHandleForReading)
+    }
+
+    /// More than what the environment asks for takes: half a second for each kill.
+    static var limit: Duration {
+        .seconds(120 + number("ERRAND_CACHE_KILLS", default: 0) / 2 + number("ERRAND_CACHE_SECONDS", default: 0))
     }
 
     static func number(_ variable: String, default standard: Int) -> Int {

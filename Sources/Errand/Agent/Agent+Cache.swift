@@ -50,11 +50,13 @@ extension Agent {
     /// - Parameters:
     ///   - response: The response; it is stored with the current date.
     ///   - request: The request whose entry it becomes.
+    /// - Returns: What can be awaited to know when the response is on disk, or `nil` if the config has no cache.
     /// - Throws: ``CacheMiss`` if the request's responses are not stored, and the errors that a send would throw before
     ///   its first attempt.
-    public func store<R: Request>(_ response: RawResponse, for request: R) throws {
+    @discardableResult
+    public func store<R: Request>(_ response: RawResponse, for request: R) throws -> CacheWrite? {
         let (prepared, cache) = try prepareEntry(of: request)
-        guard let cache else { return }
+        guard let cache else { return nil }
         let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
         let (scope, now) = (identification.scope, cache.now())
         var response = response
@@ -62,7 +64,7 @@ extension Agent {
         response.note = nil
         let entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
-        cache.store(entry, for: identification.key)
+        return cache.store(entry, for: identification.key)
     }
 
     /// Removes the stored response to a request, if there is one.

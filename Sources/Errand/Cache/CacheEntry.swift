@@ -99,7 +99,7 @@ public struct StoredEntry: Sendable {
     public let head: CacheEntry
     /// The number of bytes that the entry takes in its store.
     public let byteCount: Int
-    /// The time at which it was last used, to about a minute, or `nil` if it is unknown.
+    /// The time at which it was last used, to about ten minutes, or `nil` if it is unknown.
     public let lastUsed: Date?
 
     /// Creates the description of an entry, for a store of your own.

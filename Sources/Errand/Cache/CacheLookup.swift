@@ -108,7 +108,8 @@ struct CacheLookup: Sendable {
     ///
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     private func find() async throws -> CacheEntry {
-        let entry = try await cache.entry(for: key, endedBy: prepared.stop)
+        let isOptional = policy != .cacheOnly && !(policy == .http && CacheDirectives(fields).onlyIfCached)
+        let entry = try await cache.entry(for: key, endedBy: prepared.stop, isOptional: isOptional)
         guard try await matches(entry) else { throw CacheMiss.varies }
         return entry
     }
@@ -132,7 +133,7 @@ struct CacheLookup: Sendable {
         return CacheControl.matches(entry, request: fields)
     }
 
-    /// Returns a stored response as that of the send; or removes it and returns `nil`, if it is no longer accepted.
+    /// Returns a stored response as that of the send, or `nil` if the request does not accept it; others may.
     private func hit(
         _ entry: CacheEntry,
         age: Duration,
@@ -142,10 +143,7 @@ struct CacheLookup: Sendable {
         var response = entry.response(for: prepared.outgoing.url)
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
         // Whatever the reason, a response that is no longer accepted is fetched again.
-        guard let response, var answer = try? surroundings.judge(response, prepared) else {
-            cache.discard(key)
-            return nil
-        }
+        guard let response, var answer = try? surroundings.judge(response, prepared) else { return nil }
         answer.source = source
         answer.caching = CacheStoring(
             cache: cache,
@@ -247,7 +245,8 @@ struct CacheLookup: Sendable {
         // Without a key, or without an entry, there is nothing to freshen.
         guard head.statusCode == 200, head.redirects.isEmpty,
             let key = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get).key,
-            let entry = try? await cache.entry(for: key), (try? await matches(entry)) == true
+            let entry = try? await cache.entry(for: key, endedBy: prepared.stop, isOptional: true),
+            (try? await matches(entry)) == true
         else { return }
         let merged = CacheControl.merging(entry, withHead: head, requested: ticket.date, received: cache.now())
         if let merged { cache.store(merged, for: key, since: ticket) } else { cache.discard(key) }

@@ -24,9 +24,11 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     case mustRevalidate
     /// The entry is damaged, or was written for another key; it was removed.
     case damaged
-    /// Acceptance or the filter now rejects the response; it was removed.
+    /// The store did not return an entry within half a second. What it returns later is kept in memory.
+    case tooSlow
+    /// Acceptance or the filter rejects the response; it is kept for other requests until a new one replaces it.
     case refused
-    /// The response can no longer be decoded as the model; it was removed.
+    /// The response cannot be decoded as the model; it is kept for other requests until a new one replaces it.
     case unformattable
     /// The request vetoed storing the response; it was removed.
     case vetoed

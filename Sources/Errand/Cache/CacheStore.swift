@@ -1,7 +1,7 @@
 /// A type that keeps the entries of a ``ResponseCache``, such as ``DiskStore``, ``MemoryStore`` or one of your own.
 ///
-/// It is called on queues of the cache, never on a caller's thread, by one writer at a time and by up to four readers
-/// at the same time, and may block. Use ``CacheEntry/data(for:)`` to encode an entry. An error never fails a request.
+/// Except for ``didUse(_:)``, it is called on queues of the cache, never on a caller's thread, by one writer at a time and
+/// by up to four readers at the same time, and may block. Use ``CacheEntry/data(for:)`` to encode an entry. An error never fails a request.
 public protocol CacheStore: Sendable {
     /// Returns the entry of a key, or `nil` if there is none.
     ///
@@ -31,6 +31,11 @@ public protocol CacheStore: Sendable {
     /// Returns the number of entries, and their size in bytes.
     func totals() throws -> CacheTotals
 
+    /// Makes an entry the most recently used, without reading it, because it was found in memory.
+    ///
+    /// It is called on the caller's thread, and must not block. The default does nothing.
+    func didUse(_ key: CacheKey)
+
     /// Does work that takes time; called once, when the cache is idle after its first entry was stored.
     ///
     /// The default does nothing.
@@ -40,6 +45,9 @@ public protocol CacheStore: Sendable {
 extension CacheStore {
     /// Does nothing, which is the default.
     public func prepare() {}
+
+    /// Does nothing, which is the default.
+    public func didUse(_ key: CacheKey) {}
 
     /// Visits all entries, which is the default.
     public func removeAll(ofGroup group: CacheGroup) throws {

@@ -19,11 +19,14 @@ struct CacheStoring: Sendable {
         cache.store(entry, for: key, since: ticket)
     }
 
-    /// Removes a stored response that its request cannot use.
+    /// Removes a stored response that its request has vetoed.
+    ///
+    /// One that only cannot be decoded as the request's model may be of use to a request with another model, and is
+    /// replaced by the one that is fetched.
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
     func discard(_ answer: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {
-        cache.discard(key)
+        if case CacheMiss.vetoed = reason { cache.discard(key) }
         if case .stale(_, let failure) = answer.source { throw failure }
         if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }
     }

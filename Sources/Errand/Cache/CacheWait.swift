@@ -26,7 +26,7 @@ final class CacheWait<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the result until the send ends; if its deadline has passed already, until the end of a grace period.
+    /// Waits for the result until the send ends; if its deadline has passed already, for 25 ms, which is enough for a disk.
     func value(
         endedBy stop: StopSignal,
         timers: DispatchQueue,
@@ -57,71 +57,5 @@ private final class StoppableWait<Value: Sendable>: Stoppable {
         abandon()
     }
 
-    func stopAfterGrace() { timers.asyncAfter(deadline: .now() + .milliseconds(100)) { self.stop() } }
-}
-
-/// A serial queue for work that may block; work that is dropped before it begins is never run.
-///
-/// It has a list of its own, because a dispatch queue keeps dropped work for as long as a disk hangs.
-final class CacheReadQueue: Sendable {
-    typealias Work = @Sendable () -> Void
-
-    private struct State {
-        var waiting: [Int: Work] = [:]
-        /// The numbers of the waiting work, and of some that was dropped, from ``first`` on.
-        var order: [Int] = []
-        var first = 0
-        var lastID = 0
-        var isRunning = false
-
-        mutating func next() -> Work? {
-            while first < order.count {
-                let id = order[first]
-                first += 1
-                if let work = waiting.removeValue(forKey: id) { return work }
-            }
-            (order, first, isRunning) = ([], 0, false)
-            return nil
-        }
-
-        mutating func drop(_ id: Int) -> Work? {
-            let dropped = waiting.removeValue(forKey: id)
-            if order.count > 2 * waiting.count + 64 {
-                order = order[first...].filter { waiting[$0] != nil }
-                first = 0
-            }
-            return dropped
-        }
-    }
-
-    private let queue: DispatchQueue
-    private let state = Lock(State())
-
-    init(label: String) { queue = DispatchQueue(label: label, qos: .userInitiated) }
-
-    /// Adds work.
-    ///
-    /// - Returns: The number to drop it by.
-    func add(_ work: @escaping Work) -> Int {
-        let (id, isFirst) = state.withLock { state in
-            state.lastID += 1
-            state.waiting[state.lastID] = work
-            state.order.append(state.lastID)
-            defer { state.isRunning = true }
-            return (state.lastID, !state.isRunning)
-        }
-        if isFirst {
-            queue.async { [self] in
-                while let work = state.withLock({ $0.next() }) { work() }
-            }
-        }
-        return id
-    }
-
-    /// Drops work, unless it has begun.
-    func drop(_ id: Int) {
-        // Freed outside the lock.
-        let dropped = state.withLock { $0.drop(id) }
-        withExtendedLifetime(dropped) {}
-    }
+    func stopAfterGrace() { timers.asyncAfter(deadline: .now() + .milliseconds(25)) { self.stop() } }
 }

@@ -8,14 +8,18 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The folders of a ``DiskStore``: `00` to `ff`, and `tmp` in the same file system for files that are being written.
+/// The folders of a ``DiskStore``: `00` to `ff`, and `tmp` in the same file system for files that are being written;
+/// beside them the file `totals`.
 struct DiskFolder: Sendable {
     let path: String
+    /// The path of the file of ``DiskTotals``.
+    let totals: String
     private let prefix: [UInt8]
 
     init(path: String) {
         let end = path.utf8.last == UInt8(ascii: "/") && path.utf8.count > 1 ? path.utf8.dropLast() : path.utf8[...]
         self.path = String(end) ?? path
+        totals = self.path + "/totals"
         prefix = Array(end)
     }
 
@@ -45,25 +49,54 @@ struct DiskFolder: Sendable {
     }
 
     /// Creates the folders that writing an entry needs.
-    func makeFolders(for key: CacheKey) {
-        if mkdir(path, 0o700) != 0, errno == ENOENT {
-            // If this fails, opening the file fails as well, and reports it.
-            try? FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
+    ///
+    /// - Throws: `POSIXError`.
+    func makeFolders(for key: CacheKey) throws {
+        try makeFolder()
+        for folder in [temporary, shard(Int(key.shard))] where mkdir(folder, 0o700) != 0 && errno != EEXIST {
+            throw POSIXError.last
         }
-        mkdir(temporary, 0o700)
-        mkdir(shard(Int(key.shard)), 0o700)
     }
 
-    /// Removes the temporary files of writers that no longer exist.
+    /// Creates the folder itself, and those that contain it.
     ///
-    /// A writer keeps its file locked from before it writes until after it is renamed, and the system unlocks it if the
+    /// - Throws: `POSIXError`.
+    func makeFolder() throws { try Self.makeFolder(path[...]) }
+
+    private static func makeFolder(_ path: Substring) throws {
+        if mkdir(String(path), 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let end = path.dropLast().lastIndex(of: "/"), end > path.startIndex else {
+            throw POSIXError.last
+        }
+        try makeFolder(path[..<end])
+        if mkdir(String(path), 0o700) != 0, errno != EEXIST { throw POSIXError.last }
+    }
+
+    /// Locks the totals; see ``DiskTotals``.
+    ///
+    /// - Throws: `POSIXError`.
+    func lockedTotals() throws -> DiskTotals {
+        do {
+            return try DiskTotals.locked(totals)
+        } catch let error as POSIXError where error.code == .ENOENT {
+            try makeFolder()
+            return try DiskTotals.locked(totals)
+        }
+    }
+
+    /// Locks the totals if that is possible soon; otherwise they keep what is removed until the next count.
+    func totalsIfPossible() -> DiskTotals { (try? DiskTotals.locked(totals, upTo: 1_000)) ?? .unavailable }
+
+    /// Removes the temporary files of writers that no longer exist; called with the lock of ``DiskTotals``.
+    ///
+    /// A writer has this lock while it writes, or else keeps its temporary file locked. The system unlocks both if the
     /// writer's process ends in any way.
-    func sweep() {
-        guard let folder = opendir(temporary) else { return }
+    ///
+    /// - Returns: The totals of the temporary files that remain, and of those that were removed.
+    @discardableResult
+    func sweep() -> (remaining: CacheTotals, removed: CacheTotals) {
+        var (remaining, removed) = (CacheTotals(), CacheTotals())
+        guard let folder = opendir(temporary) else { return (remaining, removed) }
         defer { closedir(folder) }
         while let entry = readdir(folder) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
@@ -73,13 +106,30 @@ struct DiskFolder: Sendable {
             let path = temporary + "/" + name
             let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
             guard descriptor >= 0 else { continue }
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(path) }
-            close(descriptor)
+            defer { close(descriptor) }
+            var facts = stat()
+            fstat(descriptor, &facts)
+            let size = CacheTotals(count: 1, size: Int(clamping: facts.st_size))
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unlink(path) == 0 {
+                removed = removed + size
+            } else {
+                remaining = remaining + size
+            }
         }
+        return (remaining, removed)
     }
 
-    /// Visits the files of a folder whose names are keys, with their sizes and times; a missing folder has none.
-    func visit(_ number: Int, _ body: (_ key: CacheKey, _ size: Int, _ changed: Int64) throws -> Void) rethrows {
+    /// Visits the files of a folder whose names are keys; a missing folder has none.
+    ///
+    /// - Parameters:
+    ///   - number: The number of the folder.
+    ///   - keys: Returns whether the size and the time of a file are read, which costs more than its name.
+    ///   - body: Called with the key, the size and the time of each of these files.
+    func visit(
+        _ number: Int,
+        among keys: (CacheKey) -> Bool = { _ in true },
+        _ body: (_ key: CacheKey, _ size: Int, _ changed: Int64) -> Void
+    ) {
         guard let folder = opendir(shard(number)) else { return }
         defer { closedir(folder) }
         let descriptor = dirfd(folder)
@@ -88,15 +138,37 @@ struct DiskFolder: Sendable {
                 guard name.count > 64, name[64] == 0 else { return nil }
                 return CacheKey(hexadecimal: name.prefix(64))
             }
-            guard let key else { continue }
+            guard let key, keys(key) else { continue }
             var facts = stat()
             let isThere = withUnsafePointer(to: &entry.pointee.d_name) { name in
                 name.withMemoryRebound(to: CChar.self, capacity: 65) {
                     fstatat(descriptor, $0, &facts, AT_SYMLINK_NOFOLLOW) == 0
                 }
             }
-            guard isThere else { continue }
-            try body(key, Int(clamping: facts.st_size), facts.changed)
+            if isThere { body(key, Int(clamping: facts.st_size), facts.changed) }
+        }
+    }
+
+    /// Sets the time at which the file of a key was last used; has no effect on a read-only file system.
+    func touch(_ key: CacheKey, _ nanoseconds: Int64) {
+        withPath(of: key) { path in
+            let descriptor = path.descriptor(O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            guard descriptor >= 0 else { return }
+            timespec(nanoseconds: nanoseconds).set(on: descriptor)
+            close(descriptor)
+        }
+    }
+
+    /// Removes the file of a key, of any kind.
+    ///
+    /// - Returns: Whether there was one, and it is removed.
+    @discardableResult
+    func remove(_ key: CacheKey) -> Bool {
+        withPath(of: key) { path in
+            if path.remove() { return true }
+            guard errno == EISDIR || errno == EPERM || errno == ENOTEMPTY else { return false }
+            // A directory in place of a file. If it cannot be removed, it remains a miss.
+            return (try? FileManager.default.removeItem(atPath: path.text)) != nil
         }
     }
 }
@@ -110,9 +182,29 @@ struct FilePath {
     /// Opens the file, and returns its descriptor, or a number below 0 if that fails.
     func descriptor(_ flags: Int32, mode: mode_t = 0) -> Int32 { open(start, flags, mode) }
 
+    /// Opens the file like ``descriptor(_:mode:)``; links are not followed, and a pipe is not waited for.
+    func descriptorForReading() -> Int32 {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        #if canImport(Darwin)
+        return open(start, flags)
+        #else
+        // Otherwise the first read of a file writes its time of access. Only the owner of the file may ask for this.
+        let withoutTime: Int32 = 0o1000000  // O_NOATIME
+        let descriptor = open(start, flags | withoutTime)
+        return descriptor < 0 && errno == EPERM ? open(start, flags) : descriptor
+        #endif
+    }
+
     func size() -> Int? {
         var facts = stat()
         return lstat(start, &facts) == 0 ? Int(clamping: facts.st_size) : nil
+    }
+
+    /// Whether the path still leads to an opened file.
+    func leads(to descriptor: Int32) -> Bool {
+        var (one, other) = (stat(), stat())
+        return lstat(start, &one) == 0 && fstat(descriptor, &other) == 0 && one.st_ino == other.st_ino
+            && one.st_dev == other.st_dev
     }
 
     func remove() -> Bool { unlink(start) == 0 }
@@ -139,6 +231,14 @@ extension timespec {
     }
 
     var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
+
+    /// Returns a time in nanoseconds since 1970.
+    init(nanoseconds: Int64) {
+        self.init(
+            tv_sec: numericCast(nanoseconds / 1_000_000_000),
+            tv_nsec: numericCast(nanoseconds % 1_000_000_000)
+        )
+    }
 
     /// Sets the time at which a file was last used; has no effect on a read-only file system.
     func set(on descriptor: Int32) {

@@ -19,10 +19,9 @@ struct EntryReader {
 
     /// Reads all of the file.
     ///
-    /// - Parameter touchInterval: The age, in nanoseconds, from which its modification time is renewed.
-    /// - Returns: The entry, or `nil` if the file is not a valid one of the key.
+    /// - Returns: The entry and the time of the file, or `nil` if the file is not a valid one of the key.
     /// - Throws: An error of the cipher.
-    func entry(touching touchInterval: Int64) throws -> CacheEntry? {
+    func entry() throws -> (CacheEntry, changed: Int64)? {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
         let size = Int(clamping: facts.st_size)
@@ -32,8 +31,7 @@ struct EntryReader {
             else { return CacheEntry?.none }
             return try entry(header, UnsafeRawBufferPointer(start))
         }
-        if found != nil { touch(facts, touchInterval) }
-        return found
+        return found.map { ($0, facts.changed) }
     }
 
     private func entry(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {
@@ -105,16 +103,6 @@ struct EntryReader {
             done += count
         }
         return true
-    }
-
-    /// Marks the file as used.
-    ///
-    /// It has no effect on a read-only file system, where nothing is evicted either.
-    private func touch(_ facts: stat, _ interval: Int64) {
-        guard interval < .max else { return }
-        let now = timespec.now
-        let age = now.nanoseconds &- facts.changed
-        if age > interval || age < 0 { now.set(on: descriptor) }
     }
 }
 

@@ -8,60 +8,75 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Writes one file: to a temporary file, which is locked, and renamed when it is complete.
+/// Writes one file: to a temporary file, which is renamed when it is complete.
+///
+/// A small file is written with the lock of ``DiskTotals``. While a larger one is written, others may write, too; its
+/// temporary file has its final size from the beginning, so that it counts, and is locked, so that it is not swept.
 struct EntryWriter {
     let files: DiskFolder
-    let cipher: (any CacheCipher)?
 
-    /// The result of a write.
-    struct Written {
-        let size: Int
-        /// The size of the file that was replaced, or `nil` if there was none.
-        let replaced: Int?
-    }
-
+    /// The size up to which a file is written with the lock.
+    private static let lockedSize = 1 << 20
     /// A name that is unique among all writers of all processes.
     private static let name = String(UInt64.random(in: .min ... .max), radix: 16)
     private static let count = Lock(0)
 
-    /// Writes an entry.
-    ///
-    /// - Throws: `POSIXError`; the file that was there before is kept.
-    func write(_ entry: CacheEntry, for key: CacheKey, limit: Int) throws -> Written {
-        if let cipher {
-            let sealed = try cipher.seal(entry.unsealed, for: key)
-            return try write([], sealed, isSealed: true, for: key, limit: limit)
-        }
-        return try write(entry.metadata, entry.body, isSealed: false, for: key, limit: limit)
-    }
+    /// The bytes of a file: its header and metadata, and its body, which is not copied.
+    struct Content {
+        private(set) var head: [UInt8]
+        let body: Data
+        var size: Int { head.count + body.count }
 
-    private func write(
-        _ metadata: [UInt8],
-        _ body: Data,
-        isSealed: Bool,
-        for key: CacheKey,
-        limit: Int
-    ) throws -> Written {
-        let size = EntryFile.headerSize + metadata.count + body.count
-        guard metadata.count <= EntryFile.maximumMetadataSize, size <= limit else { throw POSIXError(.EFBIG) }
-        return try metadata.withUnsafeBytes { metadata in
-            try body.withUnsafeBytes { body in
-                var head = EntryFile.header(for: key, metadata: metadata, body: body, isSealed: isSealed)
-                head.append(contentsOf: metadata)
-                return try files.withPath(of: key) { path in
-                    Written(size: size, replaced: try write(head, body, to: path, for: key))
+        /// - Throws: An error of the cipher, or `POSIXError`: `EFBIG` if the metadata is too large.
+        init(_ entry: CacheEntry, for key: CacheKey, cipher: (any CacheCipher)?) throws {
+            let metadata = cipher == nil ? entry.metadata : []
+            let body = try cipher?.seal(entry.unsealed, for: key) ?? entry.body
+            guard metadata.count <= EntryFile.maximumMetadataSize else { throw POSIXError(.EFBIG) }
+            head = metadata.withUnsafeBytes { metadata in
+                body.withUnsafeBytes { body in
+                    EntryFile.header(for: key, metadata: metadata, body: body, isSealed: cipher != nil)
                 }
             }
+            head.append(contentsOf: metadata)
+            self.body = body
+        }
+    }
+
+    /// Writes an entry.
+    ///
+    /// - Parameters:
+    ///   - content: The bytes.
+    ///   - key: The key of the entry.
+    ///   - totals: The totals, which are locked.
+    ///   - meanwhile: Called while a large file is written, without the lock; for tests.
+    /// - Throws: `POSIXError`; the file that was there before is kept. `ECANCELED`: all entries were removed meanwhile.
+    func write(
+        _ content: Content,
+        for key: CacheKey,
+        counting totals: inout DiskTotals,
+        meanwhile: () throws -> Void = {}
+    ) throws {
+        // Not after it is written: a process that ends in between would leave a file that doesn't count.
+        try totals.reserve(content.size)
+        do {
+            let replaced = try files.withPath(of: key) {
+                try write(content, to: $0, for: key, counting: &totals, meanwhile)
+            }
+            if let replaced { totals.release(replaced) }
+        } catch {
+            totals.release(content.size)
+            throw error
         }
     }
 
     /// Returns the size of the file that was replaced.
     @inline(never)
     private func write(
-        _ head: [UInt8],
-        _ body: UnsafeRawBufferPointer,
+        _ content: Content,
         to path: FilePath,
-        for key: CacheKey
+        for key: CacheKey,
+        counting totals: inout DiskTotals,
+        _ meanwhile: () throws -> Void
     ) throws -> Int? {
         let number = Self.count.withLock { count in
             count &+= 1
@@ -72,10 +87,7 @@ struct EntryWriter {
             let descriptor = try create(temporary, for: key)
             defer { close(descriptor) }
             do {
-                // Held until the file is renamed: a file that is not locked has no writer.
-                guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw failure() }
-                try head.withUnsafeBytes { try write($0, body, to: descriptor) }
-                timespec.now.set(on: descriptor)
+                try fill(descriptor, with: content, counting: &totals, meanwhile)
                 let replaced = path.size()
                 try move(temporary, to: path, for: key)
                 return replaced
@@ -86,43 +98,62 @@ struct EntryWriter {
         }
     }
 
+    private func fill(
+        _ descriptor: Int32,
+        with content: Content,
+        counting totals: inout DiskTotals,
+        _ meanwhile: () throws -> Void
+    ) throws {
+        try content.head.withUnsafeBytes { head in
+            try content.body.withUnsafeBytes { body in
+                guard content.size > Self.lockedSize else { return try write(head, body, to: descriptor) }
+                guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, ftruncate(descriptor, numericCast(content.size)) == 0
+                else { throw POSIXError.last }
+                let clearings = totals.clearings
+                try totals.whileUnlocked {
+                    try write(head, body, to: descriptor)
+                    try meanwhile()
+                }
+                guard totals.clearings == clearings else { throw POSIXError(.ECANCELED) }
+            }
+        }
+    }
+
     private func create(_ path: FilePath, for key: CacheKey) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         var descriptor = path.descriptor(flags, mode: 0o600)
         if descriptor < 0, errno == ENOENT {
-            files.makeFolders(for: key)
+            try files.makeFolders(for: key)
             descriptor = path.descriptor(flags, mode: 0o600)
         }
-        guard descriptor >= 0 else { throw failure() }
+        guard descriptor >= 0 else { throw POSIXError.last }
         return descriptor
     }
 
     private func move(_ old: FilePath, to new: FilePath, for key: CacheKey) throws {
         if rename(old.start, new.start) == 0 { return }
         switch errno {
-        case ENOENT: files.makeFolders(for: key)
+        case ENOENT: try files.makeFolders(for: key)
         // A directory is in its place, which is damage.
         case EISDIR, ENOTEMPTY, EEXIST: try? FileManager.default.removeItem(atPath: new.text)
-        default: throw failure()
+        default: throw POSIXError.last
         }
-        guard rename(old.start, new.start) == 0 else { throw failure() }
+        guard rename(old.start, new.start) == 0 else { throw POSIXError.last }
     }
 
     private func write(_ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, to descriptor: Int32) throws {
         var done = 0
         let size = head.count + body.count
         while done < size {
-            var parts = [
-                iovec(part: head, from: min(done, head.count)), iovec(part: body, from: max(0, done - head.count)),
-            ]
+            // In steps, because some systems limit the size of one write.
+            let rest = UnsafeRawBufferPointer(rebasing: body.dropFirst(max(0, done - head.count)).prefix(8 << 20))
+            var parts = [iovec(part: head, from: min(done, head.count)), iovec(part: rest, from: 0)]
             let count = writev(descriptor, &parts, 2)
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure() }
+            guard count > 0 else { throw POSIXError.last }
             done += count
         }
     }
-
-    private func failure() -> POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }
 
 extension iovec {

@@ -1,8 +1,10 @@
+internal import Dispatch
+
 extension ResponseCache {
     /// The number of bytes of the entries on disk, or in memory if the cache has no disk store.
     ///
-    /// They are counted once, in the background, then updated; the value is 0 if the task is cancelled during the
-    /// count.
+    /// It includes the entries of other processes that share the directory of a ``DiskStore``; the value is 0 if the task
+    /// is cancelled before the disk has answered.
     public var size: Int { get async { await totals.size } }
 
     /// The number of entries on disk, or in memory if the cache has no disk store.
@@ -32,4 +34,48 @@ extension ResponseCache {
 
     /// Removes the least recently used entries until their size is at most `limit` bytes, on disk and in memory each.
     public func trim(toBytes limit: Int) async { await remove { try $0.trim(toBytes: limit) } }
+
+    // MARK: Work on the queue of writes
+
+    /// Waits until all changes so far are on disk, such as before a program ends.
+    ///
+    /// Returns at once if the task is cancelled.
+    public func flush() async { _ = await maintain {} }
+
+    /// Runs maintenance after all writes so far; its error is kept in ``lastFailure``.
+    ///
+    /// - Parameters:
+    ///   - isReading: Whether it is skipped if no task waits for it any more; a removal is always run.
+    ///   - work: Called on a queue of the cache.
+    /// - Returns: The result of the work, or `nil` if it failed or the task was cancelled.
+    func maintain<Value: Sendable>(
+        isReading: Bool = false,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async -> Value? {
+        let wait = CacheWait<Value?>()
+        writes.async { [self] in
+            if isReading, !wait.isWanted { return }
+            do {
+                wait.finish(with: .success(try work()))
+            } catch {
+                state.withLock { $0.lastFailure = error }
+                wait.finish(with: .success(nil))
+            }
+        }
+        // The only error is that of a cancelled task.
+        return (try? await wait.value()) ?? nil
+    }
+
+    /// Removes entries on disk, then in memory, after all writes so far; in memory also if the disk fails.
+    func remove(_ work: @escaping @Sendable (any CacheStore) throws -> Void) async {
+        _ = await maintain { [self] in
+            let result = Result { if let disk { try work(disk) } }
+            if let memory {
+                // A lookup that read the disk before restores nothing.
+                state.withLock { $0.changes &+= 1 }
+                try work(memory)
+            }
+            try result.get()
+        }
+    }
 }

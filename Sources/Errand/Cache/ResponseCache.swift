@@ -22,8 +22,8 @@ public final class ResponseCache: Sendable {
     // Writes and maintenance run serially, lookups beside them, a few at a time. None of the queues is concurrent: on
     // Linux, concurrent queues share their threads with all tasks, and a disk that hangs would block those too.
     let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
-    private let reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)") }
-    private let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
+    private let reads: [CacheReadQueue]
+    private let timers: DispatchQueue
 
     /// The revalidations that run in the background.
     let revalidations = CacheRevalidations()
@@ -57,6 +57,9 @@ public final class ResponseCache: Sendable {
         self.disk = disk
         self.appVersion = appVersion
         self.now = now
+        let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
+        reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)", timers: timers) }
+        self.timers = timers
     }
 
     /// Creates a cache in memory and in a ``DiskStore`` with the default limits.
@@ -90,9 +93,19 @@ public final class ResponseCache: Sendable {
     }
 
     /// Returns the entry of a key for a send, whose end ends the lookup; one that begins after the send's deadline has
-    /// 100 ms.
-    func entry(for key: CacheKey, endedBy stop: StopSignal?) async throws -> CacheEntry {
-        if let found = memory?.entry(for: key) { return found }
+    /// 25 ms.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - stop: The end of the send, or `nil` if only the task ends the lookup.
+    ///   - isOptional: Whether there is no entry if the store takes longer than ``CacheReadQueue/patience``.
+    /// - Returns: The entry, whatever its age.
+    /// - Throws: ``CacheMiss``, or `CancellationError` if the send or the task ends first.
+    func entry(for key: CacheKey, endedBy stop: StopSignal?, isOptional: Bool = false) async throws -> CacheEntry {
+        if let found = memory?.entry(for: key) {
+            disk?.didUse(key)
+            return found
+        }
         let (pending, changes) = state.withLock { state -> (CacheEntry??, Int) in
             let pending = state.pending.change(of: key)
             let isHidden = pending?.map { state.removals.hide($0, for: key) } ?? false
@@ -105,7 +118,11 @@ public final class ResponseCache: Sendable {
         guard let disk else { throw CacheMiss.absent }
         let wait = CacheWait<CacheEntry>()
         let queue = reads[Int(key.words.1 & 3)]
-        let id = queue.add { [self] in wait.finish(with: Result { try read(key, from: disk, since: changes) }) }
+        let late: CacheReadQueue.Work = { wait.finish(with: .failure(CacheMiss.tooSlow)) }
+        let id = queue.add(orIfLate: isOptional ? late : nil) { [self] in
+            wait.finish(with: Result { try read(key, from: disk, since: changes) })
+        }
+        guard let id else { throw CacheMiss.tooSlow }
         guard let stop else { return try await wait.value { queue.drop(id) } }
         return try await wait.value(endedBy: stop, timers: timers) { queue.drop(id) }
     }
@@ -137,14 +154,27 @@ public final class ResponseCache: Sendable {
     /// Stores an entry: in memory at once, on disk soon after.
     ///
     /// An entry that was requested before it was removed, such as by ``removeAll()``, is not read from disk again.
-    public func store(_ entry: CacheEntry, for key: CacheKey) { store(entry, for: key, since: nil) }
+    ///
+    /// - Returns: What can be awaited to know when the entry is on disk, or why it is not.
+    @discardableResult
+    public func store(_ entry: CacheEntry, for key: CacheKey) -> CacheWrite {
+        let write = CacheWrite()
+        store(entry, for: key, since: nil, reportingTo: write)
+        return write
+    }
 
-    func store(_ entry: CacheEntry, for key: CacheKey, since ticket: CacheRemovals.Ticket?) {
+    func store(
+        _ entry: CacheEntry,
+        for key: CacheKey,
+        since ticket: CacheRemovals.Ticket?,
+        reportingTo write: CacheWrite? = nil
+    ) {
         // A response with `no-store` is never written, whatever the policy.
         let rules = CacheDirectives(entry.headers)
         let isWritten = !rules.noStore || rules.mustUnderstand
+        if !isWritten { write?.finish(.inMemory) }
         let date = now()
-        change(key, isOnDisk: entry.isVetted, to: isWritten ? entry : nil) { state in
+        change(key, isOnDisk: entry.isVetted, to: isWritten ? entry : nil, reportingTo: write) { state in
             if let ticket {
                 guard state.removals.allow(entry, for: key, since: ticket) else { return false }
                 // A response that was requested later is the newer one, unless a clock was set back.
@@ -176,21 +206,30 @@ public final class ResponseCache: Sendable {
         _ key: CacheKey,
         isOnDisk: Bool = true,
         to entry: CacheEntry?,
+        reportingTo write: CacheWrite? = nil,
         _ changeMemory: (State) -> Bool
     ) {
         let number = state.withLock { state -> Int? in
-            guard changeMemory(state) else { return nil }
+            guard changeMemory(state) else {
+                write?.finish(.superseded)
+                return nil
+            }
             state.changes &+= 1
-            guard disk != nil, isOnDisk else { return nil }
+            guard disk != nil, isOnDisk else {
+                let isKept = entry.flatMap { memory?.canStore($0) } ?? false
+                write?.finish(disk != nil ? .inMemory : isKept ? .stored : .failed(POSIXError(.EFBIG)))
+                return nil
+            }
             do {
-                return try state.pending.add(entry, for: key)
+                return try state.pending.add(entry, for: key, reportingTo: write)
             } catch {
                 state.lastFailure = error
+                write?.finish(.failed(error))
                 // In place of the newer entry, the older one is removed, which needs no space.
                 return try? state.pending.add(nil, for: key)
             }
         }
-        if let number { write(key, number) }
+        if let number { self.write(key, number) }
     }
 
     private func write(_ key: CacheKey, _ number: Int) {
@@ -206,56 +245,16 @@ public final class ResponseCache: Sendable {
                 if case .failure = removal { isOldLeft = true } else { isOldLeft = disk.contains(key) }
             }
             let isFirst = state.withLock { state in
-                if case .failure(let error) = result { state.lastFailure = error }
-                if isOldLeft { state.pending.hide(number, for: key) } else { state.pending.finish(number, for: key) }
+                switch result {
+                case .success: state.pending.finish(number, for: key)
+                case .failure(let error):
+                    state.lastFailure = error
+                    state.pending.fail(number, for: key, error, leavingOld: isOldLeft)
+                }
                 defer { state.isPrepared = true }
                 return !state.isPrepared
             }
             if isFirst { writes.async { disk.prepare() } }
-        }
-    }
-
-    // MARK: Maintenance
-
-    /// Waits until all changes so far are on disk, such as before a program ends.
-    ///
-    /// Returns at once if the task is cancelled.
-    public func flush() async { _ = await maintain {} }
-
-    /// Runs maintenance after all writes so far; its error is kept in ``lastFailure``.
-    ///
-    /// - Parameters:
-    ///   - isReading: Whether it is skipped if no task waits for it any more; a removal is always run.
-    ///   - work: Called on a queue of the cache.
-    /// - Returns: The result of the work, or `nil` if it failed or the task was cancelled.
-    func maintain<Value: Sendable>(
-        isReading: Bool = false,
-        _ work: @escaping @Sendable () throws -> Value
-    ) async -> Value? {
-        let wait = CacheWait<Value?>()
-        writes.async { [self] in
-            if isReading, !wait.isWanted { return }
-            do {
-                wait.finish(with: .success(try work()))
-            } catch {
-                state.withLock { $0.lastFailure = error }
-                wait.finish(with: .success(nil))
-            }
-        }
-        // The only error is that of a cancelled task.
-        return (try? await wait.value()) ?? nil
-    }
-
-    /// Removes entries on disk, then in memory, after all writes so far; in memory also if the disk fails.
-    func remove(_ work: @escaping @Sendable (any CacheStore) throws -> Void) async {
-        _ = await maintain { [self] in
-            let result = Result { if let disk { try work(disk) } }
-            if let memory {
-                // A lookup that read the disk before restores nothing.
-                state.withLock { $0.changes &+= 1 }
-                try work(memory)
-            }
-            try result.get()
         }
     }
 }

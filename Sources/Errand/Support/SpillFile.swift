@@ -20,7 +20,7 @@ final class SpillFile {
     init() throws {
         var template = Array(FileManager.default.temporaryDirectory.appending(path: "errand-XXXXXX").path.utf8CString)
         descriptor = mkstemp(&template)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        guard descriptor >= 0 else { throw POSIXError.last }
         unlink(template)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
@@ -34,7 +34,7 @@ final class SpillFile {
             while done < bytes.count {
                 let count = pwrite(descriptor, start + done, bytes.count - done, writeOffset)
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+                guard count > 0 else { throw POSIXError.last }
                 done += count
                 writeOffset += off_t(count)
             }
@@ -49,7 +49,7 @@ final class SpillFile {
         let count = data.withUnsafeMutableBytes { bytes in
             bytes.baseAddress.map { pread(descriptor, $0, wanted, readOffset) } ?? 0
         }
-        guard count > 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        guard count > 0 else { throw POSIXError.last }
         readOffset += off_t(count)
         return data.prefix(count)
     }

@@ -4,6 +4,8 @@ import Foundation
 /// What another process does to a cache while a test watches: entries here tell whether they are the right ones.
 enum CacheProcess {
     private static let keyCount = 64
+    /// More than fit into the store, so that entries are evicted, too.
+    private static let hammeredKeyCount = 256
 
     private static func key(_ number: Int) -> CacheKey { CacheKey("proof \(number)") }
 
@@ -27,17 +29,19 @@ enum CacheProcess {
         }
     }
 
-    /// Writes, reads and removes for some seconds, and returns what it saw.
+    /// Writes, reads, removes, trims and clears for some seconds, and returns what it saw.
     static func hammer(_ directory: URL, seconds: Int, generation: Int) -> String {
-        let store = DiskStore(directory: directory, maximumSize: 1 << 20)
+        let store = DiskStore(directory: directory, maximumSize: 4 << 20)
         let end = ContinuousClock.now + .seconds(seconds)
         var (wrong, reads, writes, failed) = (0, 0, 0, 0)
         while ContinuousClock.now < end {
             for _ in 0..<100 {
-                let number = Int.random(in: 0..<keyCount)
-                switch Int.random(in: 0..<20) {
-                case 0: store.remove(for: key(number))
-                case 1...6:
+                let number = Int.random(in: 0..<hammeredKeyCount)
+                switch Int.random(in: 0..<2_000) {
+                case 0: store.trim(toBytes: 0)
+                case 1...5: store.trim(toBytes: Int.random(in: 0..<4 << 20))
+                case 6...100: store.remove(for: key(number))
+                case 101...700:
                     let entry = entry(number, generation &* 1_000_000 &+ writes, Int.random(in: 0..<5_000))
                     do { try store.store(entry, for: key(number)) } catch { failed += 1 }
                     writes += 1

@@ -17,4 +17,23 @@ enum CacheSample {
         let response = RawResponse(headers: headers, body: Data(json.utf8), url: url(number))
         return CacheEntry(response, requested: Date())
     }
+
+    /// Writes entries as a `DiskStore` names them, on two threads, without its totals.
+    static func write(_ count: Int, size: Int, to directory: URL) throws {
+        for shard in 0..<256 {
+            let name = (shard < 16 ? "0" : "") + String(shard, radix: 16)
+            let folder = directory.appending(path: name)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+        let failures = Lock(0)
+        DispatchQueue.concurrentPerform(iterations: 64) { part in
+            for number in stride(from: part, to: count, by: 64) {
+                let key = key(number)
+                let name = key.description
+                let path = directory.path + "/\(name.prefix(2))/\(name)"
+                if !POSIXFile.create(entry(number, size: size).data(for: key), path) { failures.withLock { $0 += 1 } }
+            }
+        }
+        guard failures.withLock({ $0 }) == 0 else { throw ChildProcess.Failed(description: "a file was not written") }
+    }
 }

@@ -14,6 +14,15 @@ extension Suite {
     }
 }
 
+extension Suite {
+    /// Minutes, for making and removing a million files, so it is best run alone.
+    static let cacheMillion = Suite(name: "cache-million", summary: "opening, and look-ups among a million entries") {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }  // what is left over is only a temporary folder
+        try CacheBench(folder: folder, reporter: $0).compareMillion()
+    }
+}
+
 private struct CacheBench {
     let folder: URL
     let reporter: Reporter
@@ -116,6 +125,41 @@ private struct CacheBench {
             throw ChildProcess.Failed(description: "the child told no memory: \(output)")
         }
         try reporter.tell("cache.rss.100000", growth, unit: "MiB")
+    }
+
+    /// A million entries, written without the store, because that takes half of the time.
+    func compareMillion() throws {
+        let (few, many) = (1_000, 1_000_000)
+        let (small, large) = (store("few"), store("million"))
+        _ = try fill(small, few, size: 1_000)
+        try CacheSample.write(many, size: 1_000, to: large.directory)
+        guard large.totals().count == many else { throw ChildProcess.Failed(description: "entries are not there") }
+        var times: [Double] = []
+        for _ in 0..<rounds {
+            let began = ContinuousClock.now
+            let opened = store("million")
+            opened.prepare()
+            guard opened.totals().count == many else { throw ChildProcess.Failed(description: "entries are not there") }
+            try found(opened.entry(for: CacheSample.key(Int.random(in: 0..<many))))
+            times.append((ContinuousClock.now - began) / .milliseconds(1))
+        }
+        let opening = Rounds(values: times)
+        try reporter.tell("cache.open.1000000", opening.median, unit: "ms", spread: opening.spread)
+        func lookUp(_ store: DiskStore, _ keys: [CacheKey]) throws {
+            for key in keys { try found(store.entry(for: key)) }
+        }
+        let fewKeys = (0..<10_000).map { _ in CacheSample.key(Int.random(in: 0..<few)) }
+        // The same entries in each round, so that the page cache has them.
+        let manyKeys = (0..<10_000).map { _ in CacheSample.key(Int.random(in: 0..<many)) }
+        let ratios = try ratios({ try lookUp(large, manyKeys) }, [{ try lookUp(small, fewKeys) }])
+        try tell("cache.scale.1000000", ratios[0], against: "1,000 entries")
+        var cold: [Double] = []
+        for _ in 0..<rounds {
+            let keys = (0..<10_000).map { _ in CacheSample.key(Int.random(in: 0..<many)) }
+            let other = try time { try lookUp(small, fewKeys) }
+            cold.append(try time { try lookUp(large, keys) } / other)
+        }
+        try tell("cache.scale.1000000.cold", Rounds(values: cold), against: "1,000 entries in the page cache")
     }
 
     private func memoryHits() async throws {

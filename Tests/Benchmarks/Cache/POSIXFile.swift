@@ -18,6 +18,14 @@ enum POSIXFile {
         withExtendedLifetime(sum) {}
     }
 
+    /// Writes a new file; returns whether that worked.
+    static func create(_ data: Data, _ path: String) -> Bool {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return data.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) } == data.count
+    }
+
     static func write(_ data: Data, aside: String, as path: String) throws {
         let descriptor = open(aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure() }

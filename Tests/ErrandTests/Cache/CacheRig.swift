@@ -13,14 +13,24 @@ final class TemporaryDirectory: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }  // what is left over is only a temporary folder
 
-    /// The paths of all files below, from here.
+    /// The paths of all files below, from here, except for that of the totals.
     var files: [String] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
         return paths.filter { path in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: url.appending(path: path).path, isDirectory: &isFolder)
-                && !isFolder.boolValue
+                && !isFolder.boolValue && path != "totals"
         }.sorted()
+    }
+
+    /// The number and size of these files, temporary ones included.
+    var totals: CacheTotals {
+        files.reduce(into: CacheTotals()) { totals, path in
+            var facts = stat()
+            guard lstat(url.appending(path: path).path, &facts) == 0 else { return }
+            totals.count += 1
+            totals.size += Int(facts.st_size)
+        }
     }
 }
 

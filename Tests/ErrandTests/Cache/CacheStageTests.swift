@@ -176,16 +176,18 @@ import Testing
         #expect(seen.all == [200, 200])
         #expect(events.all == ["willStart", "willStop", "didStop", "willStart", "willStop", "didStop"])
         #expect(hit.metrics.attempts.isEmpty && hit.metrics.cacheMiss == nil)
-        // Refused now, it is removed and fetched anew.
+        // Another request may reject it; it is fetched again, and kept for those that accept it.
         let other = request.acceptance(Acceptance(contentTypes: ["text/plain"]))
         await expect(throwing: .contentType("application/json")) { _ = try await rig.agent.send(other) }
+        #expect(rig.count == 2)
+        _ = try await rig.agent.send(request.filter(filter))
         #expect(rig.count == 2)
     }
 
     struct Old: Decodable, Sendable { var a: Int }
     struct New: Decodable, Sendable { var b: Int }
 
-    @Test func aHitThatCannotBeFormattedIsRemovedAndFetchedAnew() async throws {
+    @Test func hitThatCannotBeDecodedIsReplacedByTheResponseToItsRequest() async throws {
         let counter = counter
         let rig = CachedRig { _ in .json(try counter.next() == 1 ? #"{"a":1}"# : #"{"b":2}"#) }
         _ = try await rig.agent.send(GeneralRequest("/x").expecting(Old.self))
@@ -196,13 +198,15 @@ import Testing
         #expect(rig.count == 2)
     }
 
-    @Test func aHitThatCannotBeFormattedIsNoAnswerWhereOnlyStoredOnesAreWanted() async throws {
+    @Test func requestWhoseModelDoesNotFitKeepsTheEntryOfAnother() async throws {
         let rig = CachedRig { _ in .json(#"{"a":1}"#) }
-        _ = try await rig.agent.send(GeneralRequest("/x").expecting(Old.self))
-        await expect(throwing: .notCached) {
-            _ = try await rig.agent.response(for: GeneralRequest("/x").expecting(New.self), cachePolicy: .cacheOnly)
-        }
-        #expect(await rig.cache.count == 0)
+        let (old, new) = (GeneralRequest("/x").expecting(Old.self), GeneralRequest("/x").expecting(New.self))
+        _ = try await rig.agent.send(old)
+        await expect(throwing: .notCached) { _ = try await rig.agent.response(for: new, cachePolicy: .cacheOnly) }
+        await #expect(throws: (any Error).self) { _ = try await rig.agent.send(new) }
+        #expect(rig.count == 2)
+        #expect(try await rig.agent.response(for: old, cachePolicy: .cacheOnly).model.a == 1)
+        #expect(await rig.cache.count == 1)
     }
 
     @Test func whatCannotBeFormattedDoesNotTakeThePlaceOfWhatCan() async throws {

@@ -7,7 +7,7 @@ import Testing
 /// A store that hangs holds nobody who may leave, and one that throws keeps nothing in memory.
 @Suite(.timeLimit(.minutes(1))) struct CacheWaitTests {
     /// A store that blocks until it is released, or for 20 seconds, which no test waits for.
-    private final class Hanging: CacheStore {
+    final class Hanging: CacheStore {
         let inner = MemoryStore()
         let reads = Record<CacheKey>()
         private let gate = DispatchSemaphore(value: 0)
@@ -103,6 +103,49 @@ import Testing
         #expect(store.reads.all.count == 1)
     }
 
+    @Test func storeThatHangsDelaysASendByHalfASecondOnce() async throws {
+        let (store, memory) = (Hanging(), MemoryStore())
+        let counter = CacheStageTests.Counter()
+        let rig = CachedRig(disk: store, memory: memory) { _ in .json("\(try counter.next())") }
+        let request = GeneralRequest("/x").expecting(Int.self)
+        store.inner.store(.sample("7"), for: try rig.agent.cacheKey(for: request))
+        let response = try await rig.agent.response(for: request)
+        #expect(response.model == 1 && response.metrics.cacheMiss == .tooSlow)
+        // The same part of the store hangs, which is known by now.
+        memory.trim(toBytes: 0)
+        await rig.cache.flush()
+        let began = ContinuousClock.now
+        #expect(try await rig.agent.response(for: request).metrics.cacheMiss == .tooSlow)
+        #expect(ContinuousClock.now - began < .milliseconds(400))
+        #expect(store.stillBlocks && store.reads.all.count == 1)
+        store.release()
+    }
+
+    @Test func readThatIsTooLateFillsTheMemory() async throws {
+        let (store, memory) = (Hanging(), MemoryStore())
+        store.inner.store(.sample("x"), for: key)
+        let cache = ResponseCache(memory: memory, disk: store)
+        await #expect(throws: CacheMiss.tooSlow) {
+            _ = try await cache.entry(for: key, endedBy: nil, isOptional: true)
+        }
+        store.release()
+        await wait { memory.entry(for: key) != nil }
+        #expect(try await cache.entry(for: key, endedBy: nil, isOptional: true).text == "x")
+    }
+
+    @Test func lookUpThatNeedsTheStoreWaitsForIt() async throws {
+        let store = Hanging()
+        store.inner.store(.sample("x"), for: key)
+        let cache = ResponseCache(memory: nil, disk: store)
+        let task = Task { try await cache.entry(for: key) }
+        await #expect(throws: CacheMiss.tooSlow) {
+            _ = try await cache.entry(for: key, endedBy: nil, isOptional: true)
+        }
+        store.release()
+        #expect(try await task.value.text == "x")
+        #expect(try await cache.entry(for: key, endedBy: nil, isOptional: true).text == "x")
+    }
+
     @Test func lookUpsAbandonedInTheQueueNeverReachTheStore() async throws {
         let store = Hanging()
         store.inner.store(.sample("x"), for: key)
@@ -177,9 +220,9 @@ import Testing
     }
 
     /// A store whose maintenance fails.
-    private struct Failing: CacheStore {
+    struct Failing: CacheStore {
         func entry(for key: CacheKey) throws -> CacheEntry? { nil }
-        func store(_ entry: CacheEntry, for key: CacheKey) throws {}
+        func store(_ entry: CacheEntry, for key: CacheKey) throws { throw Boom() }
         func remove(for key: CacheKey) throws {}
         func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) throws
         {

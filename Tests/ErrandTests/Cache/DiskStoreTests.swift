@@ -122,12 +122,13 @@ import Testing
         isMissAndRemoved(1)
     }
 
-    /// Guarantee G9, 2,000 times.
+    /// Guarantee G9, 2,000 times, or as often as `ERRAND_CACHE_DAMAGES` says.
     @Test func damageOfAnyKindIsAMissAndNeverAnotherValue() throws {
         var generator = SeededGenerator()
         let sizes = [0, 10, 500, 3_900, 4_100, 30_000]
+        let damages = ProcessInfo.processInfo.environment["ERRAND_CACHE_DAMAGES"].flatMap(Int.init) ?? 2_000
         var misses = 0
-        for step in 0..<2_000 {
+        for step in 0..<damages {
             let (one, other) = (step % 16, 16 + step % 16)
             let text = "\(step) " + String(repeating: "x", count: sizes.randomElement(using: &generator) ?? 0)
             try store.store(.sample(text), for: key(one))
@@ -152,7 +153,7 @@ import Testing
             #expect(found == nil || found?.text == text, "step \(step)")
             if found == nil { misses += 1 }
         }
-        #expect(misses > 1_900)
+        #expect(misses > damages / 100 * 95)
     }
 
     // MARK: Bounds
@@ -178,7 +179,7 @@ import Testing
             #expect(store.totals().size <= 200_000)
         }
         let counted = store.totals()
-        #expect(store.scan() == counted)
+        #expect(folder.totals == counted)
         #expect(counted.size > 100_000)
     }
 
@@ -194,11 +195,11 @@ import Testing
         try store.store(.sample("one"), for: key(1))
         try store.store(.sample("two, longer"), for: key(1))
         try store.store(.sample("three"), for: key(2))
-        #expect(store.totals() == store.scan())
+        #expect(store.totals() == folder.totals)
         #expect(store.totals().count == 2)
         store.remove(for: key(1))
         store.remove(for: key(1))
-        #expect(store.totals() == store.scan())
+        #expect(store.totals() == folder.totals)
     }
 
     @Test func trimmingKeepsTheMostRecentlyUsed() throws {

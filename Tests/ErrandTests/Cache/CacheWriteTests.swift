@@ -1,0 +1,77 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Storing can be awaited and reports its outcome, and what waits for a disk is bounded.
+@Suite(.timeLimit(.minutes(1))) struct CacheWriteTests {
+    private let key = CacheKey("k")
+
+    @Test func storingCanBeAwaitedAndReportsItsOutcome() async throws {
+        let cache = ResponseCache(disk: CacheWaitTests.Failing())
+        let failed = try await cache.store(.sample("x"), for: key).outcome()
+        guard case .failed(let error) = failed else { throw Boom() }
+        #expect(error is Boom)
+        let unwritten = CacheEntry.sample("x", headers: ["Cache-Control": "no-store"])
+        guard case .inMemory = try await cache.store(unwritten, for: key).outcome() else { throw Boom() }
+        let write = ResponseCache(disk: MemoryStore()).store(.sample("x"), for: key)
+        for _ in 0..<2 { guard case .stored = try await write.outcome() else { throw Boom() } }
+        let alone = ResponseCache(disk: nil).store(.sample("x"), for: key)
+        guard case .stored = try await alone.outcome() else { throw Boom() }
+        let small = ResponseCache(memory: MemoryStore(maximumSize: 10), disk: nil).store(.sample("x"), for: key)
+        guard case .failed(POSIXError.EFBIG) = try await small.outcome() else { throw Boom() }
+    }
+
+    @Test func storingThatIsReplacedOrRemovedReportsIt() async throws {
+        let store = CacheWaitTests.Hanging()
+        let cache = ResponseCache(disk: store)
+        let removal = Task { await cache.trim(toBytes: .max) }
+        await wait { store.entered.all == ["trim"] }
+        let writes = (0..<4).map { cache.store(.sample("\($0)"), for: CacheKey("\($0)")) }
+        let last = cache.store(.sample("new"), for: CacheKey("0"))
+        cache.remove(for: CacheKey("1"))
+        cache.removeAll(ofURL: "2")
+        for write in writes[..<3] { guard case .superseded = try await write.outcome() else { throw Boom() } }
+        #expect(store.stillBlocks)
+        let waiting = Task { try await last.outcome() }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await waiting.value }
+        store.release()
+        guard case .stored = try await last.outcome() else { throw Boom() }
+        guard case .stored = try await writes[3].outcome() else { throw Boom() }
+        await removal.value
+    }
+
+    @Test func entryOfAnySizeIsWrittenAndTheQueueIsBounded() async throws {
+        let store = CacheWaitTests.Hanging()
+        let cache = ResponseCache(memory: nil, disk: store)
+        func large(_ size: Int) -> CacheEntry {
+            var entry = CacheEntry.sample("")
+            entry.body = Data(count: size)
+            return entry
+        }
+        let removal = Task { await cache.trim(toBytes: .max) }
+        await wait { store.entered.all == ["trim"] }
+        let first = cache.store(large(100 << 20), for: key)
+        let second = cache.store(.sample("x"), for: CacheKey("other"))
+        guard case .failed(let error) = try await second.outcome() else { throw Boom() }
+        #expect(error as? POSIXError == POSIXError(.ENOBUFS))
+        store.release()
+        _ = try await first.outcome()
+        guard case .stored = try await cache.store(.sample("x"), for: CacheKey("other")).outcome() else { throw Boom() }
+        await removal.value
+    }
+
+    @Test func headersCountInTheQueueOfWrites() async throws {
+        let store = CacheWaitTests.Hanging()
+        let cache = ResponseCache(memory: nil, disk: store)
+        let removal = Task { await cache.trim(toBytes: .max) }
+        await wait { store.entered.all == ["trim"] }
+        let entry = CacheEntry.sample("", headers: ["X": String(repeating: "x", count: 1 << 20)])
+        let writes = (0..<66).map { cache.store(entry, for: CacheKey("\($0)")) }
+        guard case .failed = try await writes[65].outcome() else { throw Boom() }
+        store.release()
+        await removal.value
+    }
+}
