@@ -24,6 +24,7 @@ enum CacheControl {
     ///   - entry: The stored response.
     ///   - rules: Its directives.
     ///   - heuristicLimit: The maximum lifetime of a response that states none.
+    /// - Returns: The lifetime, which is zero if none is known.
     static func freshnessLifetime(
         of entry: CacheEntry,
         _ rules: CacheDirectives,

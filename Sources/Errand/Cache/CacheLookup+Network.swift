@@ -85,7 +85,8 @@ extension CacheLookup {
             let identification = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get)
         else { return }
         var place = identification.place(of: fields)
-        guard let entry = try? await cache.entry(at: &place, endedBy: prepared.stop, isOptional: true, where: matches), let key = place.found
+        guard let entry = try? await cache.entry(at: &place, endedBy: prepared.stop, isOptional: true, where: matches),
+            let key = place.found
         else { return }
         let merged = CacheControl.merging(entry, withHead: head, requested: ticket.date, received: cache.now())
         if let merged { cache.store(merged, for: key, since: ticket) } else { cache.discard(key) }

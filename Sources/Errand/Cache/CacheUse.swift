@@ -84,6 +84,7 @@ struct CacheValidation: Sendable {
     ///   - response: The response of the attempt.
     ///   - url: The URL of the request.
     ///   - request: The header fields of the request, without the conditions.
+    /// - Returns: The response of the send.
     /// - Throws: ``Mismatch``.
     func merged(_ response: RawResponse, for url: URL, by request: HTTPHeaders) throws -> RawResponse {
         let merged: CacheEntry?

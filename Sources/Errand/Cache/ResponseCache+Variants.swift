@@ -27,6 +27,7 @@ extension ResponseCache {
     ///   - stop: Ends the lookup with the send.
     ///   - isOptional: Whether there is no entry if the store is slow.
     ///   - matches: Whether a stored response depends on the header fields that would be sent.
+    /// - Returns: The stored response.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     func entry(
         at place: inout CachePlace,

@@ -15,6 +15,7 @@ extension NetworkConfig {
     /// - Parameters:
     ///   - directory: A directory for nothing else, which is created with the first entry, or `nil` to store in memory only.
     ///   - maximumSize: The maximum size on disk in bytes.
+    /// - Returns: The config.
     public func withHTTPCache(
         in directory: URL? = ResponseCache.defaultDirectory,
         maximumSize: Int = 256 << 20

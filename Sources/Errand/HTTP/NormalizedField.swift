@@ -8,6 +8,7 @@ enum NormalizedField {
     /// - Parameters:
     ///   - name: The name of the field.
     ///   - headers: The header fields of the request.
+    /// - Returns: The form, in which two values with the same meaning are equal.
     static func value(of name: String, in headers: HTTPHeaders) -> String? {
         guard let value = headers[name] else { return nil }
         if name.isSameFieldName(as: "Cookie") || name.isSameFieldName(as: "Authorization") { return value }

@@ -106,6 +106,7 @@ struct PartialContent: Sendable, Equatable {
     /// - Parameters:
     ///   - newer: The parts of the newer response.
     ///   - limit: The maximum number of bytes of the result.
+    /// - Returns: All parts.
     func combined(with newer: PartialContent, limit: Int = .max) -> PartialContent? {
         guard let validator, validator == newer.validator, completeLength == newer.completeLength else { return nil }
         var result = self
