@@ -64,17 +64,20 @@ extension Agent {
         response.note = nil
         let entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
-        return cache.store(entry, for: identification.key)
+        let write = CacheWrite()
+        let place = identification.place(of: prepared.outgoing.headers)
+        cache.store(entry, at: place, since: nil, reportingTo: write)
+        return write
     }
 
-    /// Removes the stored response to a request, if there is one.
+    /// Removes the stored response to a request, if there is one, with all its variants.
     ///
     /// - Throws: ``CacheMiss`` if the request's responses are not stored, and the errors that a send would throw before
     ///   its first attempt.
     public func removeStored<R: Request>(for request: R) throws {
         let (prepared, cache) = try prepareEntry(of: request)
         guard let cache else { return }
-        cache.remove(for: try CacheIdentification(prepared, appVersion: cache.appVersion).key)
+        cache.removeVariants(of: try CacheIdentification(prepared, appVersion: cache.appVersion).key)
     }
 
     private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {

@@ -18,9 +18,8 @@ extension CacheControl {
         entry.vary.allSatisfy { $0.digest == digest(request, $0.name) }
     }
 
-    /// A value may be a secret, so only its digest is kept; white space does not count.
-    private static func digest(_ headers: HTTPHeaders, _ name: String) -> String {
-        guard let value = headers[name] else { return "" }
-        return SHA256.hexadecimal(value.utf8.filter { $0 != 0x20 && $0 != 0x09 })
+    /// A value may be a secret, so only its digest is kept; an empty one is that of a field that the request doesn't have.
+    static func digest(_ headers: HTTPHeaders, _ name: String) -> String {
+        NormalizedField.value(of: name, in: headers).map { SHA256.hexadecimal($0.utf8) } ?? ""
     }
 }

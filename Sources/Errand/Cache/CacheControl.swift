@@ -19,7 +19,17 @@ enum CacheControl {
     }
 
     /// Returns how long a stored response is fresh (RFC 9111, sections 4.2.1 and 4.2.2).
-    static func freshnessLifetime(of entry: CacheEntry, _ rules: CacheDirectives) -> Duration {
+    ///
+    /// - Parameters:
+    ///   - entry: The stored response.
+    ///   - rules: Its directives.
+    ///   - heuristicLimit: The maximum lifetime of a response that states none.
+    /// - Returns: The lifetime, which is zero if none is known.
+    static func freshnessLifetime(
+        of entry: CacheEntry,
+        _ rules: CacheDirectives,
+        heuristicLimit: Duration = ResponseCache.standardHeuristicLifetime
+    ) -> Duration {
         if let maxAge = rules.maxAge { return maxAge }
         let now = entry.received
         let date = single("Date", entry.headers).flatMap { HTTPDate.date(from: $0, now: now) } ?? now
@@ -33,11 +43,11 @@ enum CacheControl {
         guard heuristicStatuses.contains(entry.statusCode) || rules.isPublic,
             let modified = single("Last-Modified", entry.headers).flatMap({ HTTPDate.date(from: $0, now: now) })
         else { return .zero }
-        return max(.zero, (date.timeSince1970 - modified.timeSince1970) / 10)
+        return max(.zero, min(heuristicLimit, (date.timeSince1970 - modified.timeSince1970) / 10))
     }
 
     /// RFC 9110, section 15.1.
-    private static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+    private static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
     private static func single(_ name: String, _ headers: HTTPHeaders) -> String? {
         let values = headers.values(for: name)
@@ -49,17 +59,36 @@ enum CacheControl {
     /// Whether a response may be stored (RFC 9111, section 3); `false` also if it could not be used again.
     static func mayStore(_ response: RawResponse, request: HTTPHeaders) -> Bool {
         let rules = CacheDirectives(response.headers)
-        guard !CacheDirectives(request).noStore, isStorable(response), response.redirects.isEmpty else { return false }
+        guard !CacheDirectives(request).noStore, isStorable(response, request: request), response.redirects.isEmpty
+        else { return false }
         if rules.mustUnderstand { return understoodStatuses.contains(response.statusCode) }
         guard !rules.noStore else { return false }
         return rules.isPublic || rules.isPrivate || rules.maxAge != nil || response.headers.contains("Expires")
             || heuristicStatuses.contains(response.statusCode)
     }
 
-    /// Whether any policy may store a response: not a part, nor one to a condition, nor one with `Vary: *`.
-    static func isStorable(_ response: RawResponse) -> Bool {
-        response.statusCode >= 200 && response.statusCode != 206 && response.statusCode != 304
-            && !varyNames(response.headers).contains("*")
+    /// Whether any policy may store a response: none to a condition, none with `Vary: *`, and a part only if the request
+    /// has a range and the response is what it states (RFC 9111, section 3.3).
+    static func isStorable(_ response: RawResponse, request: HTTPHeaders) -> Bool {
+        switch response.statusCode {
+        case ..<200, 304, 412, 416: return false
+        case 206:
+            guard request.contains("Range"),
+                PartialContent(statusCode: 206, headers: response.headers, body: response.body) != nil
+            else { return false }
+        default: break
+        }
+        return !varyNames(response.headers).contains("*")
+    }
+
+    /// Whether a response to POST may be used for a later GET: if it states how long it is fresh, and that it is the
+    /// representation of its own URL (RFC 9110, section 9.3.3).
+    static func mayStoreForGet(_ response: RawResponse, url: URL) -> Bool {
+        let rules = CacheDirectives(response.headers)
+        guard response.statusCode == 200, rules.maxAge != nil || response.headers.contains("Expires"),
+            let location = single("Content-Location", response.headers)
+        else { return false }
+        return URL(string: location, relativeTo: url)?.absoluteString == url.absoluteString
     }
 
     private static let understoodStatuses: Set<Int> = heuristicStatuses.union([
@@ -128,7 +157,7 @@ enum CacheControl {
 
     /// Replaces stored fields with those of a validation, except those about a content that it does not have (RFC 9111,
     /// section 3.2).
-    private static func updating(_ headers: HTTPHeaders, with new: HTTPHeaders) -> HTTPHeaders {
+    static func updating(_ headers: HTTPHeaders, with new: HTTPHeaders) -> HTTPHeaders {
         let kept = ["Content-Length", "Content-Encoding", "Content-Range", "Content-Type"]
         var merged = headers
         // The age was that of the stored response before it was validated.

@@ -19,13 +19,42 @@ extension CacheUse {
         if case .second = step, case .http = policy {
             return .miss(.bypassed, conditions: CacheControl.conditions(for: entry))
         }
-        return policy.decision(on: entry, for: request, at: now)
+        return policy.decision(on: entry, for: request, at: now, heuristicLimit: heuristicLimit)
+    }
+
+    /// Decides whether a stored response is used in place of a failure of the network.
+    func decisionAfterFailure(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
+        policy.decisionAfterFailure(on: entry, for: request, at: now, heuristicLimit: heuristicLimit)
+    }
+
+    /// Decides whether a stored response is used in place of a response with which the server reports an error of its
+    /// own, although the request accepts its status (RFC 5861, section 4).
+    func decisionAfterError(
+        _ response: RawResponse,
+        on entry: CacheEntry,
+        for request: HTTPHeaders,
+        at now: Date
+    ) -> CacheDecision {
+        // Only `stale-if-error` means that a stale response is better than the one that the request accepts.
+        guard case .http = policy, [500, 502, 503, 504].contains(response.statusCode),
+            CacheDirectives(entry.headers).staleIfError != nil || CacheDirectives(request).staleIfError != nil
+        else { return .miss(.bypassed) }
+        return decisionAfterFailure(on: entry, for: request, at: now)
+    }
+
+    private var heuristicLimit: Duration {
+        cache?.maximumHeuristicLifetime ?? ResponseCache.standardHeuristicLifetime
     }
 }
 
 extension CachePolicy {
     /// Decides about a stored response, whose `Vary` fields match the request, before a request is sent.
-    func decision(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
+    func decision(
+        on entry: CacheEntry,
+        for request: HTTPHeaders,
+        at now: Date,
+        heuristicLimit: Duration = ResponseCache.standardHeuristicLifetime
+    ) -> CacheDecision {
         let age = entry.age(at: now)
         switch self {
         case .cacheOnly: return .use(age: age ?? .zero)
@@ -36,7 +65,7 @@ extension CachePolicy {
                 case .use(let age) = CacheDecision.byAge(age, upTo: maxAge.clamped + max(.zero, maxStale.clamped))
             else { return decision }
             return .useAndRevalidate(age: age)
-        case .http: return .http(entry, request, now)
+        case .http: return .http(entry, request, now, heuristicLimit)
         case .inherited, .networkOnly, .networkElseCache, .cacheThenNetwork, .reload:
             return .miss(.bypassed)
         }
@@ -45,12 +74,17 @@ extension CachePolicy {
     /// Decides whether a stored response is used in place of a failure of the network.
     ///
     /// - Returns: ``CacheDecision/use(age:)``, or a miss if the failure is thrown.
-    func decisionAfterFailure(on entry: CacheEntry, for request: HTTPHeaders, at now: Date) -> CacheDecision {
+    func decisionAfterFailure(
+        on entry: CacheEntry,
+        for request: HTTPHeaders,
+        at now: Date,
+        heuristicLimit: Duration = ResponseCache.standardHeuristicLifetime
+    ) -> CacheDecision {
         switch self {
         case .networkElseCache(nil): .use(age: entry.age(at: now) ?? .zero)
         case .networkElseCache(let maxStale?): .byAge(entry.age(at: now), upTo: maxStale)
         case .cacheThenNetwork(let maxAge): .byAge(entry.age(at: now), upTo: maxAge)
-        case .http: .httpAfterFailure(entry, request, now)
+        case .http: .httpAfterFailure(entry, request, now, heuristicLimit)
         case .staleWhileRevalidate, .inherited, .networkOnly, .cacheOnly, .cacheElseNetwork, .reload:
             .miss(.bypassed)
         }
@@ -65,14 +99,19 @@ extension CacheDecision {
     }
 
     /// RFC 9111, section 4; RFC 5861, section 3; RFC 8246.
-    fileprivate static func http(_ entry: CacheEntry, _ request: HTTPHeaders, _ now: Date) -> CacheDecision {
+    fileprivate static func http(
+        _ entry: CacheEntry,
+        _ request: HTTPHeaders,
+        _ now: Date,
+        _ heuristicLimit: Duration
+    ) -> CacheDecision {
         let (request, response) = (CacheDirectives(request), CacheDirectives(entry.headers))
         func miss(_ reason: CacheMiss) -> CacheDecision {
             .miss(reason, conditions: CacheControl.conditions(for: entry))
         }
         guard let age = CacheControl.age(of: entry, now: now) else { return miss(.clockWentBack) }
         if request.noCache || response.noCache { return miss(.mustRevalidate) }
-        let lifetime = CacheControl.freshnessLifetime(of: entry, response)
+        let lifetime = CacheControl.freshnessLifetime(of: entry, response, heuristicLimit: heuristicLimit)
         let isFresh = age < lifetime
         if let limit = request.maxAge, age > limit, !(isFresh && response.isImmutable) { return miss(.expired) }
         if isFresh, age + (request.minFresh ?? .zero) <= lifetime { return .use(age: age) }
@@ -87,7 +126,8 @@ extension CacheDecision {
     fileprivate static func httpAfterFailure(
         _ entry: CacheEntry,
         _ request: HTTPHeaders,
-        _ now: Date
+        _ now: Date,
+        _ heuristicLimit: Duration
     ) -> CacheDecision {
         let (request, response) = (CacheDirectives(request), CacheDirectives(entry.headers))
         guard let age = CacheControl.age(of: entry, now: now) else { return .miss(.clockWentBack) }
@@ -96,7 +136,8 @@ extension CacheDecision {
         }
         if let limit = request.maxAge, age > limit { return .miss(.expired) }
         guard let limit = response.staleIfError ?? request.staleIfError else { return .use(age: age) }
-        return .byAge(age, upTo: CacheControl.freshnessLifetime(of: entry, response) + limit)
+        let lifetime = CacheControl.freshnessLifetime(of: entry, response, heuristicLimit: heuristicLimit)
+        return .byAge(age, upTo: lifetime + limit)
     }
 }
 

@@ -60,6 +60,8 @@ struct CacheIdentification: Sendable {
     let key: CacheKey
     /// A digest of the scopes of the credentials; empty if none has a scope.
     let scope: String
+    /// The names of the request's fields that are part of the key, in lower case.
+    private let fields: Set<String>
 
     /// Creates the identification of a request.
     ///
@@ -68,15 +70,16 @@ struct CacheIdentification: Sendable {
         let (outgoing, identity) = (prepared.outgoing, prepared.cacheIdentity)
         let method = method ?? outgoing.method
         guard method == .get || method == .head || identity.allowsAnyMethod else { throw .methodNotCached }
-        guard let body = outgoing.body.data else { throw .bypassed }
+        // A response that is stored for another method has no body of its own in the key.
+        guard let body = method == outgoing.method ? outgoing.body.data : Data() else { throw .bypassed }
+        try Self.checkRange(outgoing, method)
         var names = Set(identity.headers.map { $0.lowercased() })
         names.formUnion(Self.usualNames)
-        var fields: [(name: String, value: String)] = []
+        var fields: Set<String> = []
         for field in outgoing.headers {
             let name = field.name.lowercased()
             if Self.bypassing.contains(name) { throw .bypassed }
-            let isCounted = names.contains(name) || prepared.secrets.isCredential(header: name)
-            if isCounted { fields.append((name, field.value)) }
+            if names.contains(name) || prepared.secrets.isCredential(header: name) { fields.insert(name) }
         }
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
         let login = prepared.login?.scope ?? ""
@@ -102,23 +105,39 @@ struct CacheIdentification: Sendable {
         let service = prepared.settings.request.service
         // Sessions of two services may have equal scopes.
         if prepared.login != nil, service.authentication.session != nil { add("service:", service.id) }
-        for field in fields.sortedUnspecialized(by: { $0.name < $1.name }) {
-            digest.add(field.name)
-            digest.add(field.value)
+        for name in fields.sortedUnspecialized(by: <) {
+            // A credential counts as it is written.
+            let isCredential = prepared.secrets.isCredential(header: name)
+            let value = isCredential ? outgoing.headers[name] : NormalizedField.value(of: name, in: outgoing.headers)
+            digest.add(name)
+            digest.add(value ?? "")
         }
         if !body.isEmpty {
             digest.add("body")
             digest.addLast(Self.counted(body, outgoing.headers["Content-Type"], without: identity.ignoredParameters))
         }
         key = CacheKey(url: url, identity: digest.words())
+        self.fields = fields
+    }
+
+    /// The place of the request's responses.
+    func place(of request: HTTPHeaders) -> CachePlace {
+        CachePlace(primary: key, request: request, counted: fields)
+    }
+
+    /// Checks that a range, if there is one, is one that a stored response can satisfy (RFC 9110, section 14.2).
+    private static func checkRange(_ outgoing: OutgoingRequest, _ method: HTTPMethod) throws(CacheMiss) {
+        let range = outgoing.headers["Range"]
+        guard range != nil || outgoing.headers.contains("If-Range") else { return }
+        guard let range, method == .get, outgoing.method == .get, ByteRange(range) != nil else { throw .bypassed }
     }
 
     /// The fields that responses depend on so often that they are always part of the key.
     private static let usualNames = ["accept", "accept-language"]
 
-    /// The fields of a range request or a conditional request of the caller's own.
+    /// The fields of a conditional request of the caller's own.
     private static let bypassing: Set<String> = [
-        "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     ]
 
     /// Returns a digest of scopes, as in entries on disk.

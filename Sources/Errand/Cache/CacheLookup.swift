@@ -15,48 +15,61 @@ struct CacheSurroundings: Sendable {
 
 /// The use of the cache by one send: it looks up, decides, and uses the stored response or sends the request.
 struct CacheLookup: Sendable {
-    private let prepared: PreparedRequest
-    private let use: CacheUse
-    private let surroundings: CacheSurroundings
-    private let cache: ResponseCache
-    private let identification: CacheIdentification
+    let prepared: PreparedRequest
+    let use: CacheUse
+    let surroundings: CacheSurroundings
+    let cache: ResponseCache
+    let identification: CacheIdentification
+    /// Whether the response, to a POST, may be stored for a later GET only (RFC 9110, section 9.3.3).
+    let storesForGet: Bool
+
+    /// A stored response, and where it was found.
+    typealias Stored = (entry: CacheEntry, place: CachePlace)
 
     /// Creates a lookup.
     ///
     /// - Throws: The reason why the request is not cached.
     init(_ prepared: PreparedRequest, _ use: CacheUse, in surroundings: CacheSurroundings) throws(CacheMiss) {
         guard let cache = use.cache else { throw .noCache }
-        identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
+        storesForGet = use.storesForGet(prepared)
+        let method = storesForGet ? HTTPMethod.get : nil
+        identification = try CacheIdentification(prepared, appVersion: cache.appVersion, method: method)
         (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
         if prepared.hasInterceptor(of: cache.observations.untrustedHooks) { throw .unknownScope }
     }
 
-    var key: CacheKey { identification.key }
-    private var policy: CachePolicy { use.policy }
-    private var fields: HTTPHeaders { prepared.outgoing.headers }
+    var policy: CachePolicy { use.policy }
+    var fields: HTTPHeaders { prepared.outgoing.headers }
+    var place: CachePlace { identification.place(of: fields) }
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func answer(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
         let (began, ticket) = (surroundings.timeline.now(), cache.ticket)
         let mark = use.revalidatesInBackground ? cache.revalidations.mark : nil
-        var (stored, decision) = (CacheEntry?.none, CacheDecision.miss(skipped ?? .bypassed))
-        if skipped == nil, policy.lookupTime == .beforeRequest { (stored, decision) = try await lookUp() }
+        var (stored, decision) = (Stored?.none, CacheDecision.miss(skipped ?? .bypassed))
+        if storesForGet {
+            decision = .miss(.methodNotCached)
+        } else if skipped == nil, policy.lookupTime == .beforeRequest {
+            (stored, decision) = try await lookUp()
+        }
         let miss: CacheMiss
         var conditions = HTTPHeaders()
         var fallback: Duration?
         if case .useAndRevalidate(let age, let own) = decision, mark != nil, veto == nil,
-            stored.map(cache.keepsUnvetted) == false
+            stored.map({ cache.keepsUnvetted($0.entry) }) == false
         {
             // A response that is received in the background could not be kept.
             (decision, fallback) = (.miss(.expired, conditions: own), age)
         }
         switch decision {
         case .use(let age), .useAndRevalidate(let age, _):
-            if let stored, var answer = hit(stored, age: age, .cache(age: age), ticket) {
+            if let stored, var answer = try hit(stored, age: age, .cache(age: age), ticket) {
                 if case .useAndRevalidate(_, let conditions) = decision {
                     if let mark {
-                        cache.revalidations.start(key, since: mark) { await revalidate(stored, conditions, veto: veto) }
+                        cache.revalidations.start(stored.place.found ?? stored.place.primary, since: mark) {
+                            await revalidate(stored, conditions, veto: veto)
+                        }
                     }
                     if case .first = use.step { answer.caching?.isFollowed = true }
                 }
@@ -67,12 +80,17 @@ struct CacheLookup: Sendable {
         case .miss(let reason, let asked): (miss, conditions) = (reason, asked)
         }
         let lookup = surroundings.timeline.now() - began
-        if policy == .cacheOnly || policy == .http && CacheDirectives(fields).onlyIfCached {
+        if policy == .cacheOnly || policy == .http && !storesForGet && CacheDirectives(fields).onlyIfCached {
             throw prepared.notCached(miss)
         }
         var answer: AcceptedResponse
         do {
             answer = try await fetch(prepared, stored, conditions)
+            if let error = error(in: answer.response, insteadOf: stored),
+                let stale = try await staleResponse(insteadOf: error, stored, aged: nil, ticket)
+            {
+                answer = stale
+            }
             // The reason why nothing is stored is more useful than the reason why nothing was.
             answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
         } catch {
@@ -87,6 +105,7 @@ struct CacheLookup: Sendable {
     }
 
     func forecast() async throws -> CacheForecast {
+        if storesForGet { return .miss(.methodNotCached) }
         guard policy.lookupTime == .beforeRequest else { return .miss(.bypassed) }
         switch try await lookUp().decision {
         case .use(let age), .useAndRevalidate(let age, _): return .hit(age: age)
@@ -95,10 +114,17 @@ struct CacheLookup: Sendable {
         }
     }
 
-    private func lookUp() async throws -> (stored: CacheEntry?, decision: CacheDecision) {
+    private func lookUp() async throws -> (stored: Stored?, decision: CacheDecision) {
         do {
-            let entry = try await find()
-            return (entry, use.decision(on: entry, for: fields, at: cache.now()))
+            let stored = try await find()
+            if case .incomplete(var continuation) = RangeSelection(of: stored.entry, by: fields) {
+                // The whole content is received by this send.
+                if let parts = stored.entry.parts, parts.completeLength > prepared.transportOptions.maximumBodySize {
+                    continuation = [:]
+                }
+                return (stored, .miss(.incomplete, conditions: continuation))
+            }
+            return (stored, use.decision(on: stored.entry, for: fields, at: cache.now()))
         } catch let miss as CacheMiss {
             return (nil, .miss(miss))
         }
@@ -107,15 +133,16 @@ struct CacheLookup: Sendable {
     /// Returns the stored response.
     ///
     /// - Throws: ``CacheMiss``, or `CancellationError`.
-    private func find() async throws -> CacheEntry {
+    func find() async throws -> Stored {
+        var place = place
         let isOptional = policy != .cacheOnly && !(policy == .http && CacheDirectives(fields).onlyIfCached)
-        let entry = try await cache.entry(for: key, endedBy: prepared.stop, isOptional: isOptional)
-        guard try await matches(entry) else { throw CacheMiss.varies }
-        return entry
+        let stop = prepared.stop
+        let entry = try await cache.entry(at: &place, endedBy: stop, isOptional: isOptional, where: matches)
+        return (entry, place)
     }
 
     /// Whether the header fields that a stored response depends on are those that would be sent.
-    private func matches(_ entry: CacheEntry) async throws -> Bool {
+    func matches(_ entry: CacheEntry) async throws -> Bool {
         let dependsOnCredential = entry.vary.contains { prepared.secrets.isCredential(header: $0.name) }
         guard prepared.hasUndeclaredAdapter || dependsOnCredential && prepared.mayChangeOnItsWay else {
             return CacheControl.matches(entry, request: fields)
@@ -134,20 +161,28 @@ struct CacheLookup: Sendable {
     }
 
     /// Returns a stored response as that of the send, or `nil` if the request does not accept it; others may.
+    ///
+    /// - Throws: The error of a range that the stored response does not have.
     private func hit(
-        _ entry: CacheEntry,
+        _ stored: Stored,
         age: Duration,
         _ source: Source,
         _ ticket: CacheRemovals.Ticket
-    ) -> AcceptedResponse? {
-        var response = entry.response(for: prepared.outgoing.url)
+    ) throws -> AcceptedResponse? {
+        let (entry, place) = stored
+        var response = entry.response(for: prepared.outgoing.url, by: fields)
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
+        if let response, response.statusCode == 416, entry.statusCode != 416 {
+            var answer = try surroundings.judge(response, prepared)
+            answer.source = source
+            return answer
+        }
         // Whatever the reason, a response that is no longer accepted is fetched again.
         guard let response, var answer = try? surroundings.judge(response, prepared) else { return nil }
         answer.source = source
         answer.caching = CacheStoring(
             cache: cache,
-            key: key,
+            place: place,
             entry: entry.isVetted ? nil : entry,
             ticket: ticket,
             isHit: true,
@@ -156,12 +191,21 @@ struct CacheLookup: Sendable {
         return answer
     }
 
+    /// Returns the error in an accepted response that a stale one is used in place of (RFC 5861, section 4).
+    func error(in response: RawResponse, insteadOf stored: Stored?) -> NetworkError? {
+        guard response.failure == nil, let stored, RangeSelection(of: stored.entry, by: fields).isAvailable,
+            case .use = use.decisionAfterError(response, on: stored.entry, for: fields, at: cache.now())
+        else { return nil }
+        return NetworkError(.status(response.statusCode), response: response)
+            .placed(at: response.url, method: prepared.outgoing.method).tried(1)
+    }
+
     /// Returns the stored response that is used in place of a failure; with an age, whatever the policy decides.
     ///
     /// - Throws: `CancellationError` if the task is cancelled in the meantime.
     private func staleResponse(
         insteadOf error: any Error,
-        _ stored: CacheEntry?,
+        _ stored: Stored?,
         aged fallback: Duration?,
         _ ticket: CacheRemovals.Ticket
     ) async throws -> AcceptedResponse? {
@@ -169,7 +213,9 @@ struct CacheLookup: Sendable {
         let error = (error as? GateRefusal)?.error ?? error
         // The stored response may belong to another user than the failed request.
         if prepared.identityCheck?.isChanged == true { return nil }
-        if let stored, let fallback { return hit(stored, age: fallback, .stale(age: fallback, error: error), ticket) }
+        if let stored, let fallback {
+            return try hit(stored, age: fallback, .stale(age: fallback, error: error), ticket)
+        }
         var stored = stored
         if policy.lookupTime == .afterFailure {
             do {
@@ -181,86 +227,9 @@ struct CacheLookup: Sendable {
                 return nil
             }
         }
-        guard let stored,
-            case .use(let age) = policy.decisionAfterFailure(on: stored, for: fields, at: cache.now())
+        guard let stored, RangeSelection(of: stored.entry, by: fields).isAvailable,
+            case .use(let age) = use.decisionAfterFailure(on: stored.entry, for: fields, at: cache.now())
         else { return nil }
-        return hit(stored, age: age, .stale(age: age, error: error), ticket)
-    }
-
-    // MARK: The network
-
-    /// Sends a conditional request to validate a stored response, or an unconditional one if there are no conditions.
-    private func fetch(
-        _ prepared: PreparedRequest,
-        _ stored: CacheEntry?,
-        _ conditions: HTTPHeaders
-    ) async throws -> AcceptedResponse {
-        if let stored, !conditions.isEmpty {
-            let now = cache.now
-            do {
-                let validation = CacheValidation(entry: stored, conditions: conditions, requested: now(), now: now)
-                return try await fetch(prepared, stored, validating: validation)
-            } catch is CacheValidation.Mismatch {
-                cache.discard(key)
-            }
-        }
-        return try await fetch(prepared, stored, validating: nil)
-    }
-
-    private func fetch(
-        _ prepared: PreparedRequest,
-        _ stored: CacheEntry?,
-        validating validation: CacheValidation?
-    ) async throws -> AcceptedResponse {
-        let own = cache.ticket
-        var answer = try await surroundings.fetch(prepared, validation)
-        let (response, note) = (answer.response, answer.response.cacheNote)
-        // A response that is shared was requested before this send began.
-        let ticket = note?.ticket ?? own
-        if note?.validated != nil { answer.source = .revalidated }
-        var entry = note?.validated
-        if note?.isUnidentified == true {
-            // The stored response may belong to another user, and so may this one.
-            cache.discard(key)
-            cache.observations.addUntrustedHooks(prepared.identityCheck?.changedBy ?? [])
-            answer.metrics.cacheMiss = .unknownScope
-            entry = nil
-        } else {
-            if entry == nil, policy.allowsStoring(response, to: fields) {
-                let scope = identification.scope
-                let received = cache.now()
-                entry = CacheEntry(response, to: prepared, scope: scope, requested: ticket.date, received: received)
-            }
-            // A newer response that must not be stored makes the older one obsolete; a part or an error does not.
-            let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
-            if entry == nil, isWhole, stored != nil || policy != .http { cache.discard(key) }
-            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
-        }
-        answer.caching = CacheStoring(cache: cache, key: key, entry: entry, ticket: ticket)
-        return answer
-    }
-
-    /// Freshens or removes the stored response to a GET (RFC 9111, section 4.3.5).
-    private func freshenGet(by head: RawResponse, _ ticket: CacheRemovals.Ticket) async {
-        // Without a key, or without an entry, there is nothing to freshen.
-        guard head.statusCode == 200, head.redirects.isEmpty,
-            let key = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get).key,
-            let entry = try? await cache.entry(for: key, endedBy: prepared.stop, isOptional: true),
-            (try? await matches(entry)) == true
-        else { return }
-        let merged = CacheControl.merging(entry, withHead: head, requested: ticket.date, received: cache.now())
-        if let merged { cache.store(merged, for: key, since: ticket) } else { cache.discard(key) }
-    }
-
-    /// Revalidates a stored response in the background and stores the result; no accessory is notified.
-    ///
-    /// Without a veto, the result stays in memory until the next send calls the request's.
-    func revalidate(_ stored: CacheEntry, _ conditions: HTTPHeaders, veto: CacheVeto?) async {
-        // A failure leaves the stored response as it is.
-        let answer = try? await surroundings.behind(prepared) { try await fetch($0, stored, conditions) }
-        guard let answer, let caching = answer.caching, var entry = caching.entry else { return }
-        if let veto, !veto(answer.payload, answer.response) { return }
-        entry.isVetted = veto != nil
-        cache.store(entry, for: key, since: caching.ticket)
+        return try hit(stored, age: age, .stale(age: age, error: error), ticket)
     }
 }

@@ -2,7 +2,7 @@
 public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     /// The config has no cache.
     case noCache
-    /// The policy does not read the cache, or the request has a range, a condition or `no-store` of its own.
+    /// The policy does not read the cache, or the request has several ranges, a condition or `no-store` of its own.
     case bypassed
     /// The method is neither GET nor HEAD, and ``CacheIdentity/allowsAnyMethod`` is not set.
     case methodNotCached
@@ -14,6 +14,8 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     case unknownScope
     /// Nothing is stored for this method, URL, user, variant and version.
     case absent
+    /// Only a part of the response is stored, and the request needs more.
+    case incomplete
     /// The response is older than the policy allows.
     case expired
     /// The response was received in the future: a clock was set back, so its age is unknown.

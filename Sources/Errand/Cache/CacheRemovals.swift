@@ -18,12 +18,14 @@ struct CacheRemovals: Sendable {
     struct Ticket: Sendable {
         fileprivate let number: Int
         let date: Date
+        /// Whether the send itself removes the entries of its URL, once.
+        var invalidatesItself = false
     }
 
     /// The maximum number of removals that are kept.
     static let maximumCount = 4096
 
-    private var last: [Extent: (number: Int, date: Date)] = [:]
+    private var last: [Extent: (number: Int, previous: Int, date: Date)] = [:]
     private var number = 0
     /// The last removal that is no longer kept, or was of entries by a condition: no response from before it is stored.
     private var unknown = 0
@@ -34,7 +36,7 @@ struct CacheRemovals: Sendable {
     /// Records a removal.
     mutating func add(_ extent: Extent, at date: Date) {
         number += 1
-        last[extent] = (number, date)
+        last[extent] = (number, last[extent]?.number ?? 0, date)
         guard last.count > Self.maximumCount else { return }
         // Half at once, so that this is rare.
         let oldest = last.values.map(\.number).sortedUnspecialized(by: <)[last.count / 2]
@@ -52,7 +54,14 @@ struct CacheRemovals: Sendable {
     func allow(_ entry: CacheEntry, for key: CacheKey, since ticket: Ticket) -> Bool {
         if ticket.number == number { return true }
         return ticket.number >= unknown
-            && !Self.extents(of: entry, key).contains { last[$0]?.number ?? 0 > ticket.number }
+            && !Self.extents(of: entry, key).contains { number(of: $0, ticket) > ticket.number }
+    }
+
+    /// Returns the number of the last removal that a ticket concerns.
+    private func number(of extent: Extent, _ ticket: Ticket) -> Int {
+        guard let last = last[extent] else { return 0 }
+        if ticket.invalidatesItself, case .group = extent { return last.previous }
+        return last.number
     }
 
     /// Returns whether an entry that was read from disk was requested before it was removed.

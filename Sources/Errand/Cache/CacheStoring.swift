@@ -3,7 +3,7 @@ internal import Foundation
 /// What the cache does with a response once its model is created: it stores the response, or removes an unusable one.
 struct CacheStoring: Sendable {
     let cache: ResponseCache
-    let key: CacheKey
+    let place: CachePlace
     /// The entry to store unless the request vetoes it, or `nil` if nothing is stored.
     var entry: CacheEntry?
     /// A ticket from before the request was sent.
@@ -16,7 +16,7 @@ struct CacheStoring: Sendable {
     func commit() {
         guard var entry else { return }
         entry.isVetted = true
-        cache.store(entry, for: key, since: ticket)
+        cache.store(entry, at: place, since: ticket)
     }
 
     /// Removes a stored response that its request has vetoed.
@@ -26,7 +26,7 @@ struct CacheStoring: Sendable {
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
     func discard(_ answer: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {
-        if case CacheMiss.vetoed = reason { cache.discard(key) }
+        if case CacheMiss.vetoed = reason { cache.discard(place) }
         if case .stale(_, let failure) = answer.source { throw failure }
         if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }
     }
@@ -60,7 +60,7 @@ extension CacheEntry {
 extension CachePolicy {
     /// Whether a response that was accepted and filtered may be stored.
     func allowsStoring(_ response: RawResponse, to request: HTTPHeaders) -> Bool {
-        guard response.failure == nil, CacheControl.isStorable(response) else { return false }
+        guard response.failure == nil, CacheControl.isStorable(response, request: request) else { return false }
         if case .http = self, !CacheControl.mayStore(response, request: request) { return false }
         // Without a note, an interceptor created the response, and what was sent is unknown.
         guard let note = response.cacheNote else { return CacheControl.varyNames(response.headers).isEmpty }

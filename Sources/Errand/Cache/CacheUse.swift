@@ -24,6 +24,11 @@ final class CacheUse: Sendable {
         self.step = step
     }
 
+    /// Whether the response to a request may be stored for a later GET only (RFC 9110, section 9.3.3).
+    func storesForGet(_ prepared: PreparedRequest) -> Bool {
+        policy == .http && prepared.outgoing.method == .post && !prepared.cacheIdentity.allowsAnyMethod
+    }
+
     /// Whether a stored response may be revalidated in the background.
     var revalidatesInBackground: Bool {
         switch step {
@@ -66,16 +71,39 @@ struct CacheValidation: Sendable {
     let requested: Date
     let now: @Sendable () -> Date
 
-    /// The error if the server validated another response than the stored one, so that a new one is requested.
+    /// The error if the server validated or continued another response than the stored one, so that a new one is
+    /// requested.
     struct Mismatch: Error {}
 
+    /// Whether the request asks for the missing part of the stored response (RFC 9110, section 13.1.5).
+    private var isContinuation: Bool { conditions.contains("If-Range") }
+
     /// Returns the response of an attempt, or the updated stored response if the server validated it.
-    func merged(_ response: RawResponse, for url: URL) throws -> RawResponse {
-        guard response.statusCode == 304 else { return response }
-        let merged = CacheControl.merging(entry, with: response, requested: requested, received: now())
+    ///
+    /// - Parameters:
+    ///   - response: The response of the attempt.
+    ///   - url: The URL of the request.
+    ///   - request: The header fields of the request, without the conditions.
+    /// - Returns: The response of the send.
+    /// - Throws: ``Mismatch``.
+    func merged(_ response: RawResponse, for url: URL, by request: HTTPHeaders) throws -> RawResponse {
+        let merged: CacheEntry?
+        switch (response.statusCode, isContinuation) {
+        case (304, false):
+            merged = CacheControl.merging(entry, with: response, requested: requested, received: now())
+        case (206, true):
+            var part = entry
+            (part.statusCode, part.body) = (206, response.body)
+            part.headers = CacheControl.storedHeaders(response.headers)
+            (part.requested, part.received) = (requested, now())
+            merged = part.completed(by: entry)
+        // The server ignores the validator, or has another content that is shorter.
+        case (304, true), (416, true): throw Mismatch()
+        default: return response
+        }
         // After a redirect, another resource was compared with the conditions.
         guard response.redirects.isEmpty, var merged, let note = response.cacheNote,
-            var whole = merged.response(for: url)
+            var whole = merged.response(for: url, by: request)
         else {
             throw Mismatch()
         }

@@ -24,7 +24,7 @@ extension ResponseCache {
             let store: (any CacheStore)? = disk ?? memory
             _ = await maintain(isReading: true) {
                 try store?.removeAll(among: { _ in true }) { entry in
-                    found.withLock { $0.append(entry) }
+                    if !entry.head.isVariantIndex { found.withLock { $0.append(entry) } }
                     return false
                 }
             }

@@ -15,6 +15,7 @@ public final class ResponseCache: Sendable {
     let memory: MemoryStore?
     let disk: (any CacheStore)?
     let appVersion: String
+    let maximumHeuristicLifetime: Duration
     let now: @Sendable () -> Date
 
     // The store in memory is changed under this lock, so that it is always consistent with the pending changes.
@@ -46,16 +47,20 @@ public final class ResponseCache: Sendable {
     ///   - disk: The store that outlives the process, such as a ``DiskStore``, or `nil` for none.
     ///   - appVersion: The version of your program, if entries of other versions must not be found. By default, it is
     ///     ignored.
+    ///   - maximumHeuristicLifetime: The maximum time for which ``CachePolicy/http`` considers a response fresh that
+    ///     doesn't state its lifetime. By default, it is one day; zero means that such a response is always validated.
     ///   - now: Returns the current time. Replace it in tests only.
     public init(
         memory: MemoryStore? = MemoryStore(),
         disk: (any CacheStore)?,
         appVersion: String = "",
+        maximumHeuristicLifetime: Duration = .seconds(86_400),
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.memory = memory
         self.disk = disk
         self.appVersion = appVersion
+        self.maximumHeuristicLifetime = maximumHeuristicLifetime
         self.now = now
         let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
         reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)", timers: timers) }
@@ -70,6 +75,9 @@ public final class ResponseCache: Sendable {
     public convenience init(directory: URL, maximumSize: Int = 256 << 20) {
         self.init(disk: DiskStore(directory: directory, maximumSize: maximumSize))
     }
+
+    /// The default of the maximum lifetime of a response that doesn't state it (RFC 9111, section 4.2.2).
+    static let standardHeuristicLifetime = Duration.seconds(86_400)
 
     /// A directory for a cache in the user's caches directory, which the system may empty.
     public static var defaultDirectory: URL {
@@ -232,7 +240,7 @@ public final class ResponseCache: Sendable {
         if let number { self.write(key, number) }
     }
 
-    private func write(_ key: CacheKey, _ number: Int) {
+    func write(_ key: CacheKey, _ number: Int) {
         guard let disk else { return }
         writes.async { [self] in
             // A later change of the same key replaces this one.

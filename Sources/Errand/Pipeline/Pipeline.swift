@@ -149,7 +149,10 @@ extension Pipeline {
                     let outgoing = try await prepared.adapted(attempt: attempt, validating: entry)  // 6
                     return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
                 }
-                if let entry { received = try entry.merged(received, for: prepared.outgoing.url) }
+                if let entry {
+                    let request = prepared.outgoing
+                    received = try entry.merged(received, for: request.url, by: request.headers)
+                }
                 return try judge(consume received, of: prepared, attempt: attempt)  // 7, 8
             }
         }

@@ -98,6 +98,66 @@ import Testing
         #expect((merged != nil) == holds)
     }
 
+    @Test(arguments: [
+        (503, "max-age=60, stale-if-error=10", "", 65.0, true), (500, "max-age=60", "stale-if-error=10", 65, true),
+        (503, "max-age=60, stale-if-error=10", "", 75, false), (503, "max-age=60", "", 65, false),
+        (501, "max-age=60, stale-if-error=10", "", 65, false), (404, "max-age=60, stale-if-error=10", "", 65, false),
+        (503, "max-age=60, stale-if-error=10, must-revalidate", "", 65, false),
+        (503, "max-age=60, stale-if-error=10", "no-cache", 65, false),
+    ])
+    func anAcceptedErrorOfTheServerLetsAStaleResponseBeUsed(
+        status: Int,
+        response: String,
+        request: String,
+        age: Double,
+        isUsed: Bool
+    ) throws {
+        let error = RawResponse(statusCode: status, url: URL(filePath: "/"))
+        for (policy, isExpected) in [(CachePolicy.http, isUsed), (.cacheElseNetwork(maxAge: .seconds(1)), false)] {
+            let use = try #require(CacheUse(policy, step: .whole, cache: nil))
+            let decision = use.decisionAfterError(
+                error,
+                on: entry(["Cache-Control": response]),
+                for: ["Cache-Control": request],
+                at: Self.start.addingTimeInterval(age)
+            )
+            if case .use = decision { #expect(isExpected) } else { #expect(!isExpected) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (-1e9, 86_399, 86_400, true), (-1e9, 86_401, 86_400, false), (-1e9, 9, 10, true), (-1e9, 11, 10, false),
+            (-100, 9, 86_400, true), (-100, 11, 86_400, false), (-1e9, 0, 0, false),
+        ] as [(Double, Double, Int, Bool)]
+    )
+    func heuristicFreshnessIsLimited(modified: Double, age: Double, limit: Int, isFresh: Bool) throws {
+        let date = try #require(HTTPDate.text(for: Self.start.addingTimeInterval(modified)))
+        let now = try #require(HTTPDate.text(for: Self.start))
+        let decision = CachePolicy.http.decision(
+            on: entry(["Last-Modified": date, "Date": now]),
+            for: [:],
+            at: Self.start.addingTimeInterval(age),
+            heuristicLimit: .seconds(limit)
+        )
+        if case .use = decision { #expect(isFresh) } else { #expect(!isFresh) }
+    }
+
+    @Test(
+        arguments: [
+            (200, ["Content-Location": "/x", "Cache-Control": "max-age=1"], true),
+            (200, ["Content-Location": "https://api.example/x", "Expires": "0"], true),
+            (200, ["Content-Location": "/y", "Cache-Control": "max-age=1"], false),
+            (200, ["Content-Location": "/x"], false), (200, ["Cache-Control": "max-age=1"], false),
+            (201, ["Content-Location": "/x", "Cache-Control": "max-age=1"], false),
+        ] as [(Int, HTTPHeaders, Bool)]
+    )
+    func aResponseToPostMayServeALaterGet(status: Int, headers: HTTPHeaders, mayServe: Bool) throws {
+        let url = try #require(URL(string: "https://api.example/x"))
+        let response = RawResponse(statusCode: status, headers: headers, url: url)
+        #expect(CacheControl.mayStoreForGet(response, url: url) == mayServe)
+    }
+
     @Test(arguments: [",", "a=\"", "max-age=1,", "\\\"", "no-cache=\"x,\"", " ", "=", "x"])
     func aFieldOfAMebibyteIsReadInTime(piece: String) {
         let value = String(repeating: piece, count: (1 << 20) / piece.utf8.count)

@@ -1,0 +1,103 @@
+/// A canonical form of a request's field: two values with the same form have the same meaning (RFC 9111, section 4.1).
+enum NormalizedField {
+    /// Returns the form of a field's value, or `nil` if the request doesn't have the field.
+    ///
+    /// Several lines of the field are combined, and white space around their commas is removed. For the fields of content
+    /// negotiation, case, order, and how a weight is written, don't count either (RFC 9110, section 12.5).
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - headers: The header fields of the request.
+    /// - Returns: The form, in which two values with the same meaning are equal.
+    static func value(of name: String, in headers: HTTPHeaders) -> String? {
+        guard let value = headers[name] else { return nil }
+        if name.isSameFieldName(as: "Cookie") || name.isSameFieldName(as: "Authorization") { return value }
+        guard negotiating.contains(where: { $0.isSameFieldName(as: name) }) else {
+            return value.utf8.contains(UInt8(ascii: ",")) ? members(of: value).joined(separator: ",") : value
+        }
+        return list(value)
+    }
+
+    private static let negotiating = ["Accept", "Accept-Language", "Accept-Encoding", "Accept-Charset"]
+
+    private static func list(_ value: String) -> String {
+        // Most values are a single lowercase token.
+        if value.utf8.allSatisfy({ $0.isTokenCharacter && !$0.isUppercase || $0 == UInt8(ascii: "/") }) { return value }
+        var seen: Set<String> = []
+        let choices = members(of: value).map(Choice.init).filter { seen.insert($0.text).inserted }
+        return choices.sortedUnspecialized { one, other in
+            one.weight == other.weight ? one.text < other.text : one.weight > other.weight
+        }.map(\.text).joined(separator: ",")
+    }
+
+    /// One alternative with its weight.
+    private struct Choice {
+        let text: String
+        let weight: Int
+
+        init(_ member: String) {
+            let parts = NormalizedField.parts(of: member, at: UInt8(ascii: ";"))
+            var texts = [parts[0].lowercased()]
+            var weight: Int?
+            for part in parts.dropFirst() {
+                let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                let name = pair[0].lowercased()
+                // What follows a weight belongs to it, so that the weight keeps its place then.
+                if name == "q", pair.count == 2, weight == nil, let found = Choice.weight(pair[1]) {
+                    weight = found
+                    if found < 1000 || part != parts.last { texts.append("q=\(found)") }
+                } else {
+                    texts.append(pair.count == 2 ? "\(name)=\(pair[1])" : name)
+                }
+            }
+            (text, self.weight) = (texts.joined(separator: ";"), weight ?? 1000)
+        }
+
+        /// Reads a weight in thousandths, or returns `nil` if it is invalid (RFC 9110, section 12.4.2).
+        private static func weight(_ text: Substring) -> Int? {
+            let bytes = Array(text.utf8)
+            guard (1...5).contains(bytes.count), bytes[0] == 0x30 || bytes[0] == 0x31,
+                bytes.count == 1 || bytes[1] == UInt8(ascii: ".")
+            else { return nil }
+            var (weight, unit) = (Int(bytes[0] - 0x30) * 1000, 100)
+            for byte in bytes.dropFirst(2) {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                weight += Int(byte - 0x30) * unit
+                unit /= 10
+            }
+            return weight <= 1000 ? weight : nil
+        }
+    }
+
+    /// Returns the members of a list, without white space around them and without empty ones.
+    private static func members(of value: String) -> [String] {
+        parts(of: value, at: UInt8(ascii: ",")).filter { !$0.isEmpty }
+    }
+
+    /// Splits a text at a separator outside quoted strings; there is at least one part.
+    private static func parts(of text: String, at separator: UInt8) -> [String] {
+        let bytes = Array(text.utf8)
+        var parts: [String] = []
+        var (start, place, isQuoted) = (0, 0, false)
+        func end() {
+            parts.append(String(decoding: bytes[start..<place], as: UTF8.self).withoutSurroundingSpace)
+        }
+        while place < bytes.count {
+            switch bytes[place] {
+            case UInt8(ascii: "\\") where isQuoted: place = min(place + 1, bytes.count - 1)
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case separator where !isQuoted:
+                end()
+                start = place + 1
+            default: break
+            }
+            place += 1
+        }
+        end()
+        return parts
+    }
+}
+
+extension UInt8 {
+    fileprivate var isUppercase: Bool { (0x41...0x5A).contains(self) }
+}
