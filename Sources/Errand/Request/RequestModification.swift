@@ -77,10 +77,12 @@ extension ModifiableRequest {
     public func allowingCellularAccess(_ flag: Bool) -> Self {
         modified(.allowsCellularAccess) { $0.allowsCellularAccess = flag }
     }
-    /// Returns a copy with another time without progress after which an attempt fails; see ``Limits/timeout``.
-    public func timeout(_ limit: Duration) -> Self { modified { $0.limits.timeout = limit } }
-    /// Returns a copy with another time for the whole send; see ``Limits/deadline``.
-    public func deadline(_ limit: Duration) -> Self { modified { $0.limits.deadline = limit } }
+    /// Returns a copy with another time without progress after which an attempt fails; see ``Limits/timeout``;
+    /// `nil` removes that of an earlier modifier.
+    public func timeout(_ limit: Duration?) -> Self { modified { $0.limits.timeout = limit } }
+    /// Returns a copy with another time for the whole send; see ``Limits/deadline``; `nil` removes that of an
+    /// earlier modifier.
+    public func deadline(_ limit: Duration?) -> Self { modified { $0.limits.deadline = limit } }
     /// Returns a copy with other limits of time and size; each that is `nil` is inherited.
     public func limits(_ limits: Limits) -> Self { modified(.limits) { $0.limits = limits } }
     /// Returns a copy with another priority among waiting requests.
@@ -164,10 +166,12 @@ extension Request {
     public func allowingCellularAccess(_ flag: Bool) -> ModifiedRequest<Self> {
         ModifiedRequest(self).allowingCellularAccess(flag)
     }
-    /// Returns a copy with another time without progress after which an attempt fails; see ``Limits/timeout``.
-    public func timeout(_ limit: Duration) -> ModifiedRequest<Self> { ModifiedRequest(self).timeout(limit) }
-    /// Returns a copy with another time for the whole send; see ``Limits/deadline``.
-    public func deadline(_ limit: Duration) -> ModifiedRequest<Self> { ModifiedRequest(self).deadline(limit) }
+    /// Returns a copy with another time without progress after which an attempt fails; see ``Limits/timeout``;
+    /// `nil` removes that of an earlier modifier.
+    public func timeout(_ limit: Duration?) -> ModifiedRequest<Self> { ModifiedRequest(self).timeout(limit) }
+    /// Returns a copy with another time for the whole send; see ``Limits/deadline``; `nil` removes that of an
+    /// earlier modifier.
+    public func deadline(_ limit: Duration?) -> ModifiedRequest<Self> { ModifiedRequest(self).deadline(limit) }
     /// Returns a copy with other limits of time and size; each that is `nil` is inherited.
     public func limits(_ limits: Limits) -> ModifiedRequest<Self> { ModifiedRequest(self).limits(limits) }
     /// Returns a copy with another priority among waiting requests.

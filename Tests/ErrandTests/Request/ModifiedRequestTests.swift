@@ -151,6 +151,18 @@ import Testing
         #expect(batch.tag == "batch")
     }
 
+    @Test func theDeadlineOfAModifiedBatchIsThatOfTheWhole() async throws {
+        let rig = Rig.numbers()
+        for batch in [
+            BatchRequest(GetUser(id: 1), GetUser(id: 2)).tag("x").header("X-A", "1").deadline(.zero),
+            BatchRequest(GetUser(id: 1), GetUser(id: 2)).deadline(.zero).header("X-A", "1"),
+        ] {
+            let error = await #expect(throws: NetworkError.self) { try await rig.agent.send(batch) }
+            #expect(error?.kind == .timedOut)
+        }
+        #expect(rig.transport.requestCount == 0)
+    }
+
     @Test func modifiersOfAChainAndOfItsStepsApply() async throws {
         let rig = Rig.numbers()
         let chain = ChainRequest(GetUser(id: 1).tag("first")).thenWithHistory { _, history in
