@@ -1,8 +1,6 @@
 /// The storing of an entry, which continues whether or not anything waits for it.
 ///
-/// ```swift
-/// let outcome = try await cache.store(entry, for: key).outcome()
-/// ```
+/// `try await cache.store(entry, for: key).outcome()` waits for it.
 public final class CacheWrite: Sendable {
     /// What became of an entry that was to be stored.
     public enum Outcome: Sendable {
