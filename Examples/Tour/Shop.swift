@@ -116,19 +116,20 @@ enum Shop {
         server.on(.get, "/careless", .json(#"{"user_id":"7","is_active":1,"zip":"04109"}"#))
         server.on(.post, "/rpc") { request in
             let body = try? JSONValue(parsing: Data(request.text.utf8))
-            guard let calls = body?.array else { return .data((body.map(answer) ?? .null).data) }
-            return .data(JSONValue.array(calls.reversed().map(answer)).data, contentType: "application/json")
+            guard let calls = body?.array else { return .data((body.map(reply) ?? .null).data) }
+            return .data(JSONValue.array(calls.reversed().map(reply)).data, contentType: "application/json")
         }
     }
 
-    private static func answer(_ call: JSONValue) -> JSONValue {
-        var answer: JSONObject = ["jsonrpc": "2.0"]
+    private static func reply(to call: JSONValue) -> JSONValue {
+        var response: JSONObject = ["jsonrpc": "2.0"]
         switch call["method"]?.string {
-        case "sum": answer["result"] = .number(JSONNumber((call["params"]?.array ?? []).compactMap(\.int).reduce(0, +)))
-        case "name": answer["result"] = "tour"
-        default: answer["error"] = ["code": -32601, "message": "Method not found"]
+        case "sum":
+            response["result"] = .number(JSONNumber((call["params"]?.array ?? []).compactMap(\.int).reduce(0, +)))
+        case "name": response["result"] = "tour"
+        default: response["error"] = ["code": -32601, "message": "Method not found"]
         }
-        answer["id"] = call["id"] ?? .null
-        return .object(answer)
+        response["id"] = call["id"] ?? .null
+        return .object(response)
     }
 }

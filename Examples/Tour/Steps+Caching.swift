@@ -4,7 +4,7 @@ import Foundation
 
 extension Steps {
     static let caching = [
-        Step("A stored answer first, a fresh one behind it") { tour in
+        Step("A stored response first, and a fresh one after it") { tour in
             try await withCache(tour, .cacheThenNetwork(maxAge: .seconds(60))) { agent, _ in
                 let count = tour.count("/feed", headers: [:])
                 _ = try await agent.send(GeneralRequest("/feed"))
@@ -16,7 +16,7 @@ extension Steps {
                 return seen.joined(separator: ", then ")
             }
         },
-        Step("An answer outlives the program, and is there before any socket is opened") { tour in
+        Step("A response stored on disk is available in the next process without a connection") { tour in
             try await withCache(tour, .cacheElseNetwork(maxAge: .seconds(60))) { agent, folder in
                 let count = tour.count("/offline", headers: [:])
                 _ = try await agent.send(GeneralRequest("/offline"))
@@ -40,7 +40,7 @@ extension Steps {
                 return "\(second.source), asked with \(asked ?? "")"
             }
         },
-        Step("Two users never see each other's answers; a write removes what it has changed") { tour in
+        Step("Responses are stored for each user; an unsafe method invalidates stored responses") { tour in
             try await withCache(tour, .cacheElseNetwork(maxAge: .seconds(60))) { agent, _ in
                 tour.server.on(.get, "/me") { .text($0.headers["Authorization"] ?? "nobody") }
                 tour.server.on(.post, "/me", .text("changed"))

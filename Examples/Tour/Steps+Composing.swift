@@ -4,14 +4,14 @@ import Foundation
 
 extension Steps {
     static let composing = [
-        Step("A batch of two types runs at once; its models come together") { tour in
+        Step("A batch of two request types runs concurrently and returns both models") { tour in
             let (me, hits) = try await tour.agent.send(
                 BatchRequest(GetUser(id: 7), SearchUsers(query: "a")).accessory(TerminalProgress("      batch"))
             )
             try hold(me.id == 7 && hits.count == 1, "\(me) \(hits)")
             return "\(me.name) and \(hits.count) hit"
         },
-        Step("The first failure ends a batch, unless it is to be ignored") { tour in
+        Step("The first failure ends a batch, unless it is ignored") { tour in
             let gateway = GeneralRequest("/gateway").retryPolicy(.never)
             let handle = tour.agent.start(BatchRequest(GeneralRequest("/slow"), gateway))
             do {
@@ -25,13 +25,13 @@ extension Steps {
             try hold(nothing == nil, "\(String(describing: nothing))")
             return "request 1 failed and was named; ignored, the other one is \(user.name)"
         },
-        Step("A thousand requests, eight at a time, each to its own end") { tour in
+        Step("A thousand requests, eight at a time, each with its own result") { tour in
             let results = await tour.agent.results(of: (1...1000).map { GetUser(id: $0) }, maximumConcurrent: 8)
             let ids = results.compactMap { try? $0.get().id }
             try hold(ids == Array(1...1000), "\(ids.count)")
             return "\(ids.count) users in their order"
         },
-        Step("A chain makes each request from the model before") { tour in
+        Step("A chain creates each request from the previous model") { tour in
             let found = try await tour.agent.send(
                 ChainRequest(GetUser(id: 3))
                     .then { user in SearchUsers(query: user.name) }
@@ -42,7 +42,7 @@ extension Steps {
             try hold(found.id == 4, "\(found)")
             return "user 3, then a search, then user \(found.id)"
         },
-        Step("A deadline of the whole reaches the wire") { tour in
+        Step("The deadline of a chain ends its running exchange") { tour in
             let began = ContinuousClock.now
             do {
                 _ = try await tour.agent.send(
@@ -55,7 +55,7 @@ extension Steps {
                 return "\(error)"
             }
         },
-        Step("Polling until a response is the one, and pages by number") { tour in
+        Step("Polling until a condition holds, and pages by number") { tour in
             var polls = 0
             for try await _ in tour.agent.poll(GetUser(id: 1), every: .milliseconds(5), until: { _ in polls == 2 }) {
                 polls += 1
@@ -67,7 +67,7 @@ extension Steps {
             try hold(polls == 3 && pages.last == "page=3 query=a", "\(polls) \(pages)")
             return "\(polls) polls; \(pages.joined(separator: ", "))"
         },
-        Step("Past filter and formatter, or with another formatter for one call") { tour in
+        Step("The raw body, or another formatter for one call") { tour in
             let order = PlaceOrder(item: "tea", quantity: 1, service: .shop(tour.server))
             let body = try await tour.agent.send(order.raw)
             let name = try await tour.agent.send(order, formattedBy: JSONFormatter<String>(at: "list[0].name"))

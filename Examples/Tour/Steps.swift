@@ -14,7 +14,7 @@ enum Steps {
             try hold(hits.first?.name == "query=a+b & ü id=3", "the server saw \(hits)")
             return "the server read: \(hits[0].name)"
         },
-        Step("A request without a type of its own") { tour in
+        Step("A request without its own type") { tour in
             let request = GeneralRequest("/echo").method(.post)
                 .parameters(["a": 1, "b": nil, "c": ["d": 2]]).header("X-Trace", "1")
             let echo = try await tour.agent.send(request)
@@ -29,7 +29,7 @@ enum Steps {
             try hold(echo["body"]?.string == "tags=a&tags=b&on=1", "the body was \(echo["body"] ?? .null)")
             return "sent \(echo["body"]?.string ?? "")"
         },
-        Step("The centralized style: verbs") { tour in
+        Step("Methods for HTTP verbs") { tour in
             let user: User = try await tour.agent.get("/users/5", parameters: ["verbose": true, "q": nil as String?])
             let target = try await tour.agent.delete(
                 "/echo/9",
@@ -47,7 +47,7 @@ enum Steps {
     ]
 
     static let configuring = [
-        Step("Several hosts side by side: a service brings base URL, headers, parameters and envelope") { tour in
+        Step("Several hosts: a service has its base URL, header fields, parameters and envelope") { tour in
             let order = try await tour.agent.send(PlaceOrder(item: "tea", quantity: 2, service: .shop(tour.server)))
             let seen = tour.server.requests.last
             try hold(order.id == 99, "got \(order)")
@@ -78,7 +78,7 @@ enum Steps {
             try hold(target == "/echo/en" && signature == "GET /echo/en", "\(target ?? "-") \(signature ?? "-")")
             return "\(target ?? ""), signed '\(signature ?? "")'"
         },
-        Step("plan(for:) tells what a send would do, and who said so, without sending") { tour in
+        Step("plan(for:) shows what a send would do, and the source of each setting, without sending") { tour in
             let before = tour.server.requestCount
             let plan = try await tour.agent.plan(for: PlaceOrder(item: "tea", quantity: 2, service: .shop(tour.server)))
             try hold(tour.server.requestCount == before, "something was sent")
@@ -88,7 +88,7 @@ enum Steps {
     ]
 
     static let running = [
-        Step("The answer with its head, source and times; any number of further parses") { tour in
+        Step("The response with its header section, source and times; decoded again as other types") { tour in
             let full = try await tour.agent.response(for: GetUser(id: 8))
             let name = try full.decode(String.self, at: "name")
             try hold(full.statusCode == 200 && !full.source.isFromCache && name == "Ada", "\(full)")
@@ -100,7 +100,7 @@ enum Steps {
             }
             return "called back with \(user)"
         },
-        Step("Cancelling ends a send at once, with CancellationError") { tour in
+        Step("Cancellation ends a send at once, with CancellationError") { tour in
             let began = ContinuousClock.now
             let before = tour.server.requestCount
             let send = Task { try await tour.agent.send(GeneralRequest("/slow")) }
@@ -125,7 +125,7 @@ enum Steps {
     ]
 
     static let observing = [
-        Step("Accessories see every send, balanced on every path") { tour in
+        Step("Accessories are notified of the start and end of every send") { tour in
             let diary = Diary()
             let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), accessories: [diary]))
             _ = try await agent.send(GetUser(id: 1))
@@ -134,59 +134,59 @@ enum Steps {
             try hold(diary.lines.count == 8, "\(diary.lines)")
             return diary.lines.joined(separator: ", ")
         },
-        Step("Large bodies tell how far they are, both ways") { tour in
+        Step("The progress of large bodies, in both directions") { tour in
             let percentages = Percentages()
             var config = NetworkConfig(baseURL: tour.server.baseURL)
             config.accessories = [percentages, TerminalProgress("      mirror")]
             let body = Data(repeating: 7, count: 300_000)
             let mirror = GeneralRequest("/mirror").method(.post).body(.data(body)).expecting(Data.self)
-            let answer = try await Agent(config: config).send(mirror)
+            let response = try await Agent(config: config).send(mirror)
             let seen = percentages.lines
-            try hold(answer == body && seen.contains("upload 100 %") && seen.last == "download 100 %", "\(seen)")
+            try hold(response == body && seen.contains("upload 100 %") && seen.last == "download 100 %", "\(seen)")
             return seen.joined(separator: ", ")
         },
     ]
 
     static let failing = [
-        Step("An HTML 502 is a status error with the body at hand") { tour in
+        Step("An HTML page with status 502 is a status error that has the body") { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/gateway")) }
             try hold(error.kind == .unacceptableStatus && error.response?.body.count == 24, "\(error)")
             return "\(error)"
         },
-        Step("A server that is busy is asked again when it says; a POST only with a key") { tour in
+        Step("Retries after the delay in Retry-After; a POST is retried only with an idempotency key") { tour in
             let busy = MockResponse.status(503, headers: ["Retry-After": "0"])
             tour.server.enqueue(busy, .json(#"{"id": 4, "name": "Ada"}"#))
-            let answer = try await tour.agent.response(for: GetUser(id: 4))
-            try hold(answer.metrics.attempts.count == 2, "\(answer.metrics.attempts)")
+            let response = try await tour.agent.response(for: GetUser(id: 4))
+            try hold(response.metrics.attempts.count == 2, "\(response.metrics.attempts)")
             let post = GeneralRequest("/gateway").method(.post)
             tour.server.enqueue(busy)
             let error = try await networkError { _ = try await tour.agent.send(post) }
             tour.server.enqueue(busy, .status(204))
             try await tour.agent.send(post.idempotencyKey(.automatic).expecting(Void.self))
             try hold(error.attempts == 1, "\(error)")
-            return "\(answer.model.name) after 2 attempts; without a key \(error)"
+            return "\(response.model.name) after 2 attempts; without a key \(error)"
         },
-        Step("A hostile body is refused before anything decodes it") { tour in
+        Step("A malicious body is rejected before it is decoded") { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/hostile")) }
             try hold(error.kind == .unacceptableContent, "\(error)")
             return "\(error)"
         },
-        Step("A 401 challenge is an answer, not a hang") { tour in
+        Step("A 401 with a challenge is a response and does not hang") { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/secret")) }
             try hold(error.statusCode == 401, "\(error)")
             return "\(error)"
         },
-        Step("A connection that breaks in the body is an error, never half a value") { tour in
+        Step("A connection that is lost in the body is an error, never a partial value") { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("/cut")) }
             try hold(error.reason == .closedInBody, "\(error)")
             return "\(error)"
         },
-        Step("A refused connection names host and port") { tour in
+        Step("The error of a refused connection has host and port") { tour in
             let error = try await networkError { _ = try await tour.agent.send(GeneralRequest("http://127.0.0.1:1/x")) }
             try hold(error.reason == .connectionRefused && "\(error)".contains("127.0.0.1:1"), "\(error)")
             return "\(error)"
         },
-        Step("Bad input is told before anything is sent") { tour in
+        Step("Invalid input fails before anything is sent") { tour in
             let before = tour.server.requestCount
             let request = GeneralRequest("/echo").header("X-A\r\nX-Evil", "1")
             let error = try await networkError { _ = try await tour.agent.send(request) }

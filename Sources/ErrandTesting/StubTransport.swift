@@ -45,10 +45,10 @@ public final class StubTransport: Transport {
         self.init(maximumLogCount: maximumLogCount) { request in
             let fitting = routes.keys.filter { $0.fits(request) }
             // The most specific one, so that the order of a dictionary does not matter.
-            guard let route = fitting.max(by: { $0.exactness < $1.exactness }), let answer = routes[route] else {
+            guard let route = fitting.max(by: { $0.exactness < $1.exactness }), let response = routes[route] else {
                 throw UnhandledRequest(request, routes: routes.keys.map(\.description).sorted())
             }
-            return answer
+            return response
         }
     }
 

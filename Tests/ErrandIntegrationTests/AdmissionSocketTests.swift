@@ -28,7 +28,7 @@ struct AdmissionSocketTests {
     }
 
     @Test(arguments: [0, 500])
-    func aThousandWhoShareMakeOneRequest(cancelled: Int) async throws {
+    func aThousandSharedSendsAreCoalescedIntoOneRequest(cancelled: Int) async throws {
         defer { server.stop() }
         let starts = Starts()
         let agent = Agent(config: config { $0.sendGates = [starts] })
@@ -41,7 +41,7 @@ struct AdmissionSocketTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test func theNewestOfAThousandWins() async throws {
+    @Test func newestOfAThousandSendsCancelsTheOthers() async throws {
         defer { server.stop() }
         let agent = Agent(config: config())
         let request = GeneralRequest("/slow").expecting(Int.self).duplicatePolicy(.cancelPrevious)
@@ -56,7 +56,7 @@ struct AdmissionSocketTests {
         #expect(values == 1 && cancelled == 999)
     }
 
-    @Test func slotsAreNeverExceededAndWaitingIsMeasured() async throws {
+    @Test func permitsAreNeverExceededAndWaitingIsMeasured() async throws {
         defer { server.stop() }
         let wire = Gauge(URLSessionTransport())
         let agent = Agent(config: config { $0.throttle = Throttle(maximumPerHost: 3) }, transport: wire)
@@ -71,7 +71,7 @@ struct AdmissionSocketTests {
         #expect(server.requestCount == 200)
     }
 
-    @Test func aThousandSendsWithAnExpiredTokenNeedOneRefreshThroughFourSlots() async throws {
+    @Test func thousandSendsNeedOneRefreshThroughFourPermits() async throws {
         defer { server.stop() }
         struct Tokens: Authenticator {
             let host: String?

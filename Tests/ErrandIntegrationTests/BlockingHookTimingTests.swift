@@ -42,7 +42,7 @@ struct BlockingHookTimingTests {
     }
 
     @Test(arguments: [true, false])
-    func aDeadlineDuringAnAdapterLeavesTheStaleResponseOfTheDisk(isEnclosed: Bool) async throws {
+    func deadlineDuringAnAdapterFallsBackToTheStaleResponseOnDisk(isEnclosed: Bool) async throws {
         defer { server.stop() }
         let folder = try CacheFolder()
         var config = NetworkConfig(baseURL: server.baseURL)

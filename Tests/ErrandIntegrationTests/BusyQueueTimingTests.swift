@@ -7,7 +7,7 @@ import Testing
 @Suite(.timing, .serialized, .limit(seconds: 60))
 struct BusyQueueTimingTests {
     @Test(arguments: [true, false])
-    func anAnswerOrAStartThatWaitsForTheQueueDoesNotTimeOut(_ isSentBefore: Bool) async throws {
+    func responseOrStartThatWaitsForTheQueueDoesNotTimeOut(_ isSentBefore: Bool) async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.post, "/slow", .status(204))

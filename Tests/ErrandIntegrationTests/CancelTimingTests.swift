@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// A send that is cancelled ends soon, whatever it is doing: waiting for its turn or its login, pausing, on the wire,
+/// A send that is cancelled ends soon, whatever it is doing: waiting for its permit or its credential, pausing, on the wire,
 /// formatting.
 ///
 /// 1,000 sends by default, 64 in flight; `ERRAND_CANCELS=10000` makes them as many.

@@ -165,7 +165,7 @@ struct CredentialOriginWireTests {
     }
 
     @Test(arguments: [true, false], [HTTPMethod.get, .post])
-    func baseParametersStayBehindARequestThatAHookMoves(isAdapter: Bool, method: HTTPMethod) async throws {
+    func baseParametersAreRemovedIfAHookMovesTheRequest(isAdapter: Bool, method: HTTPMethod) async throws {
         let (home, other) = (try MockServer(), try MockServer())
         defer { home.stop() }
         defer { other.stop() }
@@ -201,7 +201,7 @@ struct CredentialOriginWireTests {
 
     /// As a signed download of a storage host: what the request itself says goes where it goes.
     @Test
-    func whatARequestSetsItselfGoesToAnyURL() async throws {
+    func credentialsOfTheRequestItselfAreSentToAnyURL() async throws {
         let (home, other) = (try MockServer(), try MockServer())
         defer { home.stop() }
         defer { other.stop() }
@@ -235,7 +235,7 @@ struct CredentialOriginWireTests {
     }
 
     @Test
-    func aBodyThatAnAdapterMadeOfBaseParametersIsNotRedirectedAway() async throws {
+    func bodyMadeOfBaseParametersIsNotRedirectedToAnotherOrigin() async throws {
         struct Sealing: RequestAdapter {
             func adapt(_ request: inout OutgoingRequest, for context: RequestContext) {
                 request.body = .data(Data("sealed".utf8) + (request.body.data ?? Data()))

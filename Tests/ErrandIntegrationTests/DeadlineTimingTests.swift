@@ -9,7 +9,7 @@ import Testing
 struct DeadlineTimingTests {
     private static let deadline = Duration.milliseconds(300)
 
-    /// Every fault, and answers that take their time.
+    /// Every fault, and responses that take their time.
     private static let answers: [(String, MockResponse)] =
         FaultVerdict.table.map { ($0.fault.name, .json(FaultVerdict.body).closingConnection().faulted($0.fault)) } + [
             ("late", .json("1").delayed(by: .seconds(30))),
@@ -21,11 +21,12 @@ struct DeadlineTimingTests {
             ("login", .status(401, headers: ["WWW-Authenticate": #"Basic realm="x""#])),
         ]
 
-    /// Never stopped: a head that is cut short kills URLSession, and a task is cancelled a moment after its caller knows.
+    /// Never stopped: a header section that is cut short ends the process, and a task is cancelled shortly after its
+    /// caller returns.
     private static let servers = Mutex<[MockServer]>([])
 
     @Test
-    func nothingLastsLongerThanItsDeadlineAnd250Milliseconds() async throws {
+    func everySendEndsWithin250MillisecondsOfItsDeadline() async throws {
         for (name, answer) in Self.answers {
             let server = try MockServer()
             Self.servers.withLock { $0.append(server) }

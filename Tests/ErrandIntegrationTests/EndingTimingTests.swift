@@ -52,7 +52,7 @@ struct EndingTimingTests {
         }
     }
 
-    @Test func codeThatBlocksHoldsUpNoEnd() async throws {
+    @Test func blockingCodeDoesNotDelayTheEndOfASend() async throws {
         for row in Self.rows(Place.allCases.filter(\.blocks)) {
             try await Self.check(row)
             // What blocks a thread of the pool must be over before the next row is measured.

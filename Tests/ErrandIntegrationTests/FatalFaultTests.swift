@@ -18,12 +18,12 @@ struct FatalFaultTests {
     }
 
     @Test
-    func anAnswerThatIsCutInItsHeadEndsTheProcess() async {
+    func responseCutInItsHeaderSectionEndsTheProcess() async {
         await #expect(processExitsWith: .failure) { try await FatalFaultTests.meet(.closeInHead(after: 17)) }
     }
 
     @Test
-    func anAnswerWithTrailersEndsTheProcess() async {
+    func responseWithTrailersEndsTheProcess() async {
         await #expect(processExitsWith: .failure) { try await FatalFaultTests.meet(.trailers) }
     }
 }

@@ -3,10 +3,10 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What a caller sees when an answer goes wrong: one row for each fault of `MockServer`.
+/// What a caller sees when a response goes wrong: one row for each fault of `MockServer`.
 struct FaultVerdict: Sendable, CustomTestStringConvertible {
     enum Expectation: Sendable {
-        /// The answer arrives, with so many bytes of body.
+        /// The response arrives, with so many bytes of body.
         case value(byteCount: Int)
         case error(NetworkError.Reason)
     }
@@ -89,7 +89,7 @@ struct FaultTableTests {
     }
 
     @Test(arguments: FaultVerdict.table)
-    func aFaultHasItsDocumentedVerdict(_ verdict: FaultVerdict) async throws {
+    func faultHasItsDocumentedError(_ verdict: FaultVerdict) async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/x", .json(FaultVerdict.body).closingConnection().faulted(verdict.fault))

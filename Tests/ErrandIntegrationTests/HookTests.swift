@@ -99,7 +99,7 @@ struct HookTests {
         #expect(server.requestCount == 8)
     }
 
-    @Test func codeThatIsLeftBehindKeepsNoPermit() async throws {
+    @Test func abandonedCodeHoldsNoPermit() async throws {
         defer { server.stop() }
         agent.config.throttle = Throttle(maximumPerHost: 1)
         let isFirst = Atomic(true)
@@ -158,7 +158,7 @@ struct HookTests {
     }
 
     @Test(arguments: End.allCases)
-    func sendInterceptorThatSwallowsTheEndDoesNotHideIt(_ end: End) async throws {
+    func sendInterceptorThatCatchesTheEndDoesNotHideIt(_ end: End) async throws {
         defer { server.stop() }
         server.on(.get, "/slow", .json("1").delayed(by: .seconds(20)))
         agent.config.sendInterceptors = [Enclosing { next in try? await next() }]
@@ -206,7 +206,7 @@ struct HookTests {
     enum Busy: CaseIterable { case adapter, interceptor, sendInterceptor }
 
     @Test(arguments: Busy.allCases)
-    func aSendThatIsCancelledWhileAHookWorksIsNotSent(hook: Busy) async throws {
+    func sendCancelledDuringAHookIsNotSent(hook: Busy) async throws {
         defer { server.stop() }
         let sender = Lock<Task<Int, any Error>?>(nil)
         let work: @Sendable () -> Void = { sender.withLock { $0 }?.cancel() }

@@ -8,7 +8,8 @@ import Testing
 struct IdleTimeoutTests {
     private let server: MockServer
 
-    /// Never stopped: a head that is cut short kills URLSession, and a task is cancelled a moment after its caller knows.
+    /// Never stopped: a header section that is cut short ends the process, and a task is cancelled shortly after its
+    /// caller returns.
     private static let slowHeads = Result { try MockServer() }
 
     init() throws {
@@ -30,7 +31,7 @@ struct IdleTimeoutTests {
     }
 
     @Test(arguments: [Duration.milliseconds(150), .milliseconds(1200), .zero, .seconds(-1)])
-    func silenceEndsTheExchangeAfterTheTimeoutAndNoSooner(_ timeout: Duration) async {
+    func idleExchangeEndsAfterTheTimeoutAndNotEarlier(_ timeout: Duration) async {
         let began = ContinuousClock.now
         let error = await #expect(throws: NetworkError.self) {
             try await send(outgoing("hang"), timeout: timeout)
@@ -58,7 +59,7 @@ struct IdleTimeoutTests {
     }
 
     @Test
-    func aBodyThatKeepsComingIsNotSilent() async throws {
+    func bodyThatKeepsArrivingIsNotIdle() async throws {
         let text = String(repeating: "x", count: 12)
         server.on(.get, "/drip", .text(text).dripping(1, every: .milliseconds(300)))
         let answer = try await send(outgoing("drip"), timeout: .seconds(3))
@@ -66,9 +67,9 @@ struct IdleTimeoutTests {
         #expect(String(decoding: body, as: UTF8.self) == text)
     }
 
-    /// URLSession tells of a head when it is whole.
+    /// URLSession reports a header section when it is complete.
     @Test
-    func aHeadHasToBeWholeWithinTheTimeout() async throws {
+    func headerSectionMustBeCompleteWithinTheTimeout() async throws {
         let server = try Self.slowHeads.get()
         server.on(.get, "/slow", .text("x").faulted(.slowHead(byteCount: 1, every: .milliseconds(50))))
         let slow = OutgoingRequest(url: server.baseURL.appending(path: "slow"))
@@ -77,14 +78,14 @@ struct IdleTimeoutTests {
     }
 
     @Test(arguments: [0, 10])
-    func aPostIsWatchedOnWhateverConnectionItRuns(_ byteCount: Int) async {
+    func postTimesOutOnAnyConnection(_ byteCount: Int) async {
         let post = outgoing("hang", method: .post, body: .data(Data(count: byteCount)))
         let error = await #expect(throws: NetworkError.self) { try await send(post, timeout: .milliseconds(150)) }
         #expect(error?.reason == .idleTimeout(.milliseconds(150)))
     }
 
     @Test
-    func anExchangeIsWatchedWhenNobodyHoldsItsTransport() async {
+    func exchangeTimesOutAfterItsTransportIsReleased() async {
         let error = await #expect(throws: NetworkError.self) {
             try await send(outgoing("hang"), timeout: .milliseconds(150), by: URLSessionTransport())
         }
@@ -93,7 +94,7 @@ struct IdleTimeoutTests {
 
     /// The greatest durations there are must not overflow.
     @Test(arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max)])
-    func aTimeoutWithoutEndDoesNotTrap(_ timeout: Duration) async throws {
+    func infiniteTimeoutDoesNotTrap(_ timeout: Duration) async throws {
         server.on(.get, "/x", .text("x"))
         #expect(try await send(outgoing("x"), timeout: timeout).statusCode == 200)
     }

@@ -16,7 +16,7 @@ struct LargeBodyMemoryTests {
         return (Int(line.filter(\.isNumber)) ?? 0) << 10
     }
 
-    /// The server stays in the process of the test, and is told to that of the client.
+    /// The server stays in the process of the test; its URL is passed to the process of the client.
     @Test func bytesOfALargeResponseAreHeldOnce() async throws {
         let server = try MockServer()
         server.on(.get, "/small", .text("small"))

@@ -1,7 +1,7 @@
 import Errand
 import Synchronization
 
-/// Keeps what accessories are told.
+/// Records the events of accessories.
 final class ProgressLog: Accessory {
     private let events = Mutex<(names: [String], progress: [TransferProgress])>(([], []))
 

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// How far bodies are, told on real sockets.
+/// The progress of bodies over real sockets.
 @Suite(.limit(seconds: 60))
 struct ProgressTests {
     private static let size = 1 << 20
@@ -25,7 +25,7 @@ struct ProgressTests {
     private static let body = Data((0..<size).map { UInt8(truncatingIfNeeded: $0) })
 
     @Test
-    func aDownloadIsToldFromItsFirstPartToItsEnd() async throws {
+    func downloadProgressIsReportedFromFirstPartToEnd() async throws {
         #expect(try await agent.send(GeneralRequest("/large").expecting(Data.self)) == Self.body)
         let told = events.progress(.download)
         #expect(told.count > 1 && told.count <= 17, "\(told.count)")
@@ -37,7 +37,7 @@ struct ProgressTests {
     }
 
     @Test(arguments: [true, false])
-    func anUploadIsToldBeforeItsAnswer(_ hasLength: Bool) async throws {
+    func uploadProgressIsReportedBeforeTheResponse(_ hasLength: Bool) async throws {
         server.on(.put, "/x", .data(Self.body))
         let source = LongBody(byteCount: hasLength ? Int64(Self.size) : nil, size: Self.size)
         events.clear()
@@ -53,7 +53,7 @@ struct ProgressTests {
     }
 
     @Test
-    func eachAttemptBeginsAnew() async throws {
+    func progressBeginsAnewForEachAttempt() async throws {
         server.enqueue(.status(503), .status(204))
         try await agent.send(GeneralRequest("/x").method(.put).body(.data(Self.body)).expecting(Void.self))
         #expect(server.requests.map(\.body) == [Self.body, Self.body])
@@ -61,7 +61,7 @@ struct ProgressTests {
     }
 
     @Test
-    func ofACodedBodyOnlyTheEndTellsTheTotal() async throws {
+    func totalOfACodedBodyIsKnownAtItsEnd() async throws {
         server.on(.get, "/coded", .data(Self.body).gzipped())
         #expect(try await agent.send(GeneralRequest("/coded").expecting(Data.self)) == Self.body)
         let told = events.progress(.download)
@@ -70,7 +70,7 @@ struct ProgressTests {
     }
 
     @Test
-    func smallBodiesAreNotTold() async throws {
+    func progressOfSmallBodiesIsNotReported() async throws {
         server.on(.post, "/small", .text("small"))
         let post = GeneralRequest("/small").method(.post).body(.data(Data(count: 100)))
         #expect(try await agent.send(post.expecting(String.self)) == "small")
@@ -78,7 +78,7 @@ struct ProgressTests {
     }
 
     @Test
-    func aHandleShowsHowFarItsTransferIs() async throws {
+    func handleShowsTheProgressOfItsTransfer() async throws {
         let handle = agent.start(GeneralRequest("/large").expecting(Data.self), on: .global()) { _ in }
         await handle.waitUntilFinished()
         let size = Int64(Self.size)
@@ -87,7 +87,7 @@ struct ProgressTests {
 
     /// What was cut short is no end.
     @Test
-    func aBrokenDownloadNeverTellsItsEnd() async throws {
+    func brokenDownloadNeverReportsItsEnd() async throws {
         server.on(.get, "/cut", .data(Self.body).faulted(.closeInBody(after: 700_000)))
         await #expect(throws: NetworkError.self) {
             try await agent.send(GeneralRequest("/cut").retryPolicy(.never).expecting(Data.self))

@@ -31,7 +31,7 @@ struct RedirectWireTests {
 
     /// RFC 9110, sections 15.4.2 to 15.4.9.
     @Test(arguments: [301, 302, 303, 307, 308], [HTTPMethod.get, .head, .post, .put, .delete])
-    func methodAndBodyAreThoseOfTheStandard(_ status: Int, _ method: HTTPMethod) async throws {
+    func methodAndBodyFollowTheStandard(_ status: Int, _ method: HTTPMethod) async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.on(method, "/from", .redirect(to: "../to?x=1", status: status))
@@ -69,7 +69,7 @@ struct RedirectWireTests {
     }
 
     @Test
-    func credentialsAndSecretsStayAtHome() async throws {
+    func credentialsAndSecretsAreNotSentToAnotherOrigin() async throws {
         let (home, other) = (try MockServer(), try MockServer())
         defer { home.stop() }
         defer { other.stop() }
@@ -92,7 +92,7 @@ struct RedirectWireTests {
     }
 
     @Test
-    func theTimesOfAnAttemptBeginBeforeItsRedirects() async throws {
+    func timingOfAnAttemptIncludesItsRedirects() async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/a", .redirect(to: "/b").delayed(by: .milliseconds(60)))
@@ -106,7 +106,7 @@ struct RedirectWireTests {
     }
 
     @Test
-    func aCircleEndsAfterTenHopsAndEachIsTold() async throws {
+    func redirectLoopEndsAfterTenHopsAndEachIsReported() async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/a", .redirect(to: "/b"))
@@ -126,7 +126,7 @@ struct RedirectWireTests {
             ("http://", .redirectRefused), ("http://[::1", .redirectRefused),
         ]
     )
-    func otherTargetsAreRefused(_ target: String, _ kind: NetworkError.Kind) async throws {
+    func redirectsToOtherTargetsAreRejected(_ target: String, _ kind: NetworkError.Kind) async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/x", .redirect(to: target))
@@ -136,7 +136,7 @@ struct RedirectWireTests {
     }
 
     @Test
-    func aRefusedOrVetoedRedirectIsTheAnswerOrTheVeto() async throws {
+    func redirectNotFollowedIsTheResponseAndAVetoIsItsError() async throws {
         struct No: Error {}
         let server = try MockServer()
         defer { server.stop() }
@@ -150,7 +150,7 @@ struct RedirectWireTests {
     }
 }
 
-/// The redirects that an accessory was told of.
+/// Records the redirects that an accessory is notified of.
 private final class Hops: Accessory {
     private let list = Lock<[Redirect]>([])
     var all: [Redirect] { list.withLock { $0 } }

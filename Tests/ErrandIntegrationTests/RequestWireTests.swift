@@ -52,7 +52,7 @@ struct RequestWireTests {
 
     /// What adapters and URL filters make, and where redirects lead.
     @Test
-    func dotSegmentsAreResolvedBeforeTheWireWhoeverMadeThem() async throws {
+    func dotSegmentsFromAnySourceAreResolvedBeforeSending() async throws {
         struct Adding: RequestAdapter {
             func adapt(_ request: inout OutgoingRequest, for context: RequestContext) {
                 request.url = URL(string: request.url.absoluteString + "/up/../y") ?? request.url
@@ -89,7 +89,7 @@ struct RequestWireTests {
     }
 
     @Test
-    func fieldsThatThePlatformJoinsAreToldApart() async throws {
+    func fieldsThatThePlatformJoinsAreSplit() async throws {
         let lines: [(String, String)] = [
             ("Set-Cookie", "a=1; Expires=Wed, 09 Jun 2021 10:18:14 GMT; Path=/"), ("Set-Cookie", "b=2; HttpOnly"),
             ("WWW-Authenticate", #"Digest realm="a, b", qop="auth", nonce="n""#), ("WWW-Authenticate", "Basic realm=c"),

@@ -70,7 +70,7 @@ struct RetryWireTests {
     }
 
     @Test
-    func aServerThatFailsEverythingIsAskedATenthMore() async throws {
+    func failingServerReceivesATenthMoreRequests() async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/x", .status(503))
@@ -97,7 +97,7 @@ struct RetryWireTests {
     }
 
     @Test
-    func aServersPauseInSecondsIsKept() async throws {
+    func retryAfterInSecondsIsApplied() async throws {
         let server = try MockServer()
         defer { server.stop() }
         server.enqueue(.status(429, headers: ["Retry-After": "1"]), .text("ready"))

@@ -190,7 +190,7 @@ struct SentRequestWireTests {
     }
 
     @Test(arguments: [true, false])
-    func limitOfAServerLosesNoSendForTheBudget(_ tellsTime: Bool) async throws {
+    func rateLimitOfAServerFailsNoSend(_ tellsTime: Bool) async throws {
         defer { server.stop() }
         let limit = Limit()
         server.on(.get, "/x") { _ in

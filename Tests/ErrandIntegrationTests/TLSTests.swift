@@ -25,7 +25,7 @@ struct TLSTests {
 
 private let needsTrust: Comment = "run by TLSTests in a process of its own"
 
-/// What a failure in TLS, in HTTP/2 or of a proxy is told as.
+/// The error of a failure in TLS, in HTTP/2 or of a proxy.
 @Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(2)))
 struct TLSFailureTests {
     private let servers: TLSServers
@@ -51,7 +51,7 @@ struct TLSFailureTests {
     ]
 
     @Test
-    func eachFailureReadsAsWhatItIs() async throws {
+    func eachFailureHasItsReason() async throws {
         let transport = URLSessionTransport()
         for (name, reason) in Self.reasons {
             let request = OutgoingRequest(url: try servers.url(name))
@@ -79,7 +79,7 @@ struct TLSFailureTests {
         ("proxy 502", .proxyRefused(statusCode: 502)),
         ("proxy closed", .closedWithoutResponse),
     ])
-    func refusalOfAProxyReadsAsOne(_ name: String, _ reason: NetworkError.Reason) async throws {
+    func rejectionByAProxyHasItsReason(_ name: String, _ reason: NetworkError.Reason) async throws {
         let port = try #require(servers.ports[name])
         // Nothing else runs in this process.
         setenv("https_proxy", "http://127.0.0.1:\(port)", 1)

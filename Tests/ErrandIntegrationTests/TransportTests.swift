@@ -103,7 +103,7 @@ struct TransportTests {
     }
 
     @Test(arguments: [301, 302, 303, 305, 307, 308])
-    func aRedirectIsHandedUpAsItIs(_ status: Int) async throws {
+    func redirectIsReturnedUnchanged(_ status: Int) async throws {
         server.on(.get, "/x", .redirect(to: "/y", status: status, body: "moved"))
         server.on(.get, "/y", .text("followed"))
         let answer = try await send(.get, "/x")
@@ -113,7 +113,7 @@ struct TransportTests {
     }
 
     @Test(arguments: ["Basic realm=\"x\"", "basic realm=x", "Digest realm=\"x\", nonce=\"1\"", "Bearer", "Basic"])
-    func achallengeIsAnsweredAndThe401HandedUp(_ challenge: String) async throws {
+    func challengeIsHandledAndThe401IsReturned(_ challenge: String) async throws {
         server.on(.get, "/x", .text("who are you?", status: 401, headers: ["WWW-Authenticate": challenge]))
         let answer = try await send(.get, "/x")
         #expect(answer.statusCode == 401)
@@ -153,7 +153,7 @@ struct TransportTests {
     }
 
     @Test
-    func aBodyThatBreaksWhileItIsReadThrowsThere() async throws {
+    func bodyThatBreaksWhileBeingReadThrows() async throws {
         let body = String(repeating: "x", count: 200_000)
         server.on(.get, "/x", .text(body).faulted(.closeInBody(after: 150_000)))
         let answer = try await send(.get, "/x", options: TransportOptions(readAhead: 0))
@@ -181,7 +181,7 @@ struct TransportTests {
     }
 
     @Test
-    func oneByteOverTheLimitIsTooMuchAndTheLimitItselfIsNot() async throws {
+    func bodyOfTheLimitIsAcceptedAndOneByteMoreIsNot() async throws {
         server.on(.get, "/x", .data(Data(repeating: 1, count: 1000)))
         let whole = try await send(.get, "/x", options: TransportOptions(maximumBodySize: 1000))
         #expect(try await whole.body.collect(upTo: 1000).count == 1000)
@@ -200,7 +200,7 @@ struct TransportTests {
     }
 
     @Test
-    func contentLengthOfResponsesWithoutContentIsNotHeldAgainstTheLimit() async throws {
+    func contentLengthOfResponsesWithoutContentIsNotLimited() async throws {
         server.on(.head, "/x", .data(Data(repeating: 1, count: 2000)))
         server.on(.get, "/x", .status(304, headers: ["Content-Length": "2000"]))
         let options = TransportOptions(maximumBodySize: 10)
@@ -210,7 +210,7 @@ struct TransportTests {
     }
 
     @Test
-    func contentLengthOfACodedBodyIsNotHeldAgainstTheLimit() async throws {
+    func contentLengthOfACodedBodyIsNotLimited() async throws {
         let bytes = Data((0..<100).map { UInt8(truncatingIfNeeded: $0 &* 151 ^ $0 >> 3) })
         server.on(.get, "/x", .data(bytes).gzipped())
         let response = try await send(.get, "/x", options: TransportOptions(maximumBodySize: 100))

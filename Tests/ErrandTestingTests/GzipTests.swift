@@ -4,13 +4,13 @@ import Testing
 @testable import ErrandTesting
 
 @Suite(.ownThread) struct GzipTests {
-    @Test func theCheckSumIsThatOfTheStandard() {
+    @Test func checksumMatchesTheStandard() {
         #expect(CRC32.checksum(Data("123456789".utf8)) == 0xCBF4_3926)
         #expect(CRC32.checksum(Data()) == 0)
     }
 
     @Test(arguments: [0, 1, 2, 7, 255, 256, 65_537])
-    func theCheckSumOfZerosIsThatOfTheSameBytes(count: Int) {
+    func checksumOfZerosMatchesThatOfTheBytes(count: Int) {
         #expect(CRC32.checksum(zeroByteCount: count) == CRC32.checksum(Data(count: count)))
     }
 
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 258, 259, 1_033, 4_000, 5_000, 100_000, 10_000_000])
-    func aBombIsAThousandTimesSmallerThanWhatComesOut(count: Int) {
+    func gzipBombIsAThousandTimesSmallerThanItsOutput(count: Int) {
         let bomb = ZeroBomb(decodedByteCount: count)
         #expect(bomb.byteCount < 110 + count / 1_032)
         #expect(bomb.byteCount == bomb.front.count + bomb.runByteCount + bomb.back.count)

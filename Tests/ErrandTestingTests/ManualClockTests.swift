@@ -7,7 +7,7 @@ import Testing
 @Suite struct ManualClockTests {
     private let clock = ManualClock()
 
-    @Test func timeStandsStillUntilItIsMoved() {
+    @Test func timeDoesNotPassUntilItIsAdvanced() {
         let start = clock.now
         #expect(clock.now == start)
         clock.advance(by: .seconds(2))
@@ -71,7 +71,7 @@ import Testing
         #expect(woken.withLock { $0 } == [1, 3, 5, 7, 9])
     }
 
-    @Test func aCancelledSleeperThrowsOnceAndIsGone() async {
+    @Test func cancelledSleeperThrowsOnceAndIsRemoved() async {
         let sleeper = Task { [clock] in try await clock.sleep(for: .seconds(10)) }
         await clock.waitForSleepers(1)
         sleeper.cancel()

@@ -5,7 +5,7 @@ import Testing
 @testable import ErrandTesting
 
 @Suite(.ownThread) struct MockFaultTests {
-    /// What a fault sends in answer to GET with the body "0123456789", and how the stream ends.
+    /// What a fault sends in response to GET with the body "0123456789", and how the stream ends.
     ///
     /// Each row asks for the end by `Connection: close` or gets it from the fault.
     @Test(
@@ -49,7 +49,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    /// What a fault sends in answer to GET with the body "0123456789" and `Connection: close` in the request.
+    /// What a fault sends in response to GET with the body "0123456789" and `Connection: close` in the request.
     @Test(
         arguments: [
             (.wrongLength(-3), head("Content-Length: 7") + "\r\n0123456789"),
@@ -97,7 +97,7 @@ import Testing
             .slowHead(byteCount: 99, every: .milliseconds(1)), .bodyOn204,
         ] as [MockFault]
     )
-    func aFaultThatLeavesTheConnectionOpenIsFollowedByTheNextAnswer(fault: MockFault) throws {
+    func faultThatLeavesTheConnectionOpenPrecedesTheNextResponse(fault: MockFault) throws {
         let server = try Self.server(fault)
         server.enqueue(.text("0123456789").faulted(fault), .text("next"))
         let client = try RawClient(port: server.port)
@@ -121,7 +121,7 @@ import Testing
         #expect(try client.readText() == ("", .closed))
     }
 
-    @Test func endlessAnswersGoOnUntilTheClientCloses() throws {
+    @Test func endlessResponsesContinueUntilTheClientCloses() throws {
         let server = try MockServer()
         server.enqueue(
             .text("0123456789").faulted(.endlessBody),
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func contentCodingsAreWhatTheyClaimOrNot() throws {
+    @Test func contentCodingsAreCorrectOrBrokenAsDeclared() throws {
         let server = try MockServer()
         server.enqueue(
             .text("0123456789").faulted(.unknownContentEncoding),
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: MockFault.all)
-    func everyFaultAnswersHeadAndEndsWithTheServer(fault: MockFault) async throws {
+    func everyFaultRespondsToHEADAndEndsWithTheServer(fault: MockFault) async throws {
         let server = try Self.server(fault)
         let client = try RawClient(port: server.port)
         // In one piece: the fault may close the connection before a second one is sent.
@@ -185,12 +185,12 @@ import Testing
     }
 }
 
-/// A head with status 200, without its empty line.
+/// A header section with status 200, without its empty line.
 private func head(_ lines: String...) -> String { "HTTP/1.1 200 OK\r\n" + lines.map { $0 + "\r\n" }.joined() }
 
 private func ok(_ rest: String) -> String { "HTTP/1.1 200 OK\r\n" + rest }
 
-/// What follows the status line of a ten byte answer that closes.
+/// What follows the status line of a ten byte response that closes.
 private func rest(_ count: Int, _ lines: String...) -> String {
     let more = lines.map { $0 + "\r\n" }.joined()
     return "Content-Length: \(count)\r\nConnection: close\r\n\(more)\r\n" + "0123456789".prefix(count)

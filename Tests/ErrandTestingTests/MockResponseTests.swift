@@ -30,19 +30,19 @@ import Testing
         #expect(MockResponse.redirect(to: "/").status == 302)
     }
 
-    @Test func aStatusHasAReasonEvenIfNobodyKnowsIt() {
+    @Test func unknownStatusHasAReasonPhrase() {
         #expect(MockResponse.status(404).reason == "Not Found")
         #expect(MockResponse.status(299).reason == "Status 299")
         #expect(MockResponse(status: 200, reason: "Fine").reason == "Fine")
     }
 
-    @Test func aLengthOfOnesOwnReplacesThatOfTheServer() {
+    @Test func customContentLengthReplacesThatOfTheServer() {
         let answer = MockResponse(headers: ["content-length": "3"], body: Data("abc".utf8))
         let text = ResponseWriter.wire(answer).map { String(decoding: $0, as: UTF8.self) }
         #expect(text == "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc")
     }
 
-    @Test func onlyAPlainAnswerIsPreparedAhead() {
+    @Test func onlyAPlainResponseIsPreparedInAdvance() {
         let plain = MockResponse.text("x")
         #expect(ResponseWriter.wire(plain) != nil)
         let others = [
@@ -54,7 +54,7 @@ import Testing
         #expect(others[2].chunkByteCount == 1)
     }
 
-    @Test func aGzippedAnswerSaysSo() {
+    @Test func gzippedResponseHasItsContentEncoding() {
         let answer = MockResponse.text("hello").gzipped()
         #expect(answer.headers["Content-Encoding"] == "gzip")
         #expect(answer.body == Gzip.stored(Data("hello".utf8)))

@@ -5,7 +5,7 @@ import Testing
 @testable import ErrandTesting
 
 @Suite(.ownThread) struct MockServerConnectionTests {
-    @Test func pipelinedRequestsAreAnsweredInOrder() throws {
+    @Test func pipelinedRequestsGetResponsesInOrder() throws {
         let server = try MockServer { .text($0.path + $0.text) }
         let client = try RawClient(port: server.port)
         let requests = (0..<20).map { number in
@@ -19,7 +19,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test func aRequestInSingleBytesIsReadLikeAnyOther() throws {
+    @Test func requestThatArrivesByteByByteIsRead() throws {
         let server = try MockServer { .text($0.text) }
         let client = try RawClient(port: server.port)
         for byte
@@ -47,7 +47,7 @@ import Testing
         #expect(try client.readResponse().body == "3000000 true")
     }
 
-    @Test func aLargeAnswerArrivesWhole() throws {
+    @Test func aLargeResponseArrivesWhole() throws {
         let server = try MockServer()
         server.on(.get, "/", .data(Data(repeating: 0x62, count: 3_000_000)))
         let client = try RawClient(port: server.port)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length: 11\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nB\r\n0123456789a\r\n0\r\n\r\n"])
-    func aBodyBeyondTheLimitIsRefusedWith413(rest: String) throws {
+    func bodyBeyondTheLimitIsRejectedWith413(rest: String) throws {
         let server = try MockServer { _ in .status(200) }
         server.maximumBodyByteCount = 10
         let client = try RawClient(port: server.port)
@@ -68,7 +68,7 @@ import Testing
         #expect(server.requestCount == 0)
     }
 
-    @Test func a413IsSeenThoughTheClientGoesOnSending() throws {
+    @Test func a413IsReceivedWhileTheClientKeepsSending() throws {
         let server = try MockServer { _ in .status(200) }
         server.maximumBodyByteCount = 10
         let client = try RawClient(port: server.port)
@@ -85,7 +85,7 @@ import Testing
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
         "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
     ])
-    func aMalformedRequestIsRefusedWith400(request: String) throws {
+    func malformedRequestIsRejectedWith400(request: String) throws {
         let server = try MockServer { _ in .status(200) }
         let client = try RawClient(port: server.port)
         try client.send(request)
@@ -94,7 +94,7 @@ import Testing
         #expect(server.requestCount == 0)
     }
 
-    @Test func aHeadBeyondTheLimitIsRefusedWith431() throws {
+    @Test func headerSectionBeyondTheLimitIsRejectedWith431() throws {
         let server = try MockServer { _ in .status(200) }
         let client = try RawClient(port: server.port)
         try client.get("/", "A: \(String(repeating: "a", count: 66_000))")
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nConnection: Close\r\n\r\n"])
-    func aClientThatWantsTheEndGetsIt(request: String) throws {
+    func connectionIsClosedIfTheClientAsksForIt(request: String) throws {
         let server = try MockServer { _ in .text("x") }
         let client = try RawClient(port: server.port)
         try client.send(request)
@@ -113,7 +113,7 @@ import Testing
         #expect(ending == .closed)
     }
 
-    @Test func aDelayIsWaitedForBeforeTheHead() throws {
+    @Test func delayPrecedesTheHeaderSection() throws {
         let server = try MockServer { _ in .text("x").delayed(by: .milliseconds(60)) }
         let client = try RawClient(port: server.port)
         let start = ContinuousClock.now

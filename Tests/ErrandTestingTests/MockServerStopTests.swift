@@ -18,7 +18,7 @@ import Testing
         .text("body").faulted(.endlessHeaders),
         .data(Data(count: 50_000_000)),
     ])
-    func stoppingEndsAnAnswerInProgress(answer: MockResponse) async throws {
+    func stoppingEndsAResponseInProgress(answer: MockResponse) async throws {
         let server = try MockServer { _ in answer }
         let client = try RawClient(port: server.port, receiveBufferByteCount: 4_096)
         try client.get("/")
@@ -49,7 +49,7 @@ import Testing
         #expect(next.port == server.port)
     }
 
-    @Test func aServerNobodyHoldsStops() throws {
+    @Test func releasedServerStops() throws {
         let client: RawClient
         do {
             let server = try MockServer { _ in .text("x") }
@@ -80,7 +80,7 @@ import Testing
         await server.waitForRequests()
         #expect(server.openConnectionCount == 1)
         client = nil
-        // Nothing tells when a thread of the server is done with a connection, so this looks again and again.
+        // No event says when a thread of the server is done with a connection, so this polls.
         let start = ContinuousClock.now
         while server.openConnectionCount > 0, ContinuousClock.now - start < Self.soon {
             try await Task.sleep(for: .milliseconds(1))
@@ -88,7 +88,7 @@ import Testing
         #expect(server.openConnectionCount == 0)
     }
 
-    @Test func aPauseDoesNotEndForARequestThatWaitsBehindIt() throws {
+    @Test func pauseDoesNotEndForAPipelinedRequest() throws {
         let server = try MockServer()
         server.enqueue(.text("late").delayed(by: .milliseconds(50)), .text("next"))
         let client = try RawClient(port: server.port)

@@ -5,7 +5,7 @@ import Testing
 @testable import ErrandTesting
 
 @Suite struct MockServerTests {
-    @Test func aRouteAnswersWithStatusFieldsAndBody() throws {
+    @Test func routeRespondsWithStatusFieldsAndBody() throws {
         let server = try MockServer()
         server.on(.get, "/users", .json("[1,2]", status: 201, headers: ["X-Page": "1"]))
         let client = try RawClient(port: server.port)
@@ -48,7 +48,7 @@ import Testing
         #expect(try body("GET", "/a/b") == "later")
     }
 
-    @Test func theScriptGoesBeforeTheRoutesAndIsUsedUpInOrder() throws {
+    @Test func scriptedResponsesPrecedeRoutesAndAreUsedInOrder() throws {
         let server = try MockServer()
         server.on(.get, "/", .text("route"))
         server.enqueue(.status(503), .text("second"))
@@ -102,7 +102,7 @@ import Testing
         #expect(requests[0].receivedAt <= requests[1].receivedAt)
     }
 
-    @Test func theLogIsBoundedAndCountingGoesOn() throws {
+    @Test func logIsBoundedAndCountingContinues() throws {
         let server = try MockServer { _ in .status(200) }
         server.maximumLogCount = 3
         let client = try RawClient(port: server.port)
@@ -119,7 +119,7 @@ import Testing
         #expect(server.requestCount == 11)
     }
 
-    @Test func resetForgetsLogScriptAndRoutesAndKeepsTheHandler() throws {
+    @Test func resetRemovesLogScriptAndRoutesAndKeepsTheHandler() throws {
         let server = try MockServer { _ in .text("handler") }
         server.on(.get, "/", .text("route"))
         let client = try RawClient(port: server.port)

@@ -37,7 +37,7 @@ import Testing
         #expect(try await limited.value)
     }
 
-    @Test func testsWithThreadsOfTheirOwnBlockNobody() async throws {
+    @Test func testsWithTheirOwnThreadsDoNotBlockOthers() async throws {
         let count = 3
         let arrived = Lock(0)
         // On a pool with two threads the third would never arrive.
@@ -57,7 +57,7 @@ import Testing
         #expect(arrived.withLock { $0 } == count)
     }
 
-    @Test func whatATestThrowsIsThrown() async {
+    @Test func errorOfATestIsThrown() async {
         struct Failure: Error {}
         await #expect(throws: Failure.self) {
             _ = try await OwnWork.run("throwing", limit: .seconds(60), hasOwnThread: false) { throw Failure() }

@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// A client that shows every byte of an answer: one TCP connection to the loopback address.
+/// A client that shows every byte of a response: one TCP connection to the loopback address.
 ///
 /// A read that takes more than 30 seconds fails, so that no test hangs.
 final class RawClient {
@@ -73,10 +73,10 @@ final class RawClient {
         return Array(buffer.prefix(count))
     }
 
-    /// Reads a head with its empty line.
+    /// Reads a header section with its empty line.
     func readHead() throws -> String { try read(through: "\r\n\r\n") }
 
-    /// Reads a head and the body that its `Content-Length` announces.
+    /// Reads a header section and the body that its `Content-Length` announces.
     func readResponse() throws -> (head: String, body: String) {
         let head = try readHead()
         let length = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }

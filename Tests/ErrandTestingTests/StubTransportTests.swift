@@ -12,7 +12,7 @@ import Testing
         try await transport.send(OutgoingRequest(method: method, url: url), options: TransportOptions())
     }
 
-    @Test func aClosureAnswers() async throws {
+    @Test func closureProvidesTheResponse() async throws {
         let transport = StubTransport { request in
             .json("\"\(request.url.path())\"", status: 201, headers: ["X-A": "b"])
         }
@@ -24,7 +24,7 @@ import Testing
         #expect(transport.requests.map(\.url) == [url])
     }
 
-    @Test func whatTheClosureThrowsIsThrown() async {
+    @Test func errorOfTheClosureIsThrown() async {
         let transport = StubTransport { _ in throw NetworkError(.connectionRefused) }
         await #expect(throws: NetworkError.self) { try await send(transport) }
         #expect(transport.requestCount == 1)
@@ -36,8 +36,8 @@ import Testing
         [.get("/users/*")], [.get("https://api.example/*")], [.get("/users/*"), .get("/users/7")],
         [.get("/u*"), .get("/users/*")], [.post("/users/7"), .get("/users/8"), .get("*")],
     ])
-    func theMostExactRouteAnswers(routes: [StubTransport.Route]) async throws {
-        // The last of each row is the one that must answer.
+    func mostExactRouteIsUsed(routes: [StubTransport.Route]) async throws {
+        // The last of each row is the one that must be used.
         let table = Dictionary(
             uniqueKeysWithValues: routes.map { ($0, TransportResponse.status($0 == routes.last ? 299 : 500)) }
         )
@@ -95,7 +95,7 @@ import Testing
         #expect(try OutgoingRequest(url: url, body: .data(Data("a".utf8))).bodyText() == "a")
     }
 
-    @Test func itRunsUnderAnAgent() async throws {
+    @Test func worksWithAnAgent() async throws {
         let agent = Agent(
             config: NetworkConfig(baseURL: "https://api.example"),
             transport: StubTransport(routes: [.get("/users/7"): .json(#"{"id":7}"#), .get("/terms"): .text("Be kind.")])

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["VerbFormatter", "GeneralFilter", "CompositionFormatter", "SafeDescription"])
-    func typesThatNobodyNamesAreNotPublic(_ name: String) throws {
+    func typesThatUsersNeverNameAreNotPublic(_ name: String) throws {
         #expect(try !Self.publicNames().contains(name))
     }
 }

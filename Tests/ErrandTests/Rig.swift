@@ -16,12 +16,12 @@ struct Rig: Sendable {
         agent = Agent(config: config, transport: transport, clock: clock)
     }
 
-    /// Answers everything with one answer.
+    /// Creates a rig whose transport returns the same response to every request.
     init(config: NetworkConfig = .test, answer: TransportResponse) {
         self.init(config: config) { _ in answer }
     }
 
-    /// Never answers.
+    /// Creates a rig whose transport never responds.
     static func silent(config: NetworkConfig = .test) -> Rig {
         Rig(config: config) { _ in
             try await Task.sleep(for: .seconds(3600))

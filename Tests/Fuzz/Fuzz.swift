@@ -1,6 +1,6 @@
 import Foundation
 
-// Inputs that libFuzzer makes go through everything that reads JSON or a path. A trap ends the process; so does an answer
+// Inputs that libFuzzer makes go through everything that reads JSON or a path. A trap ends the process; so does a result
 // that contradicts another. Compiled by .ci/fuzz together with the library's sources, and part of no package target.
 
 /// Reads one input.

@@ -110,7 +110,7 @@ struct Login: Request, Encodable {
         let error = await #expect(throws: NetworkError.self) { _ = try await agent.send(batch) }
         #expect(error?.reason == .deadlineExceeded(.milliseconds(200)))
         let began = ContinuousClock.now
-        // The answer would come after 60 seconds.
+        // The response would come after 60 seconds.
         while server.openConnectionCount > 1, ContinuousClock.now - began < .seconds(30) {
             try await Task.sleep(for: .milliseconds(1))
         }

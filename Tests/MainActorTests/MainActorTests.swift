@@ -49,7 +49,7 @@ import Testing
         #expect(total.sum == 6)
     }
 
-    @Test func responsesCarryTheAnswer() async throws {
+    @Test func responsesHaveModelStatusAndMetrics() async throws {
         let full = try await agent.response(for: GetUser(id: 7))
         MainActor.assertIsolated()
         #expect(full.model.id == 7)
@@ -58,7 +58,7 @@ import Testing
         #expect(full.metrics.formatting == .callerByNeed)
     }
 
-    @Test func verbsMakeModels() async throws {
+    @Test func verbsCreateModels() async throws {
         let user: User = try await agent.get("/users/7", parameters: ["verbose": true])
         #expect(user.name == "Ada")
         #expect(try await agent.get("/users/list", as: [User].self, at: "list").count == 1)
@@ -142,7 +142,7 @@ import Testing
         #expect(try await agent.plan(for: GetPlace()).formatting == .background)
     }
 
-    @Test func aSendableRequestIsFormattedOnItsCallerWhereItSays() async throws {
+    @Test func sendableRequestCanBeFormattedOnItsCaller() async throws {
         #expect(try await agent.send(GetPlace(formattingContext: .caller)).wasOnMain)
         let full = try await agent.response(for: GetPlace(formattingContext: .caller))
         #expect(full.model.wasOnMain)

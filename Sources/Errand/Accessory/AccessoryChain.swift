@@ -24,7 +24,7 @@ struct AccessoryChain: Sendable {
 
     /// Notifies the accessories of an event in the background, never on a caller's actor.
     @concurrent
-    func tell(_ event: AccessoryEvent, of context: RequestContext) async {
+    func notify(_ event: AccessoryEvent, of context: RequestContext) async {
         switch event {
         case .willStop, .didStop:
             ending?.hasBegun.store(true, ordering: .relaxed)

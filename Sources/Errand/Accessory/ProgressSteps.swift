@@ -5,7 +5,7 @@ struct ProgressSteps: Sendable {
 
     let direction: TransferProgress.Direction
     private(set) var total: Int64?
-    private var told: Int64 = 0
+    private var reported: Int64 = 0
 
     init(direction: TransferProgress.Direction, total: Int64?) {
         self.direction = direction
@@ -15,18 +15,18 @@ struct ProgressSteps: Sendable {
     /// Returns the progress to report after so many bytes, or `nil` if it is too early.
     mutating func progress(at completed: Int64) -> TransferProgress? {
         // The end is reported by `last`, so that it is reported once.
-        guard completed != total, completed &- told >= max(Self.smallest, (total ?? 0) / 100) else { return nil }
-        told = completed
+        guard completed != total, completed &- reported >= max(Self.smallest, (total ?? 0) / 100) else { return nil }
+        reported = completed
         return TransferProgress(direction: direction, completed: completed, total: total)
     }
 
     /// Returns the progress to report at the end, or `nil` if that was reported already or the body was small.
     mutating func last(at completed: Int64) -> TransferProgress? {
-        guard completed > Self.smallest, completed != told || completed != total else { return nil }
-        (told, total) = (completed, completed)
+        guard completed > Self.smallest, completed != reported || completed != total else { return nil }
+        (reported, total) = (completed, completed)
         return TransferProgress(direction: direction, completed: completed, total: completed)
     }
 
     /// Starts over, because the body is sent again.
-    mutating func restart() { told = 0 }
+    mutating func restart() { reported = 0 }
 }

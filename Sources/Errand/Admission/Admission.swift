@@ -4,13 +4,13 @@
 /// ``ThrottlePermits``.
 struct Admission: Sendable {
     let timeline: Timeline
-    let flights: InFlightFetches
+    let fetches: InFlightFetches
     let permits: ThrottlePermits
 
     init(timeline: Timeline) {
         self.timeline = timeline
         permits = ThrottlePermits(timeline: timeline)
-        flights = InFlightFetches(timeline: timeline)
+        fetches = InFlightFetches(timeline: timeline)
     }
 
     /// Runs the attempts, or waits for another send that runs them.
@@ -27,12 +27,12 @@ struct Admission: Sendable {
             do {
                 try await gate.admit(prepared.context)
             } catch {
-                throw error is CancellationError ? error : GateRefusal(error: error)
+                throw error is CancellationError ? error : GateRejection(error: error)
             }
         }
         try Task.checkCancellation()
         let passed = timeline.now()
-        var accepted = try await flights.run(prepared, isPassing: permits.isPassedBy, fetch)
+        var accepted = try await fetches.run(prepared, isPassing: permits.isPassedBy, fetch)
         if !gates.isEmpty { accepted.metrics.queue += passed - began }
         return accepted
     }

@@ -26,12 +26,12 @@ struct DuplicateKey: Sendable, Hashable {
         let filter = prepared.resolved.filter
         isShareable = filter.source != .request || Self.isComparable(filter.value)
         type = prepared.typeID
-        session = prepared.login.map { ObjectIdentifier($0.session) }
+        session = prepared.pinnedCredential.map { ObjectIdentifier($0.session) }
         cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
         var fields = FieldDigest()
         fields.add(prepared.context.serviceID)
-        fields.add(prepared.login?.scope ?? "")
+        fields.add(prepared.pinnedCredential?.scope ?? "")
         fields.add(prepared.cacheIdentity.variant)
         fields.add(prepared.cacheIdentity.user)
         for scope in prepared.scopes { fields.add(scope ?? "") }

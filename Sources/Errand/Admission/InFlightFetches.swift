@@ -31,14 +31,14 @@ final class InFlightFetches: Sendable {
             policy = .allow
         }
         let now = timeline.now()
-        let subscriber = InFlightSubscriber(hearsEvents: !prepared.accessories.isEmpty)
+        let subscriber = InFlightSubscriber(receivesEvents: !prepared.accessories.isEmpty)
         let step = table.withLock { [policy] in
             $0.enter(key, policy, sendID: prepared.context.id, subscriber: subscriber, interval: interval, at: now)
         }
         switch step {
         case .alone: return try await fetch(prepared)
         case .reject(let reason):
-            throw NetworkError(reason).placed(at: prepared.outgoing.url, method: prepared.outgoing.method)
+            throw NetworkError(reason).with(url: prepared.outgoing.url, method: prepared.outgoing.method)
         case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: false, fetch)
         case .start(let id, let previous):
             previous?.task?.cancel()
@@ -56,7 +56,7 @@ final class InFlightFetches: Sendable {
         _ prepared: PreparedRequest,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
-        let prepared = prepared.inFlight(telling: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
+        let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
             let result: Result<AcceptedResponse, any Error>
             do {
@@ -104,7 +104,7 @@ final class InFlightFetches: Sendable {
                 case .event(let event, let attempt):
                     var context = prepared.context
                     context.attempt = attempt
-                    await prepared.accessories.tell(event, of: context)
+                    await prepared.accessories.notify(event, of: context)
                 }
             }
         } onCancel: {
@@ -122,7 +122,7 @@ final class InFlightFetches: Sendable {
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {
             for subscriber in fetches.table.withLock({ $0.subscribers(key, id) }) {
-                subscriber.tell(event, attempt: context.attempt)
+                subscriber.notify(event, attempt: context.attempt)
             }
         }
     }
@@ -131,11 +131,11 @@ final class InFlightFetches: Sendable {
 extension PreparedRequest {
     /// Returns the request as a fetch sends it: events go to all subscribers, and no subscriber's deadline ends a fetch
     /// that can have several.
-    fileprivate func inFlight(telling accessory: some Accessory, isPassing: Bool) -> PreparedRequest {
+    fileprivate func inFlight(notifying accessory: some Accessory, isPassing: Bool) -> PreparedRequest {
         let deadline = duplicatePolicy == .share ? nil : deadline
         return PreparedRequest(
             self,
-            telling: AccessoryChain([accessory]),
+            notifying: AccessoryChain([accessory]),
             deadline: deadline,
             isPassing: isPassing
         )

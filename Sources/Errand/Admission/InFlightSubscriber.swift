@@ -24,14 +24,14 @@ final class InFlightSubscriber: Sendable {
         }
     }
 
-    private let hearsEvents: Bool
+    private let receivesEvents: Bool
     private let state = Lock(State())
 
-    init(hearsEvents: Bool) { self.hearsEvents = hearsEvents }
+    init(receivesEvents: Bool) { self.receivesEvents = receivesEvents }
 
     /// Adds an event of the fetch.
-    func tell(_ event: AccessoryEvent, attempt: Int) {
-        guard hearsEvents else { return }
+    func notify(_ event: AccessoryEvent, attempt: Int) {
+        guard receivesEvents else { return }
         change { state in if state.end == nil { state.events.append(.event(event, attempt: attempt)) } }
     }
 

@@ -37,6 +37,6 @@ extension SendGate {
 }
 
 /// A gate's error, wrapped until the cache has tried to supply a stale response.
-struct GateRefusal: Error {
+struct GateRejection: Error {
     let error: any Error
 }

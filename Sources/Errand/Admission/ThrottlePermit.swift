@@ -72,7 +72,7 @@ final class ThrottlePermit: Sendable {
         state.withLock { $0.host = host }
         guard waited > .zero else { return }
         queued?.withLock { $0 += waited }
-        if !accessories.isEmpty { await accessories.tell(.didWait(waited), of: context) }
+        if !accessories.isEmpty { await accessories.notify(.didWait(waited), of: context) }
     }
 
     /// Ends the attempt: releases the permit, or lets the request that is still being sent with it do so.

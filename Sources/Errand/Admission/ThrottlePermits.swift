@@ -76,12 +76,12 @@ final class ThrottlePermits: Sendable {
         let id = state.withLock { $0.queue.start(host, throttle, at: began) ? nil : $0.makeID() }
         guard let id else { return .zero }
         let waiter = ThrottleQueue.Waiter(id: id, host: host, priority: priority, throttle: throttle)
-        let hasTurn = await withTaskCancellationHandler {
+        let hasPermit = await withTaskCancellationHandler {
             await enter(waiter).value()
         } onCancel: {
             leave(id)
         }
-        guard hasTurn else { throw CancellationError() }
+        guard hasPermit else { throw CancellationError() }
         return timeline.now() - began
     }
 

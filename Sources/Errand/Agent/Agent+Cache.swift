@@ -85,7 +85,7 @@ extension Agent {
         do {
             return (try send.prepare(request), send.config.value.cache)
         } catch {
-            throw send.placing(error)
+            throw send.withContext(error)
         }
     }
 }

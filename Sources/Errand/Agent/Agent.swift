@@ -92,7 +92,7 @@ extension Agent {
     public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
         if RequestType.of(R.self).isComposed { return try await runComposed(request) }
-        if request.formattingContext == .caller { return try await runByChoice(request).model }
+        if request.formattingContext == .caller { return try await runOnCaller(request).model }
         return try await runInBackground(request).model
     }
 
@@ -120,7 +120,7 @@ extension Agent {
     func response<R: Request & Sendable>(for request: R, step: CacheStep) async throws -> Response<R.Model>
     where R.Model: Sendable, R.Formatter: Sendable {
         if request.formattingContext == .caller {
-            let (model, accepted) = try await runByChoice(request, step: step)
+            let (model, accepted) = try await runOnCaller(request, step: step)
             return accepted.response(with: model)
         }
         let (model, accepted) = try await runInBackground(request, step: step)
@@ -143,7 +143,7 @@ extension Agent {
     func makeSend<R: Request>(
         _ request: R,
         within deadline: Deadline? = nil,
-        isPart: Bool = false,
+        isMember: Bool = false,
         observedBy observer: (any Accessory)? = nil
     ) -> Send {
         Send(
@@ -153,13 +153,13 @@ extension Agent {
             client: self,
             timeline: pipeline.timeline,
             within: deadline,
-            isPart: isPart,
+            isMember: isMember,
             observedBy: observer
         )
     }
 
     /// Runs a request on its caller whose formatting context is the caller.
-    private func runByChoice<R: Request & Sendable>(
+    private func runOnCaller<R: Request & Sendable>(
         _ request: R,
         step: CacheStep = .whole
     ) async throws -> Pipeline.Produced<R.Model> {
@@ -176,11 +176,11 @@ extension Agent {
         _ request: R,
         step: CacheStep = .whole,
         within deadline: Deadline? = nil,
-        isPart: Bool = false,
+        isMember: Bool = false,
         observedBy observer: (any Accessory)? = nil,
         delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)? = nil
     ) async throws -> Pipeline.Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        let send = makeSend(request, within: deadline, isPart: isPart, observedBy: observer)
+        let send = makeSend(request, within: deadline, isMember: isMember, observedBy: observer)
         guard send.accessories.isEmpty && send.hasLibraryFormatter else {
             return try await runWhole(request, as: send, step: step, delivering: deliver)
         }
@@ -265,7 +265,7 @@ extension Agent {
             let prepared = try send.prepare(request)
             return (send, prepared, try await prepared.adapted(attempt: 1))
         } catch {
-            throw send.placing(error)
+            throw send.withContext(error)
         }
     }
 }

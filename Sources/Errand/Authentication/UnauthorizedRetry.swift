@@ -17,7 +17,7 @@ struct UnauthorizedRetry: Sendable {
         _ record: AttemptRecord?,
         _ attempt: () async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        guard let credential = prepared.login else { return try await attempt() }
+        guard let credential = prepared.pinnedCredential else { return try await attempt() }
         let authenticated = AuthenticatedAttempt(credential, prepared, attempt: number, timeline: timeline)
         var waiting = try await authenticated.waitBeforeSending()
         let rejected: RawResponse
@@ -51,8 +51,8 @@ extension PreparedRequest {
     /// Returns the error to throw for a failed response, marked if the response rejects the session's credential.
     ///
     /// It cannot reject a credential that a redirect removed.
-    func refusal(_ error: any Error, of response: RawResponse) -> any Error {
-        guard let credential = login, let version = response.credentialVersion,
+    func markingUnauthorized(_ error: any Error, of response: RawResponse) -> any Error {
+        guard let credential = pinnedCredential, let version = response.credentialVersion,
             !response.redirects.contains(where: \.leavesOrigin), credential.session.isUnauthorized(error, of: response)
         else { return error }
         return UnauthorizedError(version: version, error: error, response: response)
@@ -110,12 +110,12 @@ private struct AuthenticatedAttempt {
         do {
             try await session.wait(for: reason, by: client)
         } catch let error as NetworkError {
-            throw failure.map { error.answered(by: $0.response) } ?? error
+            throw failure.map { error.with(response: $0.response) } ?? error
         }
         return timeline.now() - began
     }
 
     func notify(_ event: AccessoryEvent) async {
-        if !accessories.isEmpty { await accessories.tell(event, of: context) }
+        if !accessories.isEmpty { await accessories.notify(event, of: context) }
     }
 }

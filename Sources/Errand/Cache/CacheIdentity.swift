@@ -82,7 +82,7 @@ struct CacheIdentification: Sendable {
             if names.contains(name) || prepared.secrets.isCredential(header: name) { fields.insert(name) }
         }
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
-        let login = prepared.login?.scope ?? ""
+        let login = prepared.pinnedCredential?.scope ?? ""
         let scopes = prepared.scopes
         // A token alone does not identify a user, and it changes with every login. The scope of an adapter is that of
         // what it adds itself.
@@ -104,7 +104,7 @@ struct CacheIdentification: Sendable {
         if !identity.user.isEmpty { add("user:", identity.user) }
         let service = prepared.settings.request.service
         // Sessions of two services may have equal scopes.
-        if prepared.login != nil, service.authentication.session != nil { add("service:", service.id) }
+        if prepared.pinnedCredential != nil, service.authentication.session != nil { add("service:", service.id) }
         for name in fields.sortedUnspecialized(by: <) {
             // A credential counts as it is written.
             let isCredential = prepared.secrets.isCredential(header: name)

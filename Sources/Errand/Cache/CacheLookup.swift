@@ -197,7 +197,7 @@ struct CacheLookup: Sendable {
             case .use = use.decisionAfterError(response, on: stored.entry, for: fields, at: cache.now())
         else { return nil }
         return NetworkError(.status(response.statusCode), response: response)
-            .placed(at: response.url, method: prepared.outgoing.method).tried(1)
+            .with(url: response.url, method: prepared.outgoing.method).with(attempts: 1)
     }
 
     /// Returns the stored response that is used in place of a failure; with an age, whatever the policy decides.
@@ -209,8 +209,8 @@ struct CacheLookup: Sendable {
         aged fallback: Duration?,
         _ ticket: CacheRemovals.Ticket
     ) async throws -> AcceptedResponse? {
-        guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRefusal) else { return nil }
-        let error = (error as? GateRefusal)?.error ?? error
+        guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRejection) else { return nil }
+        let error = (error as? GateRejection)?.error ?? error
         // The stored response may belong to another user than the failed request.
         if prepared.identityCheck?.isChanged == true { return nil }
         if let stored, let fallback {

@@ -35,7 +35,7 @@ struct CacheStoring: Sendable {
 extension PreparedRequest {
     /// Returns the error of a send that uses stored responses only.
     func notCached(_ reason: any Error) -> NetworkError {
-        NetworkError(.notCached, underlying: reason).placed(at: outgoing.url, method: outgoing.method)
+        NetworkError(.notCached, underlying: reason).with(url: outgoing.url, method: outgoing.method)
     }
 }
 

@@ -205,7 +205,7 @@ private final class JobBoard: Sendable {
         }
     }
 
-    /// Refuses completions from now on, and returns the previous ones.
+    /// Rejects completions from now on, and returns the previous ones.
     func close() -> [Int] {
         state.withLock { state in
             defer { (state.completed, state.isClosed) = ([], true) }

@@ -27,7 +27,7 @@ struct MemberContext {
             return await context.begin(request, formatting, veto: veto, then: deliver)
         }
         if let error = stopError { return await deliver(.failure(error)) }
-        let send = agent.makeSend(request, within: deadline, isPart: true)
+        let send = agent.makeSend(request, within: deadline, isMember: true)
         let stopID = stop.add { send.stop.stop() }
         let prepared: PreparedRequest
         do {
@@ -114,7 +114,7 @@ struct MemberContext {
         if let error = stopError { return await deliver(.failure(error)) }
         loop.launch(endedBy: stop) { [agent, deadline, keepsResponses] in
             do {
-                let (model, accepted) = try await agent.runInBackground(request, within: deadline, isPart: true)
+                let (model, accepted) = try await agent.runInBackground(request, within: deadline, isMember: true)
                 return Result.success(keepsResponses ? Delivered(accepted.response(with: model)) : Delivered(model))
             } catch {
                 return .failure(error)

@@ -167,7 +167,7 @@ extension Agent {
                     // already.
                     guard !Task.isCancelled else { return }
                     do {
-                        results.set(index, .success(try await self.runInBackground(request, isPart: true).model))
+                        results.set(index, .success(try await self.runInBackground(request, isMember: true).model))
                     } catch {
                         results.set(index, .failure(error))
                     }

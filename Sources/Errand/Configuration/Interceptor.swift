@@ -102,7 +102,7 @@ extension PreparedRequest {
         }
         guard let last = last.withLock({ $0 }) else {
             try stop.check()
-            throw NetworkError(.interceptedWithoutAnswer).placed(at: outgoing.url, method: outgoing.method)
+            throw NetworkError(.interceptedWithoutAnswer).with(url: outgoing.url, method: outgoing.method)
         }
         return try last.get()
     }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// An error that the framework itself reports.
 ///
 /// An error thrown by your own code reaches you unchanged, and a cancelled send throws `CancellationError`; every other
@@ -94,5 +96,33 @@ public struct NetworkError: Error, Sendable {
         case cacheMiss
         /// The system failed for a reason that no other case describes.
         case unknown
+    }
+}
+
+extension NetworkError {
+    /// Returns this error with the response that caused it, unless it has one.
+    func with(response: RawResponse) -> NetworkError {
+        guard self.response == nil else { return self }
+        var copy = self
+        copy.response = response.bounded(to: Self.maximumBodyByteCount)
+        return copy
+    }
+
+    /// Returns this error with the method, host and path of its request, unless it has them.
+    func with(url: URL, method: HTTPMethod) -> NetworkError {
+        guard host == nil else { return self }
+        var copy = self
+        copy.method = method
+        copy.host = (url.host() ?? "") + (url.port.map { ":\($0)" } ?? "")
+        copy.path = url.path()
+        return copy
+    }
+
+    /// Returns this error with the number of attempts that were sent.
+    func with(attempts: Int) -> NetworkError {
+        guard kind != .invalidRequest else { return self }
+        var copy = self
+        copy.attempts = attempts
+        return copy
     }
 }

@@ -41,11 +41,3 @@ struct JSONMemberTree: Sendable, Hashable {
         return rest.isEmpty ? nodes[place].slot : insert(rest, into: &nodes[place].children, count: &count)
     }
 }
-
-extension JSONMemberTree: ExpressibleByArrayLiteral {
-    /// Creates a tree of members of the outermost object, with slots in this order.
-    init(arrayLiteral names: JSONName...) { self.init(names) }
-
-    /// Creates a tree of members of the outermost object, with slots in this order; each name must be unique.
-    init(_ names: [JSONName]) { for name in names { _ = insert([name]) } }
-}

@@ -58,7 +58,7 @@ struct JSONPathWalker {
         guard case .value(let start) = node, type(of: node) == .object else {
             throw mismatch(node, expected: "an object")
         }
-        guard let value = try scanner.member(name, ofObjectAt: start) else {
+        guard let value = scanner.member(name, ofObjectAt: start) else {
             throw JSONError(.missing, offset: start)
         }
         return value

@@ -102,23 +102,13 @@ extension JSONScanner {
     /// - Parameters:
     ///   - name: The name, compared after unescaping.
     ///   - start: The first byte of the object.
-    ///   - refusesDuplicates: Whether to read the object to its end and throw if the name occurs again.
     /// - Returns: The offset, or `nil` if there is no such member or the value is not an object.
-    /// - Throws: `duplicateMember`, if requested.
-    func member(
-        _ name: JSONName,
-        ofObjectAt start: Int,
-        refusesDuplicates: Bool = false
-    ) throws(JSONError) -> Int? {
+    func member(_ name: JSONName, ofObjectAt start: Int) -> Int? {
         var members = MemberIterator(self, objectAt: start)
-        var found: Int?
         while let member = members.next() {
-            guard name.matches(member.name, in: self) else { continue }
-            if found != nil { throw JSONError(.duplicateMember(name.text), offset: member.name.lowerBound - 1) }
-            found = member.value
-            if !refusesDuplicates { break }
+            if name.matches(member.name, in: self) { return member.value }
         }
-        return found
+        return nil
     }
 
     /// Returns the range of the value that begins at `start` in validated text, which ends at ``end`` at the latest.

@@ -4,12 +4,12 @@ internal import Foundation
 
 extension PreparedRequest {
     /// Whether the accessories are notified of the progress of the request's body.
-    func tellsUpload(of outgoing: OutgoingRequest) -> Bool {
+    func reportsUpload(of outgoing: OutgoingRequest) -> Bool {
         !accessories.isEmpty && outgoing.body.byteCount.map { $0 > ProgressSteps.smallest } ?? true
     }
 
     /// Runs an exchange, and notifies the accessories of the progress of the request's body.
-    func tellingUpload<Value>(
+    func reportingUpload<Value>(
         of outgoing: OutgoingRequest,
         _ exchange: nonisolated(nonsending) (OutgoingRequest) async throws -> Value
     ) async throws -> Value {
@@ -17,7 +17,7 @@ extension PreparedRequest {
         let upload = Upload(steps: ProgressSteps(direction: .upload, total: total))
         var watched = outgoing
         watched.body = .source(WatchedBody(base: outgoing.body, upload: upload))
-        async let telling: Void = tell(upload)
+        async let reporting: Void = reportProgress(of: upload)
         let result: Result<Value, any Error>
         do {
             result = .success(try await exchange(watched))
@@ -25,28 +25,28 @@ extension PreparedRequest {
             result = .failure(error)
         }
         upload.end()
-        await telling
+        await reporting
         return try result.get()
     }
 
-    private func tell(_ upload: Upload) async {
-        while let progress = await upload.next() { await accessories.tell(.didProgress(progress), of: context) }
+    private func reportProgress(of upload: Upload) async {
+        while let progress = await upload.next() { await accessories.notify(.didProgress(progress), of: context) }
     }
 
     /// Reads a response's body, and notifies the accessories of its progress.
-    func collect(_ answer: TransportResponse, upTo limit: Int) async throws -> Data {
-        if let whole = try answer.body.whole(upTo: limit) { return whole }
-        guard !accessories.isEmpty else { return try await answer.body.collect(upTo: limit) }
+    func collect(_ response: TransportResponse, upTo limit: Int) async throws -> Data {
+        if let whole = try response.body.whole(upTo: limit) { return whole }
+        guard !accessories.isEmpty else { return try await response.body.collect(upTo: limit) }
         // With a content coding, only the encoded length is known.
-        let length = answer.headers.contains("Content-Encoding") ? nil : answer.headers["Content-Length"]
+        let length = response.headers.contains("Content-Encoding") ? nil : response.headers["Content-Length"]
         let total = length.flatMap { Int($0) }.map(Int64.init).flatMap { $0 > 0 ? $0 : nil }
         var steps = ProgressSteps(direction: .download, total: total)
-        let body = try await answer.body.collect(upTo: limit) { count in
+        let body = try await response.body.collect(upTo: limit) { count in
             if let progress = steps.progress(at: Int64(count)) {
-                await accessories.tell(.didProgress(progress), of: context)
+                await accessories.notify(.didProgress(progress), of: context)
             }
         }
-        if let last = steps.last(at: Int64(body.count)) { await accessories.tell(.didProgress(last), of: context) }
+        if let last = steps.last(at: Int64(body.count)) { await accessories.notify(.didProgress(last), of: context) }
         return body
     }
 }
@@ -59,7 +59,7 @@ private final class Upload: Sendable {
         var steps: ProgressSteps
         var completed: Int64 = 0
         /// The latest progress; if it isn't taken in time, the next one replaces it.
-        var untold: TransferProgress?
+        var pending: TransferProgress?
         var waiter: Waiter?
         var isOver = false
     }
@@ -77,19 +77,19 @@ private final class Upload: Sendable {
 
     /// Adds a number of bytes that were read; 0 is the end.
     func didRead(_ count: Int) {
-        let told = state.withLock { state -> (waiter: Waiter, progress: TransferProgress)? in
+        let next = state.withLock { state -> (waiter: Waiter, progress: TransferProgress)? in
             state.completed &+= Int64(count)
             let isLast = count == 0 || state.completed == state.steps.total
             let progress = isLast ? state.steps.last(at: state.completed) : state.steps.progress(at: state.completed)
             guard let progress, !state.isOver else { return nil }
             guard let waiter = state.waiter else {
-                state.untold = progress
+                state.pending = progress
                 return nil
             }
             state.waiter = nil
             return (waiter, progress)
         }
-        if let told { told.waiter.deliver(told.progress) }
+        if let next { next.waiter.deliver(next.progress) }
     }
 
     /// Returns the next progress, waiting for it, or `nil` if there will be no more.
@@ -98,9 +98,9 @@ private final class Upload: Sendable {
     func next() async -> TransferProgress? {
         let waiter = Waiter()
         let (isThere, progress) = state.withLock { state -> (Bool, TransferProgress?) in
-            if let untold = state.untold {
-                state.untold = nil
-                return (true, untold)
+            if let pending = state.pending {
+                state.pending = nil
+                return (true, pending)
             }
             if !state.isOver { state.waiter = waiter }
             return (state.isOver, nil)

@@ -137,11 +137,11 @@ extension Pipeline {
                     credentials: prepared.redirectCredentials
                 )
                 guard let hop else { return response }
-                await prepared.accessories.tell(.didRedirect(hop.redirect), of: prepared.context)
+                await prepared.accessories.notify(.didRedirect(hop.redirect), of: prepared.context)
                 redirects.append(hop.redirect)
                 outgoing = hop.request
             } catch let error as NetworkError {
-                throw error.placed(at: outgoing.url, method: outgoing.method)
+                throw error.with(url: outgoing.url, method: outgoing.method)
             }
         }
     }
@@ -156,35 +156,35 @@ extension Pipeline {
         let began = timeline.now()
         try retries.willSend(outgoing, of: prepared, in: record, isRedirected: isRedirected, at: began)
         let options = prepared.transportOptions
-        let answer: TransportResponse
+        let received: TransportResponse
         let body: Data
         if let stoppableTransport {
             let slot = prepared.stop.slot()
             defer { slot.clear() }
-            if prepared.tellsUpload(of: outgoing) {
-                answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
+            if prepared.reportsUpload(of: outgoing) {
+                received = try await prepared.reportingUpload(of: outgoing) { outgoing in
                     try await stoppableTransport.send(outgoing, options: options, stop: slot)
                 }
             } else {
-                answer = try await stoppableTransport.send(outgoing, options: options, stop: slot)
+                received = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
-            body = try await prepared.collect(answer, upTo: options.maximumBodySize)
+            body = try await prepared.collect(received, upTo: options.maximumBodySize)
         } else {
-            (answer, body) = try await prepared.stop.run { [transport] in
-                guard prepared.tellsUpload(of: outgoing) else {
-                    let answer = try await transport.send(outgoing, options: options)
-                    return (answer, try await prepared.collect(answer, upTo: options.maximumBodySize))
+            (received, body) = try await prepared.stop.run { [transport] in
+                guard prepared.reportsUpload(of: outgoing) else {
+                    let received = try await transport.send(outgoing, options: options)
+                    return (received, try await prepared.collect(received, upTo: options.maximumBodySize))
                 }
-                let answer = try await prepared.tellingUpload(of: outgoing) { outgoing in
+                let received = try await prepared.reportingUpload(of: outgoing) { outgoing in
                     try await transport.send(outgoing, options: options)
                 }
-                return (answer, try await prepared.collect(answer, upTo: options.maximumBodySize))
+                return (received, try await prepared.collect(received, upTo: options.maximumBodySize))
             }
         }
-        let times = answer.timings
+        let times = received.timings
         var response = RawResponse(
-            statusCode: answer.statusCode,
-            headers: answer.headers,
+            statusCode: received.statusCode,
+            headers: received.headers,
             body: body,
             url: outgoing.url
         )
@@ -213,8 +213,10 @@ extension Pipeline {
     /// Stage 7: marks a response that is not accepted, and limits what is decoded.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
         let (acceptance, url, method) = (prepared.acceptance, response.url, prepared.outgoing.method)
-        func placed(_ refusal: NetworkError?) -> NetworkError? { refusal?.placed(at: url, method: method).tried(1) }
-        response.failure = placed(acceptance.refusal(of: response))
+        func complete(_ error: NetworkError?) -> NetworkError? {
+            error?.with(url: url, method: method).with(attempts: 1)
+        }
+        response.failure = complete(acceptance.failure(of: response))
         if !response.body.isEmpty {
             let isShaped = acceptance.shape != nil && response.failure == nil
             do throws(JSONError) {
@@ -223,11 +225,11 @@ extension Pipeline {
             } catch {
                 let failure =
                     response.failure ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
-                throw prepared.refusal(failure, of: response)
+                throw prepared.markingUnauthorized(failure, of: response)
             }
         }
         guard response.failure == nil else { return }
-        response.failure = placed(acceptance.shapeRefusal(of: response, to: method))
+        response.failure = complete(acceptance.shapeFailure(of: response, to: method))
     }
 
     /// Runs stage 8: the filter returns the payload, or throws the error that the service reported.
@@ -245,7 +247,10 @@ extension Pipeline {
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
             if prepared.guardsPayload { try payload.guardTraps(of: response) }
         } catch {
-            throw prepared.refusal(error.decoding(with: prepared.decoder, method: context.method), of: response)
+            throw prepared.markingUnauthorized(
+                error.decoding(with: prepared.decoder, method: context.method),
+                of: response
+            )
         }
         if payload.data.isEmpty, response.hasNoBody(to: context.method) { payload.isAbsent = true }
         payload.headers = response.headers

@@ -3,7 +3,7 @@
 extension Pipeline {
     /// Runs stages 9 to 12: creates the model from the response, and ends the send.
     func finish<R: Request>(
-        _ answer: consuming AcceptedResponse,
+        _ accepted: consuming AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         as send: Send,
@@ -14,21 +14,28 @@ extension Pipeline {
     ) async throws -> Produced<R.Model> {
         let model: R.Model
         do {
-            if answer.caching == nil {
-                model = try send.format(&answer, of: request, prepared, formatting)  // 10
+            if accepted.caching == nil {
+                model = try send.format(&accepted, of: request, prepared, formatting)  // 10
             } else {
                 // 9, 10
-                model = try await formatCached(&answer, of: request, prepared, formatting, in: send, replacing: replace)
+                model = try await formatCached(
+                    &accepted,
+                    of: request,
+                    prepared,
+                    formatting,
+                    in: send,
+                    replacing: replace
+                )
             }
-            try request.didProduce(model, from: answer.response)  // 11
+            try request.didProduce(model, from: accepted.response)  // 11
         } catch {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
         if settled != nil || deliver != nil || !send.accessories.isEmpty {
-            await tellEnd(of: send, with: model, of: answer, delivering: deliver, settled: settled)  // 12
+            await notifyEnd(of: send, with: model, of: accepted, delivering: deliver, settled: settled)  // 12
         }
         end(send)
-        return (model, answer)
+        return (model, accepted)
     }
 
     /// Runs stage 12 of a send that failed; returns the error for the caller.
@@ -40,7 +47,7 @@ extension Pipeline {
     ) async -> any Error {
         let error = send.final(error)
         settled?(.failure(error))
-        await tellEnd(of: send, Outcome(error), delivering: deliver, .failure(error))
+        await notifyEnd(of: send, Outcome(error), delivering: deliver, .failure(error))
         end(send)
         return error
     }
@@ -53,33 +60,33 @@ extension Pipeline {
     /// Ends a send whose caller no longer waits; the response is dropped.
     func abandon(_ send: Send) async {
         end(send)
-        await send.tell(.willStop(.cancelled))
-        await send.tell(.didStop(.cancelled))
+        await send.notify(.willStop(.cancelled))
+        await send.notify(.didStop(.cancelled))
     }
 
-    private func tellEnd<Model>(
+    private func notifyEnd<Model>(
         of send: Send,
         with model: Model,
-        of answer: AcceptedResponse,
+        of accepted: AcceptedResponse,
         delivering deliver: Deliver<Model>?,
         settled: Settle<Model>?
     ) async {
-        settled?(.success((model, answer)))
-        await tellEnd(of: send, Outcome(answer), delivering: deliver, .success(answer.response(with: model)))
+        settled?(.success((model, accepted)))
+        await notifyEnd(of: send, Outcome(accepted), delivering: deliver, .success(accepted.response(with: model)))
     }
 
     /// Runs stage 12: notifies the accessories, and calls the completion in between.
-    private func tellEnd<Model>(
+    private func notifyEnd<Model>(
         of send: Send,
         _ outcome: Outcome,
         delivering deliver: Deliver<Model>?,
         _ result: Result<Response<Model>, any Error>
     ) async {
-        await send.tell(.willStop(outcome))
+        await send.notify(.willStop(outcome))
         // Until it is delivered, a callback may still be cancelled.
         let isCancelled = deliver != nil && send.stop.reason == .cancelled
         let isDelivered = await deliver?(isCancelled ? .failure(CancellationError()) : result) ?? true
-        await send.tell(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
+        await send.notify(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
     }
 
     /// Runs stages 9 and 10 of a response that was stored or may be.
@@ -87,24 +94,25 @@ extension Pipeline {
     /// It is stored once the model is created: what cannot be decoded is not usable later, and an older response that
     /// can be decoded may still be used. A stored response that is no longer usable is removed and replaced.
     private func formatCached<R: Request>(
-        _ answer: inout AcceptedResponse,
+        _ accepted: inout AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting,
         in send: Send,
         replacing replace: Replace
     ) async throws -> R.Model {
-        let isValidated = if case .revalidated = answer.source { true } else { false }
-        if let caching = answer.caching, caching.isHit || isValidated {
+        let isValidated = if case .revalidated = accepted.source { true } else { false }
+        if let caching = accepted.caching, caching.isHit || isValidated {
             let (miss, error): (CacheMiss, any Error)
             // The request's veto has not been called for a response of a background revalidation.
-            if caching.isHit, caching.entry != nil, !request.shouldCache(answer.payload, of: answer.response) {
+            if caching.isHit, caching.entry != nil, !request.shouldCache(accepted.payload, of: accepted.response) {
                 (miss, error) = (.vetoed, CacheMiss.vetoed)
             } else {
                 do {
-                    let model = try send.format(&answer, of: request, prepared, formatting)
+                    let model = try send.format(&accepted, of: request, prepared, formatting)
                     // The veto was called for a hit above; what the server validated is stored again unless it is vetoed.
-                    if caching.isHit || caching.entry != nil && request.shouldCache(answer.payload, of: answer.response)
+                    if caching.isHit
+                        || caching.entry != nil && request.shouldCache(accepted.payload, of: accepted.response)
                     {
                         caching.commit()
                     }
@@ -115,12 +123,12 @@ extension Pipeline {
                     (miss, error) = (.unformattable, failure)
                 }
             }
-            try caching.discard(answer, of: prepared, because: error)
-            answer = try await replace(miss)
+            try caching.discard(accepted, of: prepared, because: error)
+            accepted = try await replace(miss)
         }
-        let model = try send.format(&answer, of: request, prepared, formatting)
-        if let caching = answer.caching, caching.entry != nil,
-            request.shouldCache(answer.payload, of: answer.response)
+        let model = try send.format(&accepted, of: request, prepared, formatting)
+        if let caching = accepted.caching, caching.entry != nil,
+            request.shouldCache(accepted.payload, of: accepted.response)
         {
             caching.commit()
         }

@@ -13,7 +13,7 @@ final class Pipeline: Sendable {
     let admission: Admission
     let cache = ResponseCacheStage()
     let retries: RetryLoop
-    let logins: UnauthorizedRetry
+    let authentication: UnauthorizedRetry
     private let lastID = Atomic<Int>(0)
 
     init(transport: any Transport, timeline: Timeline) {
@@ -22,7 +22,7 @@ final class Pipeline: Sendable {
         self.timeline = timeline
         admission = Admission(timeline: timeline)
         retries = RetryLoop(timeline: timeline)
-        logins = UnauthorizedRetry(timeline: timeline)
+        authentication = UnauthorizedRetry(timeline: timeline)
     }
 
     func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -30,7 +30,7 @@ final class Pipeline: Sendable {
 
 extension Pipeline {
     /// A model and the response that it was created from.
-    typealias Produced<Model> = (model: Model, answer: AcceptedResponse)
+    typealias Produced<Model> = (model: Model, accepted: AcceptedResponse)
 
     /// A function that a send with a callback calls with its result.
     ///
@@ -54,16 +54,16 @@ extension Pipeline {
         settled: Settle<R.Model>? = nil
     ) async throws -> Produced<R.Model> {
         let prepared: PreparedRequest
-        let answer: AcceptedResponse
+        let accepted: AcceptedResponse
         do {
             prepared = try await prepare(request, as: send, step: step)  // 1, 2
             let veto = prepared.cacheUse?.revalidatesInBackground == true ? veto() : nil
-            answer = try await response(to: prepared, veto: veto)  // 3 to 8
+            accepted = try await response(to: prepared, veto: veto)  // 3 to 8
         } catch {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
         return try await finish(
-            consume answer,
+            consume accepted,
             of: request,
             prepared,
             as: send,
@@ -79,7 +79,7 @@ extension Pipeline {
     func prepare<R: Request>(_ request: R, as send: Send, step: CacheStep = .whole) async throws -> PreparedRequest {
         sends.note(send)
         send.watchDeadline()
-        if !send.accessories.isEmpty { await send.tell(.willStart) }  // 1
+        if !send.accessories.isEmpty { await send.notify(.willStart) }  // 1
         return try send.prepare(request, step: step)  // 2
     }
 
@@ -104,8 +104,8 @@ extension Pipeline {
         do {
             guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
             return try await cache.answer(to: prepared, in: aroundCache, veto: veto, insteadOf: miss)  // 3, 4
-        } catch let refusal as GateRefusal {
-            throw refusal.error
+        } catch let rejection as GateRejection {
+            throw rejection.error
         }
     }
 
@@ -115,8 +115,8 @@ extension Pipeline {
             fetch: { try await self.fetch($0, validating: $1) },
             judge: { try self.judge($0, of: $1, attempt: 0) },
             behind: { send, work in
-                let prepared = PreparedRequest(behind: send, id: self.makeID(), timeline: self.timeline)
-                return try await self.sends.run(behind: prepared) { try await work(prepared) }
+                let prepared = PreparedRequest(inBackground: send, id: self.makeID(), timeline: self.timeline)
+                return try await self.sends.run(inBackground: prepared) { try await work(prepared) }
             },
             timeline: timeline
         )
@@ -141,7 +141,7 @@ extension Pipeline {
         validating entry: CacheValidation?
     ) async throws -> AcceptedResponse {
         try await retries.run(prepared) { attempt, record in
-            try await logins.run(prepared, attempt: attempt, record) {
+            try await authentication.run(prepared, attempt: attempt, record) {
                 var received = try await admission.permits.run(prepared, attempt: attempt) {  // 5
                     guard prepared.mayChangeOnItsWay || entry != nil else {
                         return try await follow(prepared.outgoing, of: prepared, record)  // 6

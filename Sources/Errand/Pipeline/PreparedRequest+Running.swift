@@ -24,11 +24,11 @@ extension PreparedRequest {
     /// The meaning of a `CancellationError`: that the deadline has passed, or that the send was cancelled.
     var stopError: any Error {
         guard stop.isOverDeadline, let deadline else { return CancellationError() }
-        return deadline.error.placed(at: outgoing.url, method: outgoing.method)
+        return deadline.error.with(url: outgoing.url, method: outgoing.method)
     }
 
     /// Whether the send may wait outside its exchange: for other sends, or in code that is not the library's.
     var waitsElsewhere: Bool {
-        login != nil || needsAdmission || queued != nil || !(adapters.isEmpty && interceptors.isEmpty)
+        pinnedCredential != nil || needsAdmission || queued != nil || !(adapters.isEmpty && interceptors.isEmpty)
     }
 }

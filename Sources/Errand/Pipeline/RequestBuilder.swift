@@ -16,15 +16,15 @@ struct RequestBuilder {
     func prepare(_ content: RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
         var context = send.context
         let built: BuiltRequest
-        let login: PinnedCredential?
+        let pinnedCredential: PinnedCredential?
         if let outgoing = content.custom {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)
-            login = PinnedCredential(of: settings, for: send.client) { outgoing.headers }
+            pinnedCredential = PinnedCredential(of: settings, for: send.client) { outgoing.headers }
         } else {
             built = try build(content, context: &context)
-            login = PinnedCredential(of: settings, for: send.client) { settings.request.headers }
+            pinnedCredential = PinnedCredential(of: settings, for: send.client) { settings.request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
@@ -35,7 +35,7 @@ struct RequestBuilder {
             as: context,
             typeID: send.typeID,
             built: built,
-            login: login,
+            pinnedCredential: pinnedCredential,
             accessories: send.accessories,
             deadline: send.deadline,
             stop: send.stop,

@@ -3,20 +3,20 @@ struct RunningSends: Sendable {
     private enum Running {
         case send(Send)
         /// A fetch in the background, which no caller waits for.
-        case behind(PreparedRequest)
+        case inBackground(PreparedRequest)
 
         /// The context, with its URL once it is known.
         var context: RequestContext {
             switch self {
             case .send(let send): send.latestContext
-            case .behind(let prepared): prepared.context
+            case .inBackground(let prepared): prepared.context
             }
         }
 
         var stop: StopSignal {
             switch self {
             case .send(let send): send.stop
-            case .behind(let prepared): prepared.stop
+            case .inBackground(let prepared): prepared.stop
             }
         }
     }
@@ -39,10 +39,10 @@ struct RunningSends: Sendable {
 
     /// Runs background work so that it can be ended like a send.
     func run(
-        behind prepared: PreparedRequest,
+        inBackground prepared: PreparedRequest,
         _ work: @escaping @Sendable () async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        running.withLock { $0[prepared.context.id] = .behind(prepared) }
+        running.withLock { $0[prepared.context.id] = .inBackground(prepared) }
         defer { running.withLock { $0[prepared.context.id] = nil } }
         let watch = prepared.deadline?.watch(prepared.stop)
         defer { watch?.cancel() }

@@ -19,7 +19,7 @@ final class Send: Sendable {
     let deadline: Deadline?
     let accessories: AccessoryChain
     /// Whether the send belongs to a composition.
-    private let isPart: Bool
+    private let isMember: Bool
 
     private struct State {
         var watch: Task<Void, any Error>?
@@ -38,10 +38,10 @@ final class Send: Sendable {
         client: any RefreshClient,
         timeline: Timeline,
         within inherited: Deadline? = nil,
-        isPart: Bool = false,
+        isMember: Bool = false,
         observedBy observer: (any Accessory)? = nil
     ) {
-        self.isPart = isPart
+        self.isMember = isMember
         self.id = id
         self.client = client
         self.timeline = timeline
@@ -86,26 +86,26 @@ final class Send: Sendable {
 
     /// Runs stage 10: formats the payload synchronously, and records the duration in the response.
     func format<R: Request>(
-        _ answer: inout AcceptedResponse,
+        _ accepted: inout AcceptedResponse,
         of request: R,
         _ prepared: PreparedRequest,
         _ formatting: Metrics.Formatting
     ) throws -> R.Model {
-        try checkTime(of: prepared, for: answer.source)
+        try checkTime(of: prepared, for: accepted.source)
         let began = timeline.now()
         let model: R.Model
         do {
-            model = try request.formatter.format(answer.payload)
+            model = try request.formatter.format(accepted.payload)
         } catch let error as NetworkError {
-            throw error.answered(by: answer.response)
-                .placed(at: answer.response.url, method: context.method)
-                .tried(answer.metrics.attempts.count)
+            throw error.with(response: accepted.response)
+                .with(url: accepted.response.url, method: context.method)
+                .with(attempts: accepted.metrics.attempts.count)
         }
         let ended = timeline.now()
-        try checkTime(of: prepared, for: answer.source)
-        answer.metrics.format = ended - began
-        answer.metrics.total = ended - started
-        answer.metrics.formatting = formatting
+        try checkTime(of: prepared, for: accepted.source)
+        accepted.metrics.format = ended - began
+        accepted.metrics.total = ended - started
+        accepted.metrics.formatting = formatting
         return model
     }
 
@@ -155,19 +155,19 @@ final class Send: Sendable {
             let failure: NetworkError
             if stop.isOverDeadline, let deadline {
                 failure = deadline.error
-            } else if stop.reason == .superseded, isPart {
+            } else if stop.reason == .superseded, isMember {
                 // A batch that throws `CancellationError` would seem to have been cancelled by its caller.
                 failure = NetworkError(.superseded)
             } else {
                 return error
             }
-            return placing(prepared.map { failure.placed(at: $0.outgoing.url, method: context.method) } ?? failure)
+            return withContext(prepared.map { failure.with(url: $0.outgoing.url, method: context.method) } ?? failure)
         }
         // The deadline may pass before the work notices that its caller has cancelled it.
         if case .deadlineExceeded? = (error as? NetworkError)?.reason, !stop.isOverDeadline, isCancelled {
             return CancellationError()
         }
-        return placing(error)
+        return withContext(error)
     }
 
     /// Whether the caller has cancelled the send.
@@ -178,15 +178,15 @@ final class Send: Sendable {
     /// Notifies the accessories in stages 1 and 12, in the background.
     ///
     /// A send that has to end does not wait for an accessory that blocks; the order of events is preserved.
-    func tell(_ event: AccessoryEvent) async {
+    func notify(_ event: AccessoryEvent) async {
         guard !accessories.isEmpty else { return }
         let context = latestContext
-        if stop.isWhole { return await accessories.tell(event, of: context) }
+        if stop.isWhole { return await accessories.notify(event, of: context) }
         let notification = state.withLock { [accessories] state in
             let previous = state.notification
             let notification = Task {
                 await previous?.value
-                await accessories.tell(event, of: context)
+                await accessories.notify(event, of: context)
             }
             state.notification = notification
             return notification
@@ -196,7 +196,7 @@ final class Send: Sendable {
     }
 
     /// Returns the error for the caller: the library's errors with the place where they occurred, others unchanged.
-    func placing(_ error: any Error) -> any Error {
+    func withContext(_ error: any Error) -> any Error {
         guard var error = error as? NetworkError else { return error }
         error.method = error.method ?? (error.reason == .invalidMethod ? nil : context.method)
         error.requestName = context.typeName
@@ -204,29 +204,9 @@ final class Send: Sendable {
     }
 }
 
-extension NetworkError {
-    /// Returns this error with the response that caused it, unless it has one.
-    func answered(by response: RawResponse) -> NetworkError {
-        guard self.response == nil else { return self }
-        var copy = self
-        copy.response = response.bounded(to: Self.maximumBodyByteCount)
-        return copy
-    }
-
-    /// Returns this error with the place where it occurred, unless it has one.
-    func placed(at url: URL, method: HTTPMethod) -> NetworkError {
-        guard host == nil else { return self }
-        var copy = self
-        copy.method = method
-        copy.host = (url.host() ?? "") + (url.port.map { ":\($0)" } ?? "")
-        copy.path = url.path()
-        return copy
-    }
-}
-
 extension Outcome {
-    init(_ answer: AcceptedResponse) {
-        self = .success(statusCode: answer.response.statusCode, source: answer.source, metrics: answer.metrics)
+    init(_ accepted: AcceptedResponse) {
+        self = .success(statusCode: accepted.response.statusCode, source: accepted.source, metrics: accepted.metrics)
     }
 
     init(_ error: any Error) { self = error is CancellationError ? .cancelled : .failure(error) }

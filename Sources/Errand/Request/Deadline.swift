@@ -30,7 +30,7 @@ struct Deadline: Sendable {
 
     /// - Throws: ``NetworkError`` if the time has passed.
     func check(at request: OutgoingRequest) throws {
-        if isOver { throw error.placed(at: request.url, method: request.method) }
+        if isOver { throw error.with(url: request.url, method: request.method) }
     }
 
     /// Waits until the time has passed, then signals.

@@ -79,8 +79,8 @@ extension PreparedRequest {
     /// Whether a result may be shared with sends of the same identity.
     func mayShare(_ result: Result<AcceptedResponse, any Error>) -> Bool {
         switch result {
-        case .success(let answer):
-            if let note = answer.response.cacheNote { !note.isUnidentified && !note.changesVary } else { true }
+        case .success(let accepted):
+            if let note = accepted.response.cacheNote { !note.isUnidentified && !note.changesVary } else { true }
         // A mismatch concerns the stored response of one send only.
         case .failure(let error): !(error is CacheValidation.Mismatch) && identityCheck?.isChanged != true
         }

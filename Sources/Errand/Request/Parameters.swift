@@ -120,11 +120,11 @@ public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
 
 /// Whether a value in an existential is an empty Optional.
 private func isNil(_ value: any Encodable) -> Bool {
-    (value as? any NilTelling)?.isNil ?? false
+    (value as? any NilCheckable)?.isNil ?? false
 }
 
-private protocol NilTelling { var isNil: Bool { get } }
-extension Optional: NilTelling { fileprivate var isNil: Bool { if case nil = self { true } else { false } } }
+private protocol NilCheckable { var isNil: Bool { get } }
+extension Optional: NilCheckable { fileprivate var isNil: Bool { if case nil = self { true } else { false } } }
 
 extension Parameters: Encodable {
     /// Encodes the parameters as an object, so that they can be nested in other parameters.

@@ -4,7 +4,7 @@ extension PreparedRequest {
     func adapted(attempt: Int, validating validation: CacheValidation? = nil) async throws -> OutgoingRequest {
         var request = outgoing
         if let validation { request.headers.merge(validation.conditions) }
-        guard !adapters.isEmpty || login != nil else { return request }
+        guard !adapters.isEmpty || pinnedCredential != nil else { return request }
         var context = context
         context.attempt = attempt
         for (index, adapter) in adapters.enumerated() {
@@ -22,7 +22,7 @@ extension PreparedRequest {
             identityCheck.compare(request, with: before, by: index, of: self)
         }
         if !adapters.isEmpty { try withholdCredentials(from: &request) }
-        try await login?.place(on: &request, for: context)
+        try await pinnedCredential?.place(on: &request, for: context)
         if request.url != outgoing.url { try request.normalize() }
         try request.validate()
         return request

@@ -52,7 +52,9 @@ extension PreparedRequest {
         guard isMoved || !credentials.areSent else { return }
         let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
         // The authenticator of a session decides by itself which URLs receive its credential.
-        let applied = FieldNames(login?.session.appliesTo(request.url) == true ? request.credentialHeaders : [])
+        let applied = FieldNames(
+            pinnedCredential?.session.appliesTo(request.url) == true ? request.credentialHeaders : []
+        )
         request.headers = HTTPHeaders(
             request.headers.filter { field in
                 own[field] != nil || applied.contains(field.name) || !secrets.isCredential(header: field.name)

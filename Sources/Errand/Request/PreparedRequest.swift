@@ -21,7 +21,7 @@ final class PreparedRequest: Sendable {
     let interceptors: [any Interceptor]
     let sendInterceptors: [any SendInterceptor]
     /// The session whose credential the request sends, or `nil` for none.
-    let login: PinnedCredential?
+    let pinnedCredential: PinnedCredential?
     let accessories: AccessoryChain
     /// How the cache is used, or `nil` if it is not.
     let cacheUse: CacheUse?
@@ -55,7 +55,7 @@ final class PreparedRequest: Sendable {
         as context: RequestContext,
         typeID: ObjectIdentifier,
         built: BuiltRequest,
-        login: PinnedCredential?,
+        pinnedCredential: PinnedCredential?,
         accessories: AccessoryChain,
         deadline: Deadline?,
         stop: StopSignal,
@@ -70,7 +70,7 @@ final class PreparedRequest: Sendable {
         baseParameters = built.baseParameters
         baseRemoval = built.baseRemoval
         requestOrigin = built.requestOrigin
-        self.login = login
+        self.pinnedCredential = pinnedCredential
         adapters = config.value.adapters.and(settings.request.service.adapters)
         interceptors = config.value.interceptors.and(settings.request.service.interceptors)
         sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
@@ -95,7 +95,7 @@ final class PreparedRequest: Sendable {
     /// Creates the same request for another send of it, with other accessories and another deadline.
     convenience init(
         _ other: PreparedRequest,
-        telling accessories: AccessoryChain,
+        notifying accessories: AccessoryChain,
         deadline: Deadline?,
         isPassing: Bool
     ) {
@@ -104,7 +104,7 @@ final class PreparedRequest: Sendable {
         self.init(
             other,
             as: other.context,
-            telling: accessories,
+            notifying: accessories,
             deadline: deadline,
             check: check,
             isPassing: isPassing
@@ -112,7 +112,7 @@ final class PreparedRequest: Sendable {
     }
 
     /// Creates the same request as a separate send, without accessories, with a new number and a new deadline.
-    convenience init(behind other: PreparedRequest, id: Int, timeline: Timeline) {
+    convenience init(inBackground other: PreparedRequest, id: Int, timeline: Timeline) {
         let context = RequestContext(
             id: id,
             typeName: other.context.typeName,
@@ -126,13 +126,13 @@ final class PreparedRequest: Sendable {
         )
         let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
         let check = other.identityCheck.map { _ in IdentityCheck() }
-        self.init(other, as: context, telling: AccessoryChain([]), deadline: deadline, check: check, isPassing: false)
+        self.init(other, as: context, notifying: AccessoryChain([]), deadline: deadline, check: check, isPassing: false)
     }
 
     private init(
         _ other: PreparedRequest,
         as context: RequestContext,
-        telling accessories: AccessoryChain,
+        notifying accessories: AccessoryChain,
         deadline: Deadline?,
         check: IdentityCheck?,
         isPassing: Bool
@@ -148,7 +148,7 @@ final class PreparedRequest: Sendable {
         adapters = other.adapters
         interceptors = other.interceptors
         sendInterceptors = other.sendInterceptors
-        login = other.login
+        pinnedCredential = other.pinnedCredential
         self.accessories = accessories
         cacheUse = other.cacheUse
         pinnedScopes = other.pinnedScopes

@@ -103,7 +103,7 @@ extension RequestPlan {
                 let source = credentials.policy == .ownOrigins ? SettingSource.library : .request
                 add(name, "\(child.value)", source)
                 add("credentials", credentials.description, source)
-                if let session = prepared.login?.session {
+                if let session = prepared.pinnedCredential?.session {
                     let source = service.authentication == .inherited ? SettingSource.config : .service
                     add("authentication", "\(type(of: session))", source)
                 }

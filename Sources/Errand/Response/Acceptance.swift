@@ -34,7 +34,7 @@ public struct Acceptance: Sendable, Hashable {
     }
 
     /// Returns the reason for rejecting a response, or `nil` if it is accepted.
-    func refusal(of response: RawResponse) -> NetworkError? {
+    func failure(of response: RawResponse) -> NetworkError? {
         guard statusCodes.contains(where: { $0.contains(response.statusCode) }) else {
             return NetworkError(.status(response.statusCode), response: response)
         }
@@ -48,7 +48,7 @@ public struct Acceptance: Sendable, Hashable {
 
     /// Returns the reason for rejecting the body of an accepted response after the JSON guard, or `nil` if it is
     /// accepted.
-    func shapeRefusal(of response: RawResponse, to method: HTTPMethod) -> NetworkError? {
+    func shapeFailure(of response: RawResponse, to method: HTTPMethod) -> NetworkError? {
         guard let shape, !response.hasNoBody(to: method) else { return nil }
         do throws(JSONError) {
             guard response.isGuarded else { throw JSONError(.unexpectedEnd, offset: 0) }

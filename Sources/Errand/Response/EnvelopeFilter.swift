@@ -168,7 +168,7 @@ public struct EnvelopeFilter: ResponseFilter {
                 }
             }
         } catch let error as NetworkError {
-            throw error.answered(by: response)
+            throw error.with(response: response)
         }
         payload.envelope = envelope
         return payload

@@ -67,10 +67,10 @@ struct RetryLoop: Sendable {
     private func final(_ error: any Error, of prepared: PreparedRequest, attempt: Int) -> any Error {
         var error = error
         if error is CancellationError, let deadline = prepared.deadline, timeline.now() >= deadline.time {
-            error = NetworkError(.deadlineExceeded(deadline.limit))
+            error = deadline.error
         }
         guard let error = error as? NetworkError else { return error }
-        return error.placed(at: prepared.outgoing.url, method: prepared.outgoing.method).tried(attempt)
+        return error.with(url: prepared.outgoing.url, method: prepared.outgoing.method).with(attempts: attempt)
     }
 
     /// Records a request that is about to be sent, and counts it for the budget.
@@ -132,7 +132,7 @@ struct RetryLoop: Sendable {
         if !prepared.accessories.isEmpty {
             var context = prepared.context
             context.attempt = attempt
-            await prepared.accessories.tell(.didExhaustRetryBudget(because: error), of: context)
+            await prepared.accessories.notify(.didExhaustRetryBudget(because: error), of: context)
         }
         guard var error = error as? NetworkError else { return error }
         error.isRetryBudgetExhausted = true
@@ -149,7 +149,7 @@ struct RetryLoop: Sendable {
         context.attempt = attempt
         let end = timeline.now() + pause
         if !prepared.accessories.isEmpty {
-            await prepared.accessories.tell(.willRetry(after: pause, because: error), of: context)
+            await prepared.accessories.notify(.willRetry(after: pause, because: error), of: context)
         }
         do {
             try prepared.stop.check()
@@ -163,14 +163,4 @@ struct RetryLoop: Sendable {
 extension PreparedRequest {
     /// Whether its policy allows more than one attempt.
     fileprivate var retries: Bool { resolved.retryPolicy.value.maximumAttempts ?? 1 > 1 }
-}
-
-extension NetworkError {
-    /// Returns this error with the number of attempts that were sent.
-    func tried(_ count: Int) -> NetworkError {
-        guard kind != .invalidRequest else { return self }
-        var copy = self
-        copy.attempts = count
-        return copy
-    }
 }

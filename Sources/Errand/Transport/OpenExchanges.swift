@@ -22,12 +22,12 @@ final class OpenExchanges: Sendable {
         /// The exchange that was looked up last, because callbacks of one exchange come in succession.
         var last: (task: ObjectIdentifier, exchange: SessionExchange)?
         /// The time of the timer that is in effect; one that fires at another time was replaced.
-        var nextLook: ContinuousClock.Instant?
+        var nextCheck: ContinuousClock.Instant?
 
         /// Returns whether no timer fires earlier; the caller then has to set one.
-        mutating func claimLook(at due: ContinuousClock.Instant) -> Bool {
-            if let nextLook, nextLook <= due { return false }
-            nextLook = due
+        mutating func claimCheck(at due: ContinuousClock.Instant) -> Bool {
+            if let nextCheck, nextCheck <= due { return false }
+            nextCheck = due
             return true
         }
     }
@@ -52,9 +52,9 @@ final class OpenExchanges: Sendable {
         let due = ContinuousClock.now + pause
         let isFirst = state.withLock { state in
             state.exchanges[ObjectIdentifier(task)] = exchange
-            return state.claimLook(at: due)
+            return state.claimCheck(at: due)
         }
-        if isFirst { look(after: pause, at: due) }
+        if isFirst { check(after: pause, at: due) }
     }
 
     func remove(_ task: URLSessionTask) -> SessionExchange? {
@@ -65,17 +65,17 @@ final class OpenExchanges: Sendable {
         }
     }
 
-    private func look(after pause: Duration, at due: ContinuousClock.Instant) {
-        queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self] in self?.look(at: due) }
+    private func check(after pause: Duration, at due: ContinuousClock.Instant) {
+        queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self] in self?.check(at: due) }
     }
 
     /// Times out exchanges that were idle for too long, and sets the timer for the next one.
     ///
     /// Bytes may have arrived that URLSession has not processed yet, so it first processes what waits on its queue.
-    private func look(at time: ContinuousClock.Instant) {
+    private func check(at time: ContinuousClock.Instant) {
         let exchanges = state.withLock { state -> [SessionExchange] in
-            guard state.nextLook == time else { return [] }
-            state.nextLook = nil
+            guard state.nextCheck == time else { return [] }
+            state.nextCheck = nil
             return Array(state.exchanges.values)
         }
         var rest: Duration?
@@ -96,7 +96,7 @@ final class OpenExchanges: Sendable {
         guard let rest else { return }
         let pause = max(rest, Self.shortestPause)
         let next = ContinuousClock.now + pause
-        if state.withLock({ $0.claimLook(at: next) }) { look(after: pause, at: next) }
+        if state.withLock({ $0.claimCheck(at: next) }) { check(after: pause, at: next) }
     }
 }
 

@@ -37,7 +37,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        guard SessionPlatform.mayAnswerRedirect(of: exchanges[task]) else { return }
+        guard SessionPlatform.mayCompleteRedirect(of: exchanges[task]) else { return }
         // URLSession would drop bodies and send credentials to other origins; the 3xx is returned as it is.
         completionHandler(nil)
     }

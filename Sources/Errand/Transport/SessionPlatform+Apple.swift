@@ -17,7 +17,7 @@ enum SessionPlatform {
     }
 
     /// Returns whether to respond to a redirect, which is always required.
-    static func mayAnswerRedirect(of exchange: SessionExchange?) -> Bool { true }
+    static func mayCompleteRedirect(of exchange: SessionExchange?) -> Bool { true }
 
     /// Sets the length of a body that is sent as a stream.
     static func state(_ byteCount: Int64, in request: inout URLRequest) {

@@ -22,7 +22,7 @@ enum SessionPlatform {
     ///
     /// The exchange's flag is set before its task is cancelled. If it isn't set yet, the response is queued before
     /// URLSession can act on a cancellation.
-    static func mayAnswerRedirect(of exchange: SessionExchange?) -> Bool { exchange?.isCancelled == false }
+    static func mayCompleteRedirect(of exchange: SessionExchange?) -> Bool { exchange?.isCancelled == false }
 
     /// Sets the length of a body that is sent as a stream.
     static func state(_ byteCount: Int64, in request: inout URLRequest) {

@@ -23,7 +23,7 @@ struct MockConnection {
     private func serveOne(_ reader: inout RequestReader) throws(ConnectionEnded) -> ResponseWriter.Ending {
         do throws(RequestReader.Failure) {
             let request = try readRequest(&reader)
-            do throws(ConnectionEnded) { return try answer(request) } catch { throw .ended }
+            do throws(ConnectionEnded) { return try respond(to: request) } catch { throw .ended }
         } catch {
             switch error {
             case .ended: throw ConnectionEnded()
@@ -49,20 +49,20 @@ struct MockConnection {
         return MockRequest(head: head, body: body, connection: id)
     }
 
-    private func answer(_ request: MockRequest) throws(ConnectionEnded) -> ResponseWriter.Ending {
-        let answer: MockResponse
+    private func respond(to request: MockRequest) throws(ConnectionEnded) -> ResponseWriter.Ending {
+        let response: MockResponse
         switch core.receive(request) {
-        case .answer(let ready, let wire):
+        case .response(let ready, let wire):
             if let wire, request.head.keepsAlive, request.method != .head {
                 try socket.send(wire)
                 return .keepOpen
             }
-            answer = ready
-        case .handler(let handler): answer = handler(request)
+            response = ready
+        case .handler(let handler): response = handler(request)
         }
         let writer = ResponseWriter(
             socket: socket,
-            answer: answer,
+            response: response,
             isHead: request.method == .head,
             keepsAlive: request.head.keepsAlive
         )

@@ -97,8 +97,8 @@ extension MockResponse {
     public func faulted(_ fault: MockFault) -> MockResponse { with { $0.fault = fault } }
 
     private func with(_ change: (inout MockResponse) -> Void) -> MockResponse {
-        var answer = self
-        change(&answer)
-        return answer
+        var response = self
+        change(&response)
+        return response
     }
 }

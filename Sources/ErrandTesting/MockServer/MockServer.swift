@@ -65,17 +65,17 @@ public final class MockServer: Sendable {
     ///   - method: The method, which is case-sensitive.
     ///   - path: The percent-encoded path, without the query. With a `*` at its end it matches all paths with this
     ///     prefix.
-    ///   - answer: The response, the same each time.
-    public func on(_ method: HTTPMethod, _ path: String, _ answer: MockResponse) {
-        let responder = Responder.answer(answer, wire: ResponseWriter.wire(answer))
+    ///   - response: The response, the same each time.
+    public func on(_ method: HTTPMethod, _ path: String, _ response: MockResponse) {
+        let responder = Responder.response(response, wire: ResponseWriter.wire(response))
         core.state.withLock { $0.addRoute(method, path, responder) }
     }
 
     /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
-    public func enqueue(_ answers: MockResponse...) { enqueue(answers) }
+    public func enqueue(_ responses: MockResponse...) { enqueue(responses) }
 
     /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
-    public func enqueue(_ answers: [MockResponse]) { core.state.withLock { $0.enqueue(answers) } }
+    public func enqueue(_ responses: [MockResponse]) { core.state.withLock { $0.enqueue(responses) } }
 
     /// The requests that were received completely, in their order, at most the last ``maximumLogCount``.
     ///

@@ -52,7 +52,7 @@ extension ResponseWriter {
 
     /// Sends the header section and the first bytes of the body, never all of them.
     private func sendCut(after count: Int) throws(ConnectionEnded) {
-        let body = isHead ? Data() : answer.body
+        let body = isHead ? Data() : response.body
         try sendHead(head(closes: false).ended(), then: body.prefix(max(0, min(count, body.count - 1))))
     }
 
@@ -63,18 +63,18 @@ extension ResponseWriter {
             rest = rest.dropFirst(max(1, count))
             if !rest.isEmpty { try socket.pause(for: interval) }
         }
-        guard !isHead, answer.mayHaveBody else { return }
-        try sendBody(answer.body)
-        if answer.isChunked { try socket.send(Array("0\r\n\r\n".utf8)) }
+        guard !isHead, response.mayHaveBody else { return }
+        try sendBody(response.body)
+        if response.isChunked { try socket.send(Array("0\r\n\r\n".utf8)) }
     }
 
     private func writeBodyFault(_ fault: MockFault) throws(ConnectionEnded) {
-        var changed = answer
+        var changed = response
         switch fault {
         case .gzipBomb(let count): return try sendBomb(ZeroBomb(decodedByteCount: count))
         case .endlessBody: return try sendEndlessBody()
         case .truncatedGzip:
-            changed = answer.gzipped()
+            changed = response.gzipped()
             changed.body = changed.body.prefix(changed.body.count / 2)
         case .badGzip:
             changed.headers["Content-Encoding"] = "gzip"
@@ -82,24 +82,24 @@ extension ResponseWriter {
             changed.body = Data(Gzip.header + [UInt8](repeating: 0xFF, count: 32))
         default: changed.headers["Content-Encoding"] = "x-unknown"
         }
-        let writer = ResponseWriter(socket: socket, answer: changed, isHead: isHead, keepsAlive: keepsAlive)
+        let writer = ResponseWriter(socket: socket, response: changed, isHead: isHead, keepsAlive: keepsAlive)
         try writer.sendWhole(writer.head(closes: !keepsAlive))
     }
 
     private func sendEndlessBody() throws(ConnectionEnded) {
-        try socket.send(WireHead(answer, answer.isChunked ? .chunked : .none, closes: true).ended())
+        try socket.send(WireHead(response, response.isChunked ? .chunked : .none, closes: true).ended())
         if isHead { return }
-        let pattern = answer.body.isEmpty ? Data([.space]) : answer.body
+        let pattern = response.body.isEmpty ? Data([.space]) : response.body
         var piece = Data()
         while piece.count < 16_384 { piece.append(pattern) }
         while true {
             try sendBody(piece)
-            if let drip = answer.drip { try socket.pause(for: drip.interval) }
+            if let drip = response.drip { try socket.pause(for: drip.interval) }
         }
     }
 
     private func sendBomb(_ bomb: ZeroBomb) throws(ConnectionEnded) {
-        var bare = answer
+        var bare = response
         bare.headers["Content-Encoding"] = "gzip"
         try socket.send(WireHead(bare, .length(bomb.byteCount), closes: !keepsAlive).ended())
         if isHead { return }

@@ -4,7 +4,7 @@ extension ResponseWriter {
     /// Sends a response whose lengths or chunks are wrong or unusual.
     func writeFramingFault(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         let open: Ending = keepsAlive ? .keepOpen : .close
-        let count = answer.body.count
+        let count = response.body.count
         switch fault {
         case .wrongLength(let difference):
             try sendBody(announcedAs: [String(max(0, count + difference))])
@@ -15,20 +15,20 @@ extension ResponseWriter {
         case .hugeContentLength: try sendBody(announcedAs: ["99999999999999999999"])
         case .duplicateContentLength: try sendBody(announcedAs: [String(count), String(count + 1)])
         case .bodyOn204:
-            var empty = answer
+            var empty = response
             (empty.status, empty.reason) = (204, "No Content")
             var head = WireHead(empty, .length(count), closes: !keepsAlive).ended()
-            head.append(contentsOf: answer.body)
+            head.append(contentsOf: response.body)
             try socket.send(head)
             return open
         case .lengthAndChunks:
-            var head = WireHead(answer, .length(count), closes: false)
+            var head = WireHead(response, .length(count), closes: false)
             head.field("Transfer-Encoding", "chunked")
             try sendChunks(head, end: "0\r\n\r\n")
-        case .badChunk: try sendChunks(WireHead(answer, .chunked, closes: false), end: "zz\r\n")
-        case .unterminatedChunks: try sendChunks(WireHead(answer, .chunked, closes: false), end: "")
+        case .badChunk: try sendChunks(WireHead(response, .chunked, closes: false), end: "zz\r\n")
+        case .unterminatedChunks: try sendChunks(WireHead(response, .chunked, closes: false), end: "")
         default:
-            var head = WireHead(answer, .chunked, closes: !keepsAlive)
+            var head = WireHead(response, .chunked, closes: !keepsAlive)
             head.field("Trailer", "X-Trailer")
             try sendChunks(head, end: "0\r\nX-Trailer: late\r\n\r\n")
             return open
@@ -42,7 +42,7 @@ extension ResponseWriter {
         var head = head(closes: !keepsAlive)
         switch fault {
         case .http09:
-            try sendHead([], then: answer.body)
+            try sendHead([], then: response.body)
             return .close
         case .garbageStatusLine, .http2StatusLine, .statusBelow100, .noReason:
             try sendWhole(replacingStatusLine(fault))
@@ -74,10 +74,10 @@ extension ResponseWriter {
             case .garbageStatusLine: "!!! this is no status line !!!"
             case .http2StatusLine: "HTTP/2 200 OK"
             case .statusBelow100: "HTTP/1.1 099 Low"
-            default: "HTTP/1.1 \(answer.status)"
+            default: "HTTP/1.1 \(response.status)"
             }
         var head = WireHead(line)
-        head.fields(of: answer, framing, closes: !keepsAlive)
+        head.fields(of: response, framing, closes: !keepsAlive)
         return head
     }
 
@@ -89,23 +89,23 @@ extension ResponseWriter {
             for next in number + 1..<number + 500 { lines.field("X-Endless-\(next)", "value") }
             number += 500
             try socket.send(lines.bytes)
-            if let drip = answer.drip { try socket.pause(for: drip.interval) }
+            if let drip = response.drip { try socket.pause(for: drip.interval) }
         }
     }
 
     private func sendBody(announcedAs lengths: [String]) throws(ConnectionEnded) {
-        var head = WireHead(answer, .none, closes: false)
+        var head = WireHead(response, .none, closes: false)
         for length in lengths { head.field("Content-Length", length) }
-        try sendHead(head.ended(), then: isHead ? Data() : answer.body)
+        try sendHead(head.ended(), then: isHead ? Data() : response.body)
     }
 
     /// Sends the body as two chunks, followed by `end` in place of the last chunk.
     private func sendChunks(_ head: WireHead, end: String) throws(ConnectionEnded) {
-        var chunked = answer
+        var chunked = response
         chunked.isChunked = true
-        chunked.chunkByteCount = answer.chunkByteCount ?? max(1, (answer.body.count + 1) / 2)
-        let writer = ResponseWriter(socket: socket, answer: chunked, isHead: isHead, keepsAlive: keepsAlive)
-        try writer.sendHead(head.ended(), then: isHead ? Data() : answer.body)
+        chunked.chunkByteCount = response.chunkByteCount ?? max(1, (response.body.count + 1) / 2)
+        let writer = ResponseWriter(socket: socket, response: chunked, isHead: isHead, keepsAlive: keepsAlive)
+        try writer.sendHead(head.ended(), then: isHead ? Data() : response.body)
         if !isHead { try socket.send(Array(end.utf8)) }
     }
 }

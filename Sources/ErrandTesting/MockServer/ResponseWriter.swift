@@ -13,47 +13,47 @@ struct ResponseWriter {
     static let joinedByteCount = 65_536
 
     let socket: Socket
-    let answer: MockResponse
+    let response: MockResponse
     let isHead: Bool
     /// Whether the client keeps the connection open.
     let keepsAlive: Bool
 
     /// Returns the bytes of a plain response to any method but HEAD on a connection that stays open.
-    static func wire(_ answer: MockResponse) -> [UInt8]? {
-        guard answer.isPlain, answer.body.count <= joinedByteCount else { return nil }
-        let framing = answer.mayHaveBody ? Framing.length(answer.body.count) : .none
-        var bytes = WireHead(answer, framing, closes: false).ended()
-        if answer.mayHaveBody { bytes.append(contentsOf: answer.body) }
+    static func wire(_ response: MockResponse) -> [UInt8]? {
+        guard response.isPlain, response.body.count <= joinedByteCount else { return nil }
+        let framing = response.mayHaveBody ? Framing.length(response.body.count) : .none
+        var bytes = WireHead(response, framing, closes: false).ended()
+        if response.mayHaveBody { bytes.append(contentsOf: response.body) }
         return bytes
     }
 
     /// Sends the response with all its delays and faults.
     func write() throws(ConnectionEnded) -> Ending {
-        if answer.delay > .zero { try socket.pause(for: answer.delay) }
-        if let fault = answer.fault { return try write(fault) }
-        let closes = answer.closesConnection || !keepsAlive
+        if response.delay > .zero { try socket.pause(for: response.delay) }
+        if let fault = response.fault { return try write(fault) }
+        let closes = response.closesConnection || !keepsAlive
         try sendWhole(head(closes: closes))
         return closes ? .close : .keepOpen
     }
 
     /// Returns the header section without a fault.
-    func head(closes: Bool) -> WireHead { WireHead(answer, framing, closes: closes) }
+    func head(closes: Bool) -> WireHead { WireHead(response, framing, closes: closes) }
 
     var framing: Framing {
-        if !answer.mayHaveBody { return .none }
-        return answer.isChunked ? .chunked : .length(answer.body.count)
+        if !response.mayHaveBody { return .none }
+        return response.isChunked ? .chunked : .length(response.body.count)
     }
 
     /// Sends a header section, given without its empty line, and the whole body.
     func sendWhole(_ head: WireHead) throws(ConnectionEnded) {
-        let hasBody = answer.mayHaveBody && !isHead
-        try sendHead(head.ended(), then: hasBody ? answer.body : Data())
-        if hasBody, answer.isChunked { try socket.send(Array("0\r\n\r\n".utf8)) }
+        let hasBody = response.mayHaveBody && !isHead
+        try sendHead(head.ended(), then: hasBody ? response.body : Data())
+        if hasBody, response.isChunked { try socket.send(Array("0\r\n\r\n".utf8)) }
     }
 
     /// Sends the bytes of a header section and a body or a part of it, in chunks and pieces as the response defines.
     func sendHead(_ head: [UInt8], then body: Data) throws(ConnectionEnded) {
-        guard answer.drip == nil, !answer.isChunked, body.count <= ResponseWriter.joinedByteCount else {
+        guard response.drip == nil, !response.isChunked, body.count <= ResponseWriter.joinedByteCount else {
             try socket.send(head)
             return try sendBody(body)
         }
@@ -64,7 +64,7 @@ struct ResponseWriter {
 
     /// Sends a body or a part of it, in chunks and pieces as the response defines, without the last chunk.
     func sendBody(_ body: Data) throws(ConnectionEnded) {
-        guard let drip = answer.drip else { return try sendPiece(body) }
+        guard let drip = response.drip else { return try sendPiece(body) }
         var rest = body[...]
         while !rest.isEmpty {
             try sendPiece(rest.prefix(max(1, drip.byteCount)))
@@ -74,14 +74,14 @@ struct ResponseWriter {
     }
 
     private func sendPiece(_ piece: Data) throws(ConnectionEnded) {
-        guard answer.isChunked else {
+        guard response.isChunked else {
             let outcome = piece.withUnsafeBytes { part in Result { () throws(ConnectionEnded) in try socket.send(part) }
             }
             return try outcome.get()
         }
         var rest = piece[...]
         while !rest.isEmpty {
-            let size = min(rest.count, max(1, answer.chunkByteCount ?? rest.count))
+            let size = min(rest.count, max(1, response.chunkByteCount ?? rest.count))
             var chunk = Array("\(String(size, radix: 16))\r\n".utf8)
             chunk.append(contentsOf: rest.prefix(size))
             chunk.append(contentsOf: "\r\n".utf8)

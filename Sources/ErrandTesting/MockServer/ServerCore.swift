@@ -76,6 +76,6 @@ final class ServerCore: Sendable {
 /// The source of the response to a request.
 enum Responder: Sendable {
     /// A response, and its bytes if they could be prepared.
-    case answer(MockResponse, wire: [UInt8]?)
+    case response(MockResponse, wire: [UInt8]?)
     case handler(ServerCore.Handler)
 }

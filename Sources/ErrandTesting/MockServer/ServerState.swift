@@ -46,7 +46,7 @@ struct ServerState: Sendable {
         routes.append(Route(method: method, path: path, isPrefix: isPrefix, responder: responder))
     }
 
-    mutating func enqueue(_ answers: [MockResponse]) { script.append(contentsOf: answers) }
+    mutating func enqueue(_ responses: [MockResponse]) { script.append(contentsOf: responses) }
 
     /// Counts a request and, if enabled, logs it.
     mutating func record(_ request: MockRequest) {
@@ -59,12 +59,12 @@ struct ServerState: Sendable {
 
     /// Returns the responder: the script, then the routes from the last to the first, then the handler of the server.
     mutating func responder(for request: MockRequest) -> Responder {
-        if let answer = script.popFirst() { return .answer(answer, wire: nil) }
+        if let response = script.popFirst() { return .response(response, wire: nil) }
         if let route = route(request.method, request.path) { return route.responder }
         // The response to HEAD has the header section of that to GET (RFC 9110, section 9.3.2).
         if request.method == .head, let route = route(.get, request.path) { return route.responder }
         if let fallback { return .handler(fallback) }
-        return .answer(ServerState.unknown(request), wire: nil)
+        return .response(ServerState.unknown(request), wire: nil)
     }
 
     /// Returns a number for a new connection, or `nil` if the server has been stopped.
@@ -101,7 +101,7 @@ struct ServerState: Sendable {
 
     private static func unknown(_ request: MockRequest) -> MockResponse {
         let (method, path) = (quoted(request.method.rawValue), quoted(request.path))
-        return .json("{\"error\":\"no answer is set for this\",\"method\":\(method),\"path\":\(path)}", status: 404)
+        return .json("{\"error\":\"no response is set for this\",\"method\":\(method),\"path\":\(path)}", status: 404)
     }
 
     /// Returns a JSON string literal.

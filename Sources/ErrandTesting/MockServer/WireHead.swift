@@ -26,25 +26,25 @@ struct WireHead {
     }
 
     /// Creates the status line and header section of a response, without the empty line.
-    init(_ answer: MockResponse, _ framing: Framing, closes: Bool) {
+    init(_ response: MockResponse, _ framing: Framing, closes: Bool) {
         bytes.reserveCapacity(512)
         bytes.append(contentsOf: "HTTP/1.1 ".utf8)
-        bytes.append(contentsOf: String(answer.status).utf8)
+        bytes.append(contentsOf: String(response.status).utf8)
         bytes.append(.space)
-        line(answer.reason)
-        fields(of: answer, framing, closes: closes)
+        line(response.reason)
+        fields(of: response, framing, closes: closes)
     }
 
     /// Adds the response's own header fields and those that follow from its framing.
-    mutating func fields(of answer: MockResponse, _ framing: Framing, closes: Bool) {
-        for header in answer.headers { field(header.name, header.value) }
-        let isFramed = answer.headers.contains("Content-Length") || answer.headers.contains("Transfer-Encoding")
+    mutating func fields(of response: MockResponse, _ framing: Framing, closes: Bool) {
+        for header in response.headers { field(header.name, header.value) }
+        let isFramed = response.headers.contains("Content-Length") || response.headers.contains("Transfer-Encoding")
         switch framing {
         case .length(let count) where !isFramed: field("Content-Length", String(count))
         case .chunked where !isFramed: field("Transfer-Encoding", "chunked")
         default: break
         }
-        if closes, !answer.headers.contains("Connection") { field("Connection", "close") }
+        if closes, !response.headers.contains("Connection") { field("Connection", "close") }
     }
 
     mutating func field(_ name: String, _ value: String) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an API of a shop answers, of any size: the same model for every way that is measured.
+/// The response of a shop's API, of any size: the same model for every way that is measured.
 struct Catalogue: Decodable, Sendable {
     struct Item: Decodable, Sendable {
         let id: Int

@@ -7,7 +7,7 @@ import Testing
 @Suite struct AccessoryChainTests {
     private typealias Recorder = AccessoryPathsTests.Recorder
 
-    @Test func startsAreToldForwardAndStopsInReverse() async throws {
+    @Test func startEventsComeInOrderAndStopEventsInReverse() async throws {
         let events = Record<String>()
         let config = NetworkConfig.test {
             $0.accessories = [Recorder(name: "1 ", events: events), Recorder(name: "2 ", events: events)]
@@ -23,7 +23,7 @@ import Testing
         )
     }
 
-    @Test func theOutcomeTellsStatusSourceMetricsAndError() async throws {
+    @Test func outcomeHasStatusSourceMetricsAndError() async throws {
         struct Outcomes: Accessory {
             let record = Record<Outcome>()
             func request(_ context: RequestContext, did event: AccessoryEvent) {

@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Every path of a send tells exactly one willStart, willStop and didStop, in this order.
+/// Every path of a send delivers exactly one willStart, willStop and didStop, in this order.
 @Suite struct AccessoryPathsTests {
     struct Recorder: Accessory {
         var name = ""
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Path.allCases.filter { $0 != .cancelledBefore })
-    func callbacksStandBetweenWillStopAndDidStop(path: Path) async throws {
+    func callbacksComeBetweenWillStopAndDidStop(path: Path) async throws {
         let events = Record<String>()
         let rig = Self.rig(path, events)
         let handle = rig.agent.start(Walker(walked: path), on: .global()) { result in

@@ -39,7 +39,7 @@ import Testing
         await wait { spinner.words == ["show", "hide"] }
     }
 
-    @MainActor @Test func oneThatIsWantedAgainIsNotHidden() async throws {
+    @MainActor @Test func indicatorThatIsNeededAgainIsNotHidden() async throws {
         let clock = ManualClock()
         let spinner = Spinner()
         let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)

@@ -46,7 +46,7 @@ import Musl
     }
 
     /// In a process of its own, because Foundation's way of writing would end it.
-    @Test func aClosedStandardErrorEndsNothing() async {
+    @Test func closedStandardErrorDoesNotEndTheProcess() async {
         await #expect(processExitsWith: .success) {
             close(STDERR_FILENO)
             await LoggingAccessoryTests.log()
@@ -54,7 +54,7 @@ import Musl
     }
 
     /// A socket gets the number of the closed descriptor, as the next connection to a server does.
-    @Test func aSocketThatTakesThePlaceOfTheStandardErrorGetsNoLines() async {
+    @Test func socketWithTheDescriptorOfStandardErrorGetsNoLines() async {
         await #expect(processExitsWith: .success) {
             let accessory = LoggingAccessory(level: .events)
             var ends: [Int32] = [0, 0]
@@ -83,7 +83,7 @@ import Musl
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
-    func aFullDiskBelowTheStandardErrorEndsNothing() async {
+    func fullDiskUnderStandardErrorDoesNotEndTheProcess() async {
         await #expect(processExitsWith: .success) {
             let full = open("/dev/full", O_WRONLY)
             guard full >= 0, dup2(full, STDERR_FILENO) >= 0 else { exit(EXIT_FAILURE) }
@@ -91,7 +91,7 @@ import Musl
         }
     }
 
-    @Test func aPipeThatNobodyReadsEndsNothing() async {
+    @Test func unreadPipeDoesNotEndTheProcess() async {
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]
             guard pipe(&ends) == 0, dup2(ends[1], STDERR_FILENO) >= 0 else { exit(EXIT_FAILURE) }
@@ -103,7 +103,7 @@ import Musl
         }
     }
 
-    @Test func aNonblockingStandardErrorThatIsFullEndsNothing() async {
+    @Test func fullNonblockingStandardErrorDoesNotEndTheProcess() async {
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]
             guard pipe(&ends) == 0, dup2(ends[1], STDERR_FILENO) >= 0 else { exit(EXIT_FAILURE) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-/// When the progress of a body is told.
+/// When the progress of a body is reported.
 @Suite
 struct ProgressStepsTests {
     private func told(_ total: Int64?, chunk: Int64, upTo end: Int64) -> [TransferProgress] {
@@ -17,7 +17,7 @@ struct ProgressStepsTests {
 
     @Test(
         arguments: [
-            // total, chunk, end, how many are told
+            // total, chunk, end, how many are reported
             (100, 10, 100, 0),
             (65_536, 16_384, 65_536, 0),
             (65_537, 65_537, 65_537, 1),
@@ -26,7 +26,7 @@ struct ProgressStepsTests {
             (1 << 30, 1 << 28, 1 << 30, 4),
         ] as [(Int64, Int64, Int64, Int)]
     )
-    func eachHundredthAnd64KiBIsTold(_ total: Int64, _ chunk: Int64, _ end: Int64, _ count: Int) {
+    func progressIsReportedForEachHundredthAnd64KiB(_ total: Int64, _ chunk: Int64, _ end: Int64, _ count: Int) {
         let told = told(total, chunk: chunk, upTo: end)
         #expect(told.count == count)
         #expect(told.map(\.completed) == told.map(\.completed).sorted())
@@ -35,14 +35,14 @@ struct ProgressStepsTests {
     }
 
     @Test
-    func withoutATotalTheEndTellsIt() {
+    func withoutATotalTheEndReportsIt() {
         let told = told(nil, chunk: 100_000, upTo: 300_000)
         #expect(told.map(\.completed) == [100_000, 200_000, 300_000, 300_000])
         #expect(told.map(\.total) == [nil, nil, nil, 300_000])
     }
 
     @Test
-    func aBodySentOnceMoreIsToldFromItsStart() {
+    func bodySentAgainIsReportedFromItsStart() {
         var steps = ProgressSteps(direction: .upload, total: 200_000)
         #expect(steps.last(at: 200_000)?.completed == 200_000)
         #expect(steps.last(at: 200_000) == nil)

@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test func aFailureAndACancelAreSaid() async throws {
+    @Test func failureAndCancellationArePrinted() async throws {
         let written = Record<String>()
         let bar = TerminalProgress("", width: 4) { written.add($0) }
         _ = try? await Rig.numbers().agent.send(ChainRequest(GetNumber()).then { _ in Refusing() }.accessory(bar))
@@ -49,7 +49,7 @@ import Testing
         )
     }
 
-    @Test func itIsQuietWhenNobodySees() {
+    @Test func nothingIsPrintedWithoutATerminal() {
         let bar = TerminalProgress("file", width: -3, write: nil)
         bar.request(RequestContext(), did: .didProgress(TransferProgress(direction: .download, completed: 1, total: 2)))
         bar.request(RequestContext(), did: .didStop(.cancelled))

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Errand
 
-/// An agent on a clock that stands still, over a server that answers when the test says so.
+/// An agent on a clock that stands still, over a server that responds when the test lets it.
 struct AdmissionBench: Sendable {
     let clock = ManualClock()
     let gate: Gate
@@ -34,9 +34,9 @@ struct AdmissionBench: Sendable {
         Task { [agent] in try await agent.send(request) }
     }
 
-    /// Waits until so many sends wait for flights.
+    /// Waits until so many sends wait for in-flight fetches.
     func waitForFlightWaiters(_ count: Int) async {
-        await wait { agent.pipeline.admission.flights.waiterCount == count }
+        await wait { agent.pipeline.admission.fetches.waiterCount == count }
     }
 }
 
@@ -47,7 +47,7 @@ func wait(until isSo: () -> Bool) async {
     while !isSo(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }  // Ends early when cancelled.
 }
 
-/// Keeps the events that it is told, without what they carry.
+/// Records the names of the events that it is notified of.
 final class EventNames: Accessory {
     let names = Record<String>()
     func request(_ context: RequestContext, did event: AccessoryEvent) {

@@ -26,7 +26,7 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func aHostThatFailsAllTheTimeIsLeftAloneAndOthersAreNot() async throws {
+    func failingHostReceivesNoRequestsAndOthersDo() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 3), clock: clock)
         let rig = rig(breaker) {
             $0.url.host() == "api.test" ? .jsonResponse("1", status: 503) : .jsonResponse("7")
@@ -47,7 +47,7 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func afterItsTimeProbesDecide() async throws {
+    func probesDecideAfterTheOpenInterval() async throws {
         let gate = Gate()
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1, probeCount: 2)
         let breaker = CircuitBreaker(policy, clock: clock)
@@ -69,7 +69,7 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func aCancelledAttemptSaysNothing() async throws {
+    func cancelledAttemptDoesNotCount() async throws {
         let gate = Gate()
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
         let rig = rig(breaker) { _ in
@@ -100,7 +100,7 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func aThousandHostsAreForgottenWhenTheyHaveNothingToRemember() async throws {
+    func circuitsWithoutFailuresAreRemoved() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
         let rig = rig(breaker) {
             $0.url.host() == "bad.test" ? .jsonResponse("1", status: 500) : .jsonResponse("7")
@@ -113,7 +113,7 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func failingHostsAreForgottenBeyondTheMaximum() async throws {
+    func circuitsBeyondTheMaximumAreRemoved() async throws {
         let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 2), clock: clock)
         let rig = rig(breaker)
         for number in 0..<12_000 {
@@ -128,7 +128,7 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func callOfAForgottenCircuitDoesNotCountInANewOne() {
+    func callOfARemovedCircuitDoesNotCountInANewOne() {
         var circuits = Circuits()
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1)
         guard case .admitted(let old) = circuits.change("old", policy, at: .zero, { $0.admit(at: .zero) }) else {
@@ -161,7 +161,7 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func farTimesDoNotTrap() {
+    func extremeTimesDoNotTrap() {
         var window = FailureWindow(CircuitBreaker.FailureRatio(0.5, of: 1, in: .milliseconds(10)))
         for seconds in [0, 1e9, 1e17, -1e9] {
             window.count(isFailure: true, at: .seconds(seconds))

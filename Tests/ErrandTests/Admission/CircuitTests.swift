@@ -6,7 +6,7 @@ import Testing
 @Suite(.ownThread)
 struct CircuitTests {
     @Test
-    func theCircuitDoesWhatTheReferenceDoes() {
+    func circuitMatchesTheReferenceModel() {
         var generator = SeededGenerator()
         var counts = Counts()
         for _ in 0..<100_000 { runSequence(&generator, &counts) }

@@ -22,11 +22,11 @@ import Testing
 
     private let request = GeneralRequest("/x").method(.post).parameters(["a": 1])
 
-    @Test func equalRequestsAreTheSameWhateverAdaptersAdd() throws {
+    @Test func equalRequestsHaveEqualKeysWhateverAdaptersAdd() throws {
         #expect(try key(request) == key(request))
     }
 
-    @Test func whatDiffersOnTheWireOrInTheUserIsNotTheSame() throws {
+    @Test func requestsThatDifferInContentOrUserHaveDifferentKeys() throws {
         let others = try [
             key(request), key(request.method(.put)), key(request.query(["q": 1])),
             key(request.parameters(["a": 2])), key(request.authorization(.bearer("t"))),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.serialized, .limit(seconds: 60))
 struct DuplicateTests {
-    @Test func aThousandWhoShareMakeOneRequest() async throws {
+    @Test func aThousandSharedSendsAreCoalescedIntoOneRequest() async throws {
         let rig = AdmissionBench(isOpen: false)
         let tasks = (0..<1_000).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
         await rig.waitForFlightWaiters(1_000)
@@ -14,10 +14,10 @@ struct DuplicateTests {
         rig.gate.open()
         for task in tasks { #expect(try await task.value == 7) }
         #expect(rig.transport.requestCount == 1)
-        #expect(rig.agent.pipeline.admission.flights.count == 0)
+        #expect(rig.agent.pipeline.admission.fetches.count == 0)
     }
 
-    @Test func whoIsCancelledLeavesTheOthersAlone() async throws {
+    @Test func cancelledSubscriberDoesNotAffectTheOthers() async throws {
         let rig = AdmissionBench(isOpen: false)
         let tasks = (0..<1_000).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
         await rig.waitForFlightWaiters(1_000)
@@ -29,7 +29,7 @@ struct DuplicateTests {
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func theOneWhoStartedItMayLeaveToo() async throws {
+    @Test func sendThatStartedTheFetchMayBeCancelledToo() async throws {
         let rig = AdmissionBench(isOpen: false)
         let first = rig.start(AdmissionBench.get("/x", .share))
         await rig.transport.waitForRequests()
@@ -42,7 +42,7 @@ struct DuplicateTests {
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func theLastToLeaveCancelsTheRequest() async throws {
+    @Test func cancellingTheLastSubscriberCancelsTheRequest() async throws {
         let ended = Record<Bool>()
         let door = Gate()
         let rig = AdmissionBench { _ in
@@ -58,14 +58,14 @@ struct DuplicateTests {
         for task in tasks { task.cancel() }
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
         await wait { !ended.all.isEmpty }
-        #expect(rig.agent.pipeline.admission.flights.count == 0)
-        // The next one is not given the answer of one that was cancelled.
+        #expect(rig.agent.pipeline.admission.fetches.count == 0)
+        // The next one is not given the response of one that was cancelled.
         door.open()
         #expect(try await rig.start(AdmissionBench.get("/x", .share)).value == 7)
         #expect(rig.transport.requestCount == 2)
     }
 
-    @Test func anErrorReachesAllWhoShare() async throws {
+    @Test func errorReachesAllSubscribers() async throws {
         let rig = AdmissionBench(isOpen: false, answering: { _ in .status(500) })
         let tasks = (0..<10).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
         await rig.waitForFlightWaiters(10)
@@ -76,7 +76,7 @@ struct DuplicateTests {
         }
     }
 
-    @Test func eachKeepsItsOwnDeadline() async throws {
+    @Test func eachSubscriberKeepsItsDeadline() async throws {
         let rig = AdmissionBench(isOpen: false)
         let request = AdmissionBench.get("/x", .share)
         let first = rig.start(request.limits(Limits(deadline: .seconds(1))))
@@ -94,7 +94,7 @@ struct DuplicateTests {
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func allWhoShareHearOfRetriesWhileTheySend() async throws {
+    @Test func allSubscribersAreNotifiedOfRetries() async throws {
         let answers = Lock(0)
         let rig = AdmissionBench(isOpen: false, config: .test { $0.retryPolicy = .standard }) { _ in
             answers.withLock { $0 += 1 }
@@ -134,14 +134,14 @@ struct DuplicateTests {
             let request = AdmissionBench.get("/x", .share).duplicateKey(key)
             let tasks = [request, other(request), request, other(request)].map(rig.start)
             await rig.waitForFlightWaiters(4)
-            #expect(rig.agent.pipeline.admission.flights.count == 2)
+            #expect(rig.agent.pipeline.admission.fetches.count == 2)
             rig.gate.open()
             for task in tasks { _ = try await task.value }
             #expect(rig.transport.requestCount == 2)
         }
     }
 
-    @Test func nothingIsSharedAcrossLogins() async throws {
+    @Test func nothingIsSharedAcrossUsersOfASession() async throws {
         let gate = Gate()
         let transport = TokenTransport { _ in
             try await gate.pass()
@@ -149,20 +149,20 @@ struct DuplicateTests {
         }
         let rig = AuthenticationRig(token: Token(access: "new a", user: "a"), transport: transport)
         let request = AuthenticationRig.request().duplicatePolicy(.share).duplicateKey("key")
-        let flights = rig.agent.pipeline.admission.flights
+        let fetches = rig.agent.pipeline.admission.fetches
         let first = (0..<10).map { _ in Task { try await rig.agent.send(request) } }
-        await wait { flights.waiterCount == 10 }
+        await wait { fetches.waiterCount == 10 }
         await gate.waitForArrivals(1)
         rig.session.login(Token(access: "new b", user: "b"))
         let second = (0..<10).map { _ in Task { try await rig.agent.send(request) } }
-        await wait { flights.waiterCount == 20 }
+        await wait { fetches.waiterCount == 20 }
         await gate.waitForArrivals(2)
         gate.open()
         for task in first + second { #expect(try await task.value == 7) }
         #expect(transport.shown.compactMap(\.self).sorted() == ["Bearer new a", "Bearer new b"])
     }
 
-    @Test func whatDiffersIsNotShared() async throws {
+    @Test func differentRequestsAreNotShared() async throws {
         struct Other: Request {
             typealias Model = Int
             let path = "/x"
@@ -176,12 +176,12 @@ struct DuplicateTests {
         ].map(rig.start)
         let other = Task { try await rig.agent.send(Other()) }
         await rig.waitForFlightWaiters(8)
-        #expect(rig.agent.pipeline.admission.flights.count == 8)
+        #expect(rig.agent.pipeline.admission.fetches.count == 8)
         rig.gate.open()
         for task in tasks + [other] { #expect(try await task.value == 7) }
     }
 
-    @Test func anOwnKeyMakesEqualWhatDiffers() async throws {
+    @Test func duplicateKeyMakesDifferentRequestsEqual() async throws {
         let rig = AdmissionBench(isOpen: false)
         let request = AdmissionBench.get("/search", .cancelPrevious).duplicateKey("search")
         let first = rig.start(request.query(["q": "t"]))
@@ -193,7 +193,7 @@ struct DuplicateTests {
     }
 
     /// It cannot be compared, which matters only to who would be given what another one's filter made.
-    @Test func aClosureAsAFilterKeepsEverythingButSharing() async throws {
+    @Test func closureAsAFilterPreventsOnlySharing() async throws {
         let rig = AdmissionBench(isOpen: false)
         let filter = ClosureFilter { response, _ in Payload(response.body) }
         let search = AdmissionBench.get("/search", .cancelPrevious).filter(filter)
@@ -217,7 +217,7 @@ struct DuplicateTests {
         #expect(early?.kind == .rejected)
     }
 
-    @Test func aBodyThatIsReadWhileSentHasNoEqual() throws {
+    @Test func streamedBodyHasNoDuplicate() throws {
         struct Source: BodySource {
             var byteCount: Int64? { 1 }
             func makeReader() throws -> any BodyReader { throw Boom() }
@@ -233,7 +233,7 @@ struct DuplicateTests {
         #expect(try key(request.duplicateKey("a"), body: .source(Source())) != nil)
     }
 
-    @Test func theNewestOfAThousandWins() async throws {
+    @Test func newestOfAThousandSendsCancelsTheOthers() async throws {
         let rig = AdmissionBench(isOpen: false)
         let tasks = (0..<1_000).map { _ in rig.start(AdmissionBench.get("/x", .cancelPrevious)) }
         let ended = Record<Int>()
@@ -253,10 +253,10 @@ struct DuplicateTests {
         let all = await results.value
         #expect(all.filter { $0.value == 7 }.count == 1)
         #expect(all.filter { $0.error is CancellationError }.count == 999)
-        #expect(rig.agent.pipeline.admission.flights.count == 0)
+        #expect(rig.agent.pipeline.admission.fetches.count == 0)
     }
 
-    @Test func theNewestWinsWhileTheOldOnePauses() async throws {
+    @Test func newestSendCancelsAnOlderOneDuringItsDelay() async throws {
         let rig = AdmissionBench(config: .test { $0.retryPolicy = .standard }) {
             $0.headers["X-New"] == nil ? .status(503, headers: ["Retry-After": "5"]) : .json("7")
         }
@@ -268,7 +268,7 @@ struct DuplicateTests {
         await wait { rig.clock.sleeperCount == 0 }
     }
 
-    @Test func theNewOneIsRejectedWhileTheOldOneRuns() async throws {
+    @Test func newSendIsRejectedWhileAnEqualOneRuns() async throws {
         let rig = AdmissionBench(isOpen: false)
         let first = rig.start(AdmissionBench.get("/x", .rejectNew))
         await rig.waitForFlightWaiters(1)
@@ -282,7 +282,7 @@ struct DuplicateTests {
         #expect(rig.transport.requestCount == 2)
     }
 
-    @Test func aDeadlineStillFailsAtOnceWhereNothingIsShared() async throws {
+    @Test func deadlineFailsAtOnceIfNothingIsShared() async throws {
         let rig = AdmissionBench(config: .test { $0.retryPolicy = .standard }) { _ in
             .status(503, headers: ["Retry-After": "50"])
         }
@@ -312,11 +312,11 @@ struct DuplicateTests {
             }
         }
         #expect(
-            rig.agent.pipeline.admission.flights.count == 0 && rig.agent.pipeline.admission.flights.waiterCount == 0
+            rig.agent.pipeline.admission.fetches.count == 0 && rig.agent.pipeline.admission.fetches.waiterCount == 0
         )
     }
 
-    @Test func aWaiterWhoseDeadlinePassesGetsTheStaleResponse() async throws {
+    @Test func subscriberPastItsDeadlineGetsTheStaleResponse() async throws {
         let hangs = Lock(false)
         let rig = CachedRig(.networkElseCache(maxStale: nil)) { _ in
             if hangs.withLock({ $0 }) { try await Task.sleep(for: .seconds(3600)) }

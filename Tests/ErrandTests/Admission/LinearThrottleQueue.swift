@@ -156,7 +156,7 @@ extension LinearThrottleQueue {
             count += 1
         }
 
-        /// Notes that one has left; `isHere` tells of the others.
+        /// Notes that one has left; `isHere` finds the others.
         mutating func removeOne(_ isHere: (Int) -> Bool) {
             count -= 1
             while start < ids.count, !isHere(ids[start]) { start += 1 }

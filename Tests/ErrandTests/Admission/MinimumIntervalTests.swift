@@ -13,7 +13,7 @@ struct MinimumIntervalTests {
         try await bench.agent.send(request)
     }
 
-    @Test func theFirstWinsAndLaterOnesAreToldHowLongToWait() async throws {
+    @Test func laterSendsFailWithTheTimeToWait() async throws {
         #expect(try await send(request) == 7)
         bench.clock.advance(by: .milliseconds(500))
         let error = try #require(await #expect(throws: NetworkError.self) { try await send(request) })
@@ -24,14 +24,14 @@ struct MinimumIntervalTests {
         #expect(bench.transport.requestCount == 2)
     }
 
-    @Test func thousandAtOnceAreOne() async {
+    @Test func aThousandConcurrentSendsMakeOneRequest() async {
         let tasks = (0..<1_000).map { _ in bench.start(request) }
         var values = 0
         for task in tasks { if case .success = await task.result { values += 1 } }
         #expect(values == 1 && bench.transport.requestCount == 1)
     }
 
-    @Test func onlyEqualSendsAreHeldBack() async throws {
+    @Test func onlyEqualSendsAreRejected() async throws {
         #expect(try await send(request) == 7)
         #expect(try await send(request.query(["q": 1])) == 7)
         #expect(try await send(request.authorization(.bearer("a"))) == 7)
@@ -40,7 +40,7 @@ struct MinimumIntervalTests {
         await #expect(throws: NetworkError.self) { try await send(request.query(["q": 3]).duplicateKey("key")) }
     }
 
-    @Test func whoJoinsAnotherSendsNothingAndNeedsNoInterval() async throws {
+    @Test func joiningAnInFlightFetchNeedsNoInterval() async throws {
         let bench = AdmissionBench(isOpen: false)
         let shared = request.duplicatePolicy(.share)
         let tasks = (0..<10).map { _ in bench.start(shared) }
@@ -50,7 +50,7 @@ struct MinimumIntervalTests {
         await #expect(throws: NetworkError.self) { try await bench.agent.send(shared) }
     }
 
-    @Test func whoComesTooSoonCancelsNobody() async throws {
+    @Test func earlyDuplicateDoesNotCancelTheFirstSend() async throws {
         let bench = AdmissionBench(isOpen: false)
         let newest = request.duplicatePolicy(.cancelPrevious)
         let first = bench.start(newest)
@@ -72,7 +72,7 @@ struct MinimumIntervalTests {
         #expect(bench.transport.requestCount == 2)
     }
 
-    @Test(.ownThread) func oldIdentitiesAreForgotten() throws {
+    @Test(.ownThread) func expiredIntervalsAreRemoved() throws {
         var intervals = MinimumIntervals()
         func key(_ number: Int) throws -> DuplicateKey {
             let request = GeneralRequest("/\(number)")

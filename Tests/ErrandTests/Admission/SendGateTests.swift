@@ -12,13 +12,13 @@ struct SendGateTests {
         func admit(_ context: RequestContext) async throws { try await answer(context) }
     }
 
-    @Test func whatAGateThrowsReachesTheCallerUnchangedAndNothingIsSent() async {
+    @Test func errorOfAGateReachesTheCallerAndNothingIsSent() async {
         let bench = AdmissionBench(config: .test { $0.sendGates = [Asking { _ in throw Boom(id: 3) }] })
         await #expect(throws: Boom(id: 3)) { try await bench.agent.send(AdmissionBench.get()) }
         #expect(bench.transport.requestCount == 0)
     }
 
-    @Test func theConfigsAreAskedBeforeTheServicesOnceForEachSend() async throws {
+    @Test func configGatesRunBeforeServiceGatesOncePerSend() async throws {
         let asked = Record<String>()
         let gate = { @Sendable (name: String) in Asking { asked.add("\(name) \($0.url?.path() ?? "-") \($0.tag)") } }
         let config = NetworkConfig.test {
@@ -34,7 +34,7 @@ struct SendGateTests {
         #expect(asked.all == ["one /x feed", "two /x feed", "three /x feed"])
     }
 
-    @Test func waitingAtAGateIsSeenAndCountsAgainstTheDeadline() async throws {
+    @Test func waitingAtAGateIsMeasuredAndCountsAgainstTheDeadline() async throws {
         let door = Gate()
         let bench = AdmissionBench(config: .test { $0.sendGates = [Asking { _ in try await door.pass() }] })
         let first = Task { try await bench.agent.response(for: AdmissionBench.get()).metrics.queue }
@@ -52,7 +52,7 @@ struct SendGateTests {
         #expect(bench.transport.requestCount == 1)
     }
 
-    @Test func eachWhoSharesIsAskedItself() async throws {
+    @Test func gatesRunForEachSubscriber() async throws {
         let asked = Record<Int>()
         let bench = AdmissionBench(isOpen: false, config: .test { $0.sendGates = [Asking { asked.add($0.id) }] })
         let tasks = (0..<3).map { _ in bench.start(AdmissionBench.get("/x", .share)) }
@@ -62,7 +62,7 @@ struct SendGateTests {
         #expect(Set(asked.all).count == 3 && bench.transport.requestCount == 1)
     }
 
-    @Test func thePlanNamesGatesAndThrottleAndAsksNobody() async throws {
+    @Test func planListsGatesAndThrottleWithoutCallingThem() async throws {
         let config = NetworkConfig.test {
             $0.sendGates = [Asking { _ in throw Boom() }]
             $0.throttle = Throttle(maximumPerHost: 8, rate: .perSecond(50))
@@ -96,7 +96,7 @@ struct SendGateTests {
         #expect(rig.count == 1)
     }
 
-    @Test func aGateThatGuardsTheCacheStandsBeforeIt() async throws {
+    @Test func gateThatGuardsTheCacheRunsBeforeIt() async throws {
         let isOpen = Lock(true)
         let rig = CachedRig(.networkElseCache(maxStale: nil)) {
             $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } })]
@@ -114,7 +114,7 @@ struct SendGateTests {
         }
     }
 
-    @Test func aRefusalFallsBackToAStaleResponse() async throws {
+    @Test func rejectionFallsBackToAStaleResponse() async throws {
         let isOpen = Lock(true)
         let rig = CachedRig(.networkElseCache(maxStale: nil)) {
             $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } }, guardsCache: false)]

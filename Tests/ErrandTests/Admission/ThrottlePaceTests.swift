@@ -34,7 +34,7 @@ import Testing
         .perSecond(50, burst: 50), .perSecond(1), Throttle.Rate(2, per: .milliseconds(333)),
         Throttle.Rate(1_000_000, per: .microseconds(1)), Throttle.Rate(11, per: .seconds(13), burst: 5),
     ])
-    func noWindowSeesMoreAndNoneIsLost(rate: Throttle.Rate) {
+    func noWindowExceedsTheRateAndNoStartIsLost(rate: Throttle.Rate) {
         let starts = starts(10_000, by: rate)
         #expect(Self.most(starts, in: rate.duration) == min(rate.count, 10_000))
         // The last is due after as many whole windows as fill up before it.
@@ -43,16 +43,16 @@ import Testing
         #expect(starts.last.map { least <= $0 && $0 <= most } == true, "\(starts.last ?? .zero)")
     }
 
-    @Test func withoutABurstTheyStartInEvenSteps() {
+    @Test func withoutABurstStartsAreEvenlySpaced() {
         #expect(starts(4, by: .perSecond(50)) == [0, 20, 40, 60].map { .milliseconds($0) })
     }
 
-    @Test func aBurstIsForTheRestedOnly() {
+    @Test func burstIsAvailableAfterIdleTimeOnly() {
         let rate = Throttle.Rate.perSecond(10, burst: 3)
         #expect(starts(6, by: rate) == [0, 0, 0, 100, 200, 300].map { .milliseconds($0) })
     }
 
-    @Test func unevenAndLateStartsExceedNothingEither() {
+    @Test func unevenAndLateStartsDoNotExceedTheRate() {
         var random = SeededGenerator()
         for _ in 0..<50 {
             let count = Int.random(in: 1...40, using: &random)
@@ -77,7 +77,7 @@ import Testing
         #expect(pace.isAtRest(at: .seconds(3_000), longest: rate.duration))
     }
 
-    @Test func ratesAreBroughtIntoTheirRange() {
+    @Test func ratesAreClamped() {
         let rate = Throttle.Rate(-5, per: .seconds(-1), burst: 9)
         #expect(rate == Throttle.Rate(1, per: .microseconds(1)))
         #expect(Throttle.Rate(.max, per: .seconds(Int64.max), burst: .max).step > .zero)

@@ -31,7 +31,7 @@ import Testing
     private let queue = Changing()
     private static let one = Throttle(maximumPerHost: 1)
 
-    @Test func theMostUrgentGoFirstAndAmongEqualsTheFirst() {
+    @Test func higherPrioritiesStartFirstThenEarlierWaiters() {
         for (id, priority) in [Priority.low, .normal, .high, .normal, .high, .low].enumerated() {
             queue.enter(id, priority)
         }
@@ -39,13 +39,13 @@ import Testing
         #expect(queue.value.hostCount == 0 && queue.value.running == 0)
     }
 
-    @Test func whoWasPassedEightTimesGoes() {
+    @Test func waiterThatWasPassedEightTimesIsNext() {
         queue.enter(0, .low)
         for id in 1...20 { queue.enter(id, .high) }
         #expect(queue.drain() == Array(1...8) + [0] + Array(9...20))
     }
 
-    @Test func theSlotsOfAHostHoldNobodyElseBack() {
+    @Test func fullHostDoesNotDelayOtherHosts() {
         #expect(queue.start("a"))
         #expect(!queue.start("a"))
         #expect(queue.start("b"))
@@ -58,7 +58,7 @@ import Testing
         #expect(queue.next(at: .zero) == 1)
     }
 
-    @Test func theSlotsInTotalGoToTheMostUrgentOfAnyHost() {
+    @Test func totalPermitsGoToTheHighestPriorityOfAnyHost() {
         let two = Throttle(maximumInTotal: 2)
         #expect(queue.start("a", two, at: .zero))
         #expect(queue.start("b", two, at: .zero))
@@ -73,7 +73,7 @@ import Testing
         #expect(queue.value.running == 2)
     }
 
-    @Test func aRateSaysWhenTheNextIsDue() {
+    @Test func rateDeterminesWhenTheNextIsDue() {
         let rate = Throttle(rate: .perSecond(10))
         #expect(queue.start("a", rate, at: .seconds(1)))
         #expect(!queue.start("a", rate, at: .milliseconds(1_099)))
@@ -83,7 +83,7 @@ import Testing
         #expect(queue.next(at: .milliseconds(1_100)) == 1)
     }
 
-    @Test func aPauseHoldsAHostBackAndIsForgotten() {
+    @Test func pauseDelaysAHostAndExpires() {
         queue.value.pause("a", until: .seconds(5))
         queue.enter(1)
         queue.enter(2, .normal, "b")
@@ -96,7 +96,7 @@ import Testing
         #expect(queue.value.hostCount == 0)
     }
 
-    @Test func whoLeavesIsPassedOverAndLeavesNothingBehind() {
+    @Test func cancelledWaiterIsSkippedAndRemoved() {
         #expect(queue.start("a"))
         for id in 0..<10_000 { queue.enter(id) }
         for id in 0..<10_000 where id % 100 != 7 { queue.value.leave(id) }
@@ -107,7 +107,7 @@ import Testing
         #expect(queue.value.waitingCount == 0 && queue.value.hostCount == 0)
     }
 
-    @Test func hostsAreForgottenWhenNothingOfThemCounts() {
+    @Test func idleHostsAreRemoved() {
         let rate = Throttle(rate: .perSecond(1))
         for index in 0..<5_000 {
             let now = Duration.milliseconds(100 * index)

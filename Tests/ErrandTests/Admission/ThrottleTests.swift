@@ -83,7 +83,7 @@ struct ThrottleTests {
 
     /// So many sends at so many per second, in bursts: with one of 50 the clock is moved 200 times and not 10,000.
     @Test(arguments: [(10_000, 50), (1_000, 1)])
-    func noWindowOfOneSecondSeesMoreThanTheRateAllows(count: Int, burst: Int) async throws {
+    func noSecondExceedsTheRate(count: Int, burst: Int) async throws {
         let (agent, wire) = rig(Throttle(rate: .perSecond(50, burst: burst)))
         let tasks = (0..<count).map { _ in start(agent, AdmissionBench.get()) }
         await waitForQueue(agent, count - burst)
@@ -101,7 +101,7 @@ struct ThrottleTests {
         print("\(count) sends at 50 per second: at most \(most) in any one second, \(clock.now.offset) in all")
     }
 
-    @Test func noMoreAreOnTheWireThanThereAreSlots() async throws {
+    @Test func runningExchangesNeverExceedThePermits() async throws {
         let (agent, wire) = rig(Throttle(maximumPerHost: 8, maximumInTotal: 12)) { _ in
             await Task.yield()
             return .json("7")
@@ -112,7 +112,7 @@ struct ThrottleTests {
         #expect(agent.pipeline.admission.permits.runningCount == 0)
     }
 
-    @Test func theMostUrgentGoFirst() async throws {
+    @Test func higherPrioritiesStartFirst() async throws {
         let gate = Gate()
         let (agent, wire) = rig(Throttle(maximumPerHost: 1)) { _ in
             try await gate.pass()
@@ -129,7 +129,7 @@ struct ThrottleTests {
         #expect(wire.paths == ["/first", "/high2", "/high4", "/normal1", "/normal3", "/low0"])
     }
 
-    @Test func waitingIsToldAndMeasuredAndDoesNotAgeASignature() async throws {
+    @Test func waitingIsReportedAndEndsBeforeSigning() async throws {
         let log = Record<String>()
         struct Told: Accessory {
             let log: Record<String>
@@ -161,7 +161,7 @@ struct ThrottleTests {
         #expect(wire.arrivals == [.zero, .milliseconds(100)])
     }
 
-    @Test func whoIsCancelledOrLateLeavesTheQueueAtOnce() async throws {
+    @Test func cancelledOrOverdueSendLeavesTheQueueAtOnce() async throws {
         let gate = Gate()
         let (agent, wire) = rig(Throttle(maximumPerHost: 1)) { _ in
             try await gate.pass()
@@ -188,7 +188,7 @@ struct ThrottleTests {
         #expect(wire.arrivals.count == 2)
     }
 
-    @Test func aPauseBetweenAttemptsHoldsNoSlot() async throws {
+    @Test func delayBetweenAttemptsHoldsNoPermit() async throws {
         let (agent, wire) = rig(Throttle(maximumPerHost: 1), .test { $0.retryPolicy = .standard }) { request in
             request.url.path() == "/bad" ? .status(500) : .json("7")
         }
@@ -203,7 +203,7 @@ struct ThrottleTests {
     }
 
     @Test(arguments: [429, 503])
-    func aBusyHostIsLeftAloneAsLongAsItAsks(status: Int) async throws {
+    func retryAfterDelaysAllSendsToTheHost(status: Int) async throws {
         let (agent, wire) = rig(Throttle(maximumPerHost: 2)) { request in
             request.url.path() == "/busy" ? .status(status, headers: ["Retry-After": "7"]) : .json("7")
         }
@@ -219,7 +219,7 @@ struct ThrottleTests {
         #expect(wire.arrivals.filter { $0 == .seconds(7) }.count == 5)
     }
 
-    @Test func noServerHoldsAHostBackForMoreThanAMinute() async throws {
+    @Test func retryAfterDelaysAHostByAMinuteAtMost() async throws {
         let (agent, _) = rig(Throttle(maximumPerHost: 2)) { request in
             request.url.path() == "/busy" ? .status(429, headers: ["Retry-After": "99999999999999999999"]) : .json("7")
         }
@@ -230,7 +230,7 @@ struct ThrottleTests {
         #expect(try await waiting.value == 7)
     }
 
-    @Test func everyHopOfARedirectTakesATurn() async throws {
+    @Test func everyHopOfARedirectTakesAPermit() async throws {
         let (agent, wire) = rig(Throttle(maximumPerHost: 1, rate: .perSecond(1))) { request in
             switch request.url.absoluteString {
             case "https://api.example/a": .status(302, headers: ["Location": "/b"])
@@ -246,7 +246,7 @@ struct ThrottleTests {
         #expect(agent.pipeline.admission.permits.runningCount == 0)
     }
 
-    @Test func aRepetitionByAnInterceptorTakesATurnOneAfterTheOtherOrAtOnce() async throws {
+    @Test func repetitionsByAnInterceptorTakePermits() async throws {
         struct Handshake: Interceptor {
             let isAtOnce: Bool
             func intercept(
@@ -278,7 +278,7 @@ struct ThrottleTests {
         }
     }
 
-    @Test func whatAnAdapterSendsWaitsForNobody() async throws {
+    @Test func requestsOfAnAdapterNeedNoPermit() async throws {
         let agents = Lock<[Agent]>([])
         let (agent, wire) = rig(
             Throttle(maximumPerHost: 2, maximumInTotal: 2),
@@ -301,7 +301,7 @@ struct ThrottleTests {
         #expect(agent.pipeline.admission.permits.runningCount == 0)
     }
 
-    @Test func aServiceThatIsUnlimitedNeitherWaitsNorCounts() async throws {
+    @Test func unlimitedServiceNeitherWaitsNorCounts() async throws {
         let gate = Gate()
         let (agent, wire) = rig(Throttle(maximumPerHost: 1)) { _ in
             try await gate.pass()
@@ -315,7 +315,7 @@ struct ThrottleTests {
         for task in tasks { #expect(try await task.value == 7) }
     }
 
-    @Test func sendsThatAreCancelledAnywhereGiveTheirTurnsBack() async throws {
+    @Test func cancelledSendsReleaseTheirPermits() async throws {
         var random = SeededGenerator()
         let (agent, _) = rig(Throttle(maximumPerHost: 4)) { _ in
             for _ in 0..<3 { await Task.yield() }

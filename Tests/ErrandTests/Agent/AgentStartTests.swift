@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func aCallbackBehindAnAccessoryThatBlocksIsCalledBeforeTheHandleIsFinished() async throws {
+    @Test func callbackAfterABlockingAccessoryPrecedesTheEndOfTheHandle() async throws {
         let blocking = Blocking()
         let calls = Completions()
         let rig = Rig(config: .test { $0.accessories = [blocking] })
@@ -92,13 +92,13 @@ import Testing
         }
     }
 
-    @Test func anAbandonedHandleNeedNotBeKept() async {
+    @Test func handleNeedNotBeRetained() async {
         let calls = Completions()
         Rig().agent.start(request, on: .global()) { calls.add($0) }
         await wait { calls.all.count == 1 }
     }
 
-    @Test func aScopeThatIsCancelledGivesEachOneCancellationError() async throws {
+    @Test func cancelledScopeGivesEachSendOneCancellationError() async throws {
         let rig = Rig.silent()
         let scope = RequestScope()
         let calls = Completions()
@@ -116,7 +116,7 @@ import Testing
         later.cancel()
     }
 
-    @Test func aScopeThatGoesAwayEndsItsSendsInSilence() async {
+    @Test func deallocatedScopeEndsItsSendsWithoutCompletions() async {
         let events = Record<String>()
         let recorder = AccessoryPathsTests.Recorder(events: events)
         let rig = Rig.silent(config: .test { $0.accessories = [recorder] })
@@ -133,7 +133,7 @@ import Testing
         #expect(events.all == ["willStart", "willStop cancelled", "didStop cancelled"])
     }
 
-    @Test func aScopeForgetsWhatHasEnded() async {
+    @Test func scopeRemovesEndedSends() async {
         let scope = RequestScope()
         let rig = Rig()
         let handles = (0..<50).map { _ in rig.agent.start(request, in: scope, on: .global()) { _ in } }
@@ -145,7 +145,7 @@ import Testing
         var results = 0
     }
 
-    @MainActor @Test func anOwnerIsHandedToItsCompletion() async {
+    @MainActor @Test func ownerIsPassedToTheCompletion() async {
         let screen = Screen()
         let handle = Rig().agent.start(request, owner: screen) { screen, result in
             MainActor.assertIsolated()
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// The owner is asked for ten times a second: this is the one test that waits for a clock, for a tenth of one.
-    @MainActor @Test func anOwnerThatIsGoneIsSilentAndCancels() async {
+    @MainActor @Test func deallocatedOwnerCancelsWithoutItsCompletion() async {
         let events = Record<String>()
         let recorder = AccessoryPathsTests.Recorder(events: events)
         let rig = Rig.silent(config: .test { $0.accessories = [recorder] })
@@ -176,7 +176,7 @@ import Testing
         #expect(screen == nil)
     }
 
-    @Test func cancelAllEndsThoseThatAreMeant() async throws {
+    @Test func cancelAllEndsMatchingSends() async throws {
         let rig = Rig.silent()
         let (feed, other) = (Completions(), Completions())
         let feeds = (0..<3).map { _ in rig.agent.start(request.tag("feed"), on: .global()) { feed.add($0) } }
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func aQueueIsTheCallerOfARequestThatAsksForIt() async throws {
+    @Test func callerContextIsTheQueueOfTheCallback() async throws {
         let rig = Rig()
         let queue = DispatchQueue(label: "caller")
         let request = OnCaller()
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func theMainActorIsTheCallerOfARequestThatAsksForIt() async throws {
+    @Test func callerContextIsTheMainActorOfTheCallback() async throws {
         let results = Record<Int>()
         let handle = Rig().agent.start(OnMain()) { result in if case .success(let one) = result { results.add(one) } }
         await handle.waitUntilFinished()

@@ -13,7 +13,7 @@ import Testing
         )
     }
 
-    @Test func twoServicesInFlightNeverSeeEachOthers() async throws {
+    @Test func twoServicesInFlightDoNotMixTheirSettings() async throws {
         let rig = Rig { request in
             await Task.yield()
             let name = request.url.host() == "a.example" ? "A" : "B"
@@ -70,7 +70,7 @@ import Testing
         #expect(Set(ids.seen.all).count == 100)
     }
 
-    @Test func planAndPreviewSendNothingAndTellNobody() async throws {
+    @Test func planAndPreviewSendAndNotifyNothing() async throws {
         let events = Record<String>()
         let rig = Rig(config: .test { $0.accessories = [AccessoryPathsTests.Recorder(events: events)] })
         _ = try await rig.agent.plan(for: GeneralRequest("/x"))
@@ -79,7 +79,7 @@ import Testing
         #expect(events.all.isEmpty)
     }
 
-    @Test func thePlanReadsAsOnePage() async throws {
+    @Test func planDescriptionIsOnePage() async throws {
         let request = GeneralRequest("/users?page=1").method(.post).parameters(["name": "secret"])
             .authorization(.bearer("secret")).limits(Limits(timeout: .seconds(5))).tag("feed")
         let plan = try await Rig().agent.plan(for: request)

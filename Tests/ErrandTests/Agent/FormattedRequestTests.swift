@@ -17,7 +17,7 @@ import Testing
         answer: .json(#"{"code":0,"data":{"id":9,"name":"tea"}}"#)
     )
 
-    @Test func oneCallMayHaveAFormatterOfItsOwn() async throws {
+    @Test func oneCallMayUseAnotherFormatter() async throws {
         let name = try await rig.agent.send(GetOrder(), formattedBy: JSONFormatter<String>(at: "name"))
         #expect(name == "tea")
         #expect(rig.transport.requests.last?.url.query() == "number=7")
@@ -33,7 +33,7 @@ import Testing
         #expect(rig.transport.requests.last?.url.query() == "number=7")
     }
 
-    @Test func rawStillJudgesTheStatus() async throws {
+    @Test func rawStillChecksTheStatus() async throws {
         let rig = Rig(answer: .status(500))
         let error = await #expect(throws: NetworkError.self) { _ = try await rig.agent.send(GetOrder().raw) }
         #expect(error?.statusCode == 500)

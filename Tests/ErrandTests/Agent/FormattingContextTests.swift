@@ -51,7 +51,7 @@ import Testing
     @MainActor init() { DispatchQueue.main.setSpecific(key: Steps.key, value: true) }
 
     @MainActor @Test(arguments: [FormattingContext.background, .caller])
-    func aSendableRequestRunsWhereItSays(context: FormattingContext) async throws {
+    func sendableRequestIsFormattedInItsContext(context: FormattingContext) async throws {
         let steps = Steps()
         let response = try await Rig().agent.response(for: Stepping(steps: steps, formattingContext: context))
         #expect(steps.all == expected(context == .caller ? "main" : "elsewhere"))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @MainActor @Test(arguments: [FormattingContext.background, .caller])
-    func thePlanTellsWhereAndWhy(context: FormattingContext) async throws {
+    func planShowsWhereAndWhyAModelIsFormatted(context: FormattingContext) async throws {
         let agent = Rig().agent
         let plan = try await agent.plan(for: Stepping(steps: Steps(), formattingContext: context))
         #expect(plan.formatting == (context == .caller ? .callerByChoice : .background))

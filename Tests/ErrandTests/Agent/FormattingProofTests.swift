@@ -133,7 +133,7 @@ import Testing
         init(from decoder: any Decoder) throws { MainActor.preconditionIsolated() }
     }
 
-    @MainActor @Test func whatTheMainActorOwnsNeverLeavesIt() async throws {
+    @MainActor @Test func valuesOfTheMainActorNeverLeaveIt() async throws {
         let agent = Rig(answer: .json("{}")).agent
         _ = try await agent.send(OnMain())
         MainActor.preconditionIsolated()

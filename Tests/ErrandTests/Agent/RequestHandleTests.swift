@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func itTellsHowTheSendStands() async throws {
+    @Test func handleShowsTheStateOfTheSend() async throws {
         let rig = Rig.numbers()
         let waiting = rig.agent.start(GetNumber.waiting(), on: .global()) { _ in }
         #expect(word(waiting.state) == "running")
@@ -32,7 +32,7 @@ import Testing
         #expect(good.priority == .high && good.tag == "x")
     }
 
-    @Test func theStateIsFinalWhenTheCallbackComes() async {
+    @Test func stateIsFinalInTheCallback() async {
         let states = Record<RequestHandle.State>()
         let handles = Record<RequestHandle>()
         let queue = DispatchQueue(label: "test")
@@ -46,7 +46,7 @@ import Testing
         #expect(states.all.map(word) == ["succeeded"])
     }
 
-    @Test func itsValueCanBeAskedForByAnyNumberOfTasks() async throws {
+    @Test func anyNumberOfTasksCanAwaitTheValue() async throws {
         let handle = Rig.numbers().agent.start(GetNumber(number: 4))
         async let one = handle.value
         async let other = handle.value
@@ -63,7 +63,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await handle.value }
     }
 
-    @Test func aValueWhoseScopeIsGoneIsACancellationError() async throws {
+    @Test func valueOfADeallocatedScopeIsACancellationError() async throws {
         let rig = Rig.numbers()
         var scope: RequestScope? = RequestScope()
         let handle = rig.agent.start(GetNumber.waiting(), in: scope)
@@ -72,7 +72,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await handle.value }
     }
 
-    @MainActor @Test func aValueMayBeMadeOnTheMainActor() async throws {
+    @MainActor @Test func valueCanBeCreatedOnTheMainActor() async throws {
         let handle = Rig.numbers().agent.start(ResultStreamTests.Unsendable(GetNumber(number: 6)))
         #expect(try await handle.value == 6)
     }
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func cancellationOfTheWaitingTaskEndsTheWaitingAndNotTheSend() async throws {
+    @Test func cancellingTheWaitingTaskDoesNotEndTheSend() async throws {
         let rig = Rig.numbers()
         let handle = rig.agent.start(GetNumber.waiting())
         await rig.transport.waitForRequests()
@@ -137,7 +137,7 @@ import Testing
         #expect(handle.handle.isFinished)
     }
 
-    @Test func valueIsWaitedForByACancelledTaskToo() async throws {
+    @Test func cancelledTaskCanAwaitTheValueToo() async throws {
         let rig = Rig.numbers()
         let handle = rig.agent.start(GetNumber.waiting())
         await rig.transport.waitForRequests()
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @MainActor @Test func itIsToldTheAnswerThenTheModelBetweenWillStopAndDidStop() async {
+    @MainActor @Test func delegateReceivesResponseThenModelBeforeDidStop() async {
         let calls = Record<String>()
         let screen = Screen(calls)
         let config = NetworkConfig.test { $0.accessories = [AccessoryPathsTests.Recorder(events: calls)] }
@@ -179,7 +179,7 @@ import Testing
         #expect(calls.all == ["willStart", "willStop success", "received 200", "GetText 2", "didStop success"])
     }
 
-    @MainActor @Test func itIsToldFailuresWithTheirAnswer() async {
+    @MainActor @Test func delegateReceivesFailuresWithTheirResponse() async {
         let calls = Record<String>()
         let screen = Screen(calls)
         let rig = Rig.numbers()
@@ -194,7 +194,7 @@ import Testing
     }
 
     /// It is asked for ten times a second.
-    @MainActor @Test func oneThatIsGoneIsNotToldAndItsSendEnds() async {
+    @MainActor @Test func deallocatedDelegateIsNotCalledAndItsSendEnds() async {
         let calls = Record<String>()
         let rig = Rig.numbers()
         var screen: Screen? = Screen(calls)

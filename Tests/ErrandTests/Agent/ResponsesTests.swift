@@ -27,7 +27,7 @@ import Testing
         return found
     }
 
-    @Test func theStoredAnswerComesFirstAndThenAFreshOne() async throws {
+    @Test func storedResponseComesFirstAndThenAFreshOne() async throws {
         let (rig, _) = rig(.cacheThenNetwork(maxAge: .seconds(60)))
         #expect(try await collect(rig) == ["1 network"])
         #expect(try await collect(rig) == ["1 cache", "2 network"])
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [CachePolicy.staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60)), .http])
-    func aStaleAnswerIsFollowedByAFreshOne(policy: CachePolicy) async throws {
+    func staleResponseIsFollowedByAFreshOne(policy: CachePolicy) async throws {
         let (rig, _) = rig(policy)
         #expect(try await collect(rig) == ["1 network"])
         #expect(try await collect(rig) == ["1 cache"])
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func aRepeatMayBeLeftOut() async throws {
+    @Test func equalSecondResponseMayBeOmitted() async throws {
         let (rig, _) = rig(.cacheThenNetwork(maxAge: .seconds(60)), constant: true)
         _ = try await collect(rig)
         #expect(try await collect(rig) == ["7 cache", "7 network"])
@@ -74,7 +74,7 @@ import Testing
         #expect(found == [1])
     }
 
-    @Test func nothingIsSentForAnAnswerThatIsNotAskedFor() async throws {
+    @Test func nothingIsSentForAResponseThatIsNotAwaited() async throws {
         let (rig, _) = rig(.cacheThenNetwork(maxAge: .seconds(60)))
         _ = try await collect(rig)
         for try await _ in rig.agent.responses(for: request) { break }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @MainActor @Test func whatIsNotSendableStaysWithItsCaller() async throws {
+    @MainActor @Test func nonSendableRequestStaysOnItsCaller() async throws {
         let (rig, _) = rig(.cacheThenNetwork(maxAge: .seconds(60)))
         for expected in [[1], [1, 2]] {
             var found: [Int] = []

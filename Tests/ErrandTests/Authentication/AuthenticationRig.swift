@@ -93,7 +93,7 @@ final class Gate: Sendable {
     func waitForArrivals(_ count: Int) async { await clock.waitForSleepers(count) }
 }
 
-/// Everything that a login needs, put together.
+/// An agent with an authentication session and its transport.
 struct AuthenticationRig: Sendable {
     let authenticator: TokenAuthenticator
     let session: AuthenticationSession<TokenAuthenticator>
@@ -139,7 +139,7 @@ extension Result where Failure == any Error {
     var value: Success? { if case .success(let value) = self { value } else { nil } }
 }
 
-/// Keeps the names of what it is told.
+/// Records the names of the events that it is notified of.
 final class AuthenticationEventLog: Accessory {
     private let log = Lock<[String]>([])
     var events: [String] { log.withLock { $0 } }

@@ -35,7 +35,7 @@ struct AuthenticatorTests {
     )
 
     @Test
-    func aServiceCodeRefusesAsAStatusDoes() async throws {
+    func serviceCodeMeansUnauthorizedLikeAStatus() async throws {
         let transport = TokenTransport { request in
             let isTaken = request.headers["Authorization"] == "Bearer new1"
             return .jsonResponse(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
@@ -50,7 +50,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func anErrorOfAFilterOfYourOwnHidesNoRefusal() async throws {
+    func errorOfAUserFilterDoesNotHideA401() async throws {
         let rig = AuthenticationRig {
             $0.filter = ClosureFilter { response, _ in
                 if response.failure != nil { throw Refused() }
@@ -64,7 +64,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func anAnswerThatTheRequestAcceptsIsNoRefusal() async throws {
+    func acceptedResponseIsNotUnauthorized() async throws {
         let rig = AuthenticationRig()
         let request = AuthenticationRig.request().acceptance(Acceptance().accepting(401))
         #expect(try await rig.agent.send(request) == 1)
@@ -72,7 +72,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func aRequestOptsOutByAnAuthorizationOfItsOwn() async throws {
+    func requestWithItsOwnAuthorizationOptsOut() async throws {
         let transport = TokenTransport(takes: { _ in true })
         let rig = AuthenticationRig(transport: transport) { $0.authorization = .basic(user: "gate", password: "way") }
         _ = try await rig.agent.send(AuthenticationRig.request().authorization(.anonymous))
@@ -90,7 +90,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func aServiceShowsALoginOfItsOwn() async throws {
+    func serviceUsesItsOwnSession() async throws {
         let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true }))
         let other = AuthenticationSession(TokenAuthenticator(), credential: Token(access: "other"))
         var service = Service(id: "other")
@@ -113,7 +113,7 @@ struct AuthenticatorTests {
     @Test(arguments: [
         ("https://api.test/x", "https://other.test/x", false), ("https://a.test/x", "https://api.test/x", true),
     ])
-    func thePredicateJudgesTheURLThatAdaptersMade(path: String, moved: String, isShown: Bool) async throws {
+    func predicateIsCalledWithTheURLAfterAdapters(path: String, moved: String, isShown: Bool) async throws {
         let adapter = MovingAdapter(url: try #require(URL(string: moved)))
         let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in true })) { $0.adapters = [adapter] }
         _ = try await rig.get(path)
@@ -122,7 +122,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func aCredentialInAnyHeaderStaysBehindWhenARedirectLeavesTheOrigin() async throws {
+    func redirectToAnotherOriginRemovesACredentialInAnyField() async throws {
         var authenticator = TokenAuthenticator()
         authenticator.header = "X-My-Ticket"
         let transport = TokenTransport { $0.url.host() == "api.test" ? Self.moved : .jsonResponse("1", status: 401) }
@@ -134,7 +134,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func withoutACredentialRequestsGoOutWithoutOneAndRefusalsAreTheCallers() async throws {
+    func withoutACredentialUnauthorizedResponsesReachTheCaller() async throws {
         let rig = AuthenticationRig(token: nil)
         let error = await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(error?.reason == .status(401))
@@ -143,7 +143,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func aCredentialThatEndsSoonIsRenewedBeforeItIsSent() async throws {
+    func expiringCredentialIsRefreshedBeforeItIsSent() async throws {
         let rig = AuthenticationRig(token: Token(access: "old", endsSoon: true))
         let results = await rig.results(100)
         #expect(results.filter { $0.value == 7 }.count == 100)
@@ -152,7 +152,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func whenARenewalAheadOfTimeFailsTheOldCredentialIsSent() async throws {
+    func oldCredentialIsSentIfAnEarlyRefreshFails() async throws {
         var authenticator = TokenAuthenticator()
         authenticator.renew = { number, _, _ in throw RefreshError(number: number) }
         let rig = AuthenticationRig(authenticator, token: Token(access: "new0", endsSoon: true))
@@ -165,7 +165,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func bothAttemptsAreInTheMetricsAndAccessoriesAreToldWhy() async throws {
+    func metricsHaveBothAttemptsAndAccessoriesTheReason() async throws {
         let log = AuthenticationEventLog()
         let nonce = Nonce()
         let rig = AuthenticationRig {
@@ -179,7 +179,7 @@ struct AuthenticatorTests {
     }
 
     @Test
-    func aPlanShowsTheCredentialThatIsThereAndRefreshesNothing() async throws {
+    func planShowsTheCurrentCredentialWithoutARefresh() async throws {
         let rig = AuthenticationRig(token: Token(access: "old", endsSoon: true))
         let plan = try await rig.agent.plan(for: AuthenticationRig.request())
         #expect(plan.request.headers["Authorization"] == "Bearer old")

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Errand
 
-/// One refresh for all who are refused, whatever happens to any of them.
+/// One refresh for all unauthorized sends, whatever happens to any of them.
 @Suite(.limit(seconds: 60))
 struct CredentialRefreshTests {
     @Test
-    func aThousandSendsRefusedAtOnceShareOneRefresh() async {
+    func aThousandUnauthorizedSendsShareOneRefresh() async {
         let all = Gate()
         let transport = TokenTransport { request in
             if request.headers["Authorization"] == "Bearer old" { try await all.pass() }
@@ -25,7 +25,7 @@ struct CredentialRefreshTests {
     }
 
     @Test
-    func aThousandSendsThatStartAnytimeShareOneRefresh() async {
+    func aThousandSendsThatStartAtAnyTimeShareOneRefresh() async {
         let rig = AuthenticationRig()
         let results = await rig.results(1_000)
         #expect(results.filter { $0.value == 7 }.count == 1_000)
@@ -60,7 +60,7 @@ struct CredentialRefreshTests {
     }
 
     @Test
-    func aLibraryErrorOfTheRefreshIsTheCauseOfAnErrorOfItsOwn() async throws {
+    func libraryErrorOfARefreshIsTheUnderlyingError() async throws {
         var authenticator = TokenAuthenticator()
         authenticator.renew = { _, token, agent in
             Token(access: try await agent.send(GeneralRequest("/token").expecting(String.self)), user: token.user)
@@ -77,7 +77,7 @@ struct CredentialRefreshTests {
     }
 
     @Test
-    func theRefreshItselfGoesOutWithoutTheCredentialAndNeverWaitsForItself() async throws {
+    func requestOfARefreshHasNoCredentialAndDoesNotWait() async throws {
         let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("new") : nil }
         var authenticator = TokenAuthenticator()
         authenticator.renew = { _, _, agent in
@@ -91,7 +91,7 @@ struct CredentialRefreshTests {
     }
 
     @Test
-    func aLateRefusalOfAnOldTokenIsOnlyRepeated() async throws {
+    func late401ForAnOldTokenRetriesWithoutRefresh() async throws {
         let gate = Gate()
         let transport = TokenTransport { request in
             if request.url.path() == "/late", request.headers["Authorization"] == "Bearer old" { try await gate.pass() }
@@ -107,7 +107,7 @@ struct CredentialRefreshTests {
     }
 
     @Test
-    func aRefusalDuringARenewalAheadOfTimeMakesItsFailureOneForAll() async throws {
+    func failureOfAnEarlyRefreshIsFinalAfterA401() async throws {
         let (answer, renewal) = (Gate(), Gate())
         let transport = TokenTransport { _ in
             try await answer.pass()
@@ -133,7 +133,7 @@ struct CredentialRefreshTests {
     }
 
     @Test
-    func aSecondRefusalIsTheCallers() async throws {
+    func second401ReachesTheCaller() async throws {
         let rig = AuthenticationRig(transport: TokenTransport(takes: { _ in false }))
         let error = await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(error?.reason == .status(401))

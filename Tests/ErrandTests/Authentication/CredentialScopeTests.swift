@@ -51,7 +51,7 @@ struct CredentialScopeTests {
     }
 
     @Test
-    func aUserHasTheSameIdentityInEverySessionAndALoginWithoutOneNever() throws {
+    func usersHaveOneIdentityAndAnonymousSessionsTheirOwn() throws {
         func identity(_ user: String?) throws -> DuplicateKey {
             try Self.identity(AuthenticationRig(token: Token(access: "a", user: user)))
         }
@@ -60,14 +60,14 @@ struct CredentialScopeTests {
     }
 
     @Test
-    func whatBeganForOneUserIsNotSentForAnother() async throws {
+    func sendThatBeganForOneUserIsNotSentForAnother() async throws {
         let rig = AuthenticationRig(token: Token(access: "new", user: "ada"))
         let prepared = try Self.prepared(rig)
         _ = Self.identity(of: prepared)
         rig.session.login(Token(access: "newer", user: "bob"))
         var outgoing = prepared.outgoing
         let error = await #expect(throws: NetworkError.self) {
-            try await prepared.login?.place(on: &outgoing, for: prepared.context)
+            try await prepared.pinnedCredential?.place(on: &outgoing, for: prepared.context)
         }
         #expect(error?.reason == .loginChanged)
         #expect(error?.kind == .rejected)
@@ -87,7 +87,7 @@ struct CredentialScopeTests {
     }
 
     @Test
-    func waitersGoOnWhenTheSameUserLogsInAnew() async throws {
+    func waitersContinueWhenTheSameUserLogsInAgain() async throws {
         let gate = Gate()
         let rig = AuthenticationRig(Self.slow(gate), token: Token(access: "old", user: "ada"))
         let task = await Self.waiting(rig, gate)
@@ -97,7 +97,7 @@ struct CredentialScopeTests {
     }
 
     @Test
-    func waitersEndWhenTheUserLogsOutAndTheRefreshCountsNoMore() async throws {
+    func logoutEndsWaitersAndDiscardsTheRefresh() async throws {
         let gate = Gate()
         let authenticator = Self.slow(gate)
         let rig = AuthenticationRig(authenticator, token: Token(access: "old", user: "ada"))

@@ -31,7 +31,7 @@ struct RefreshCancellationTests {
     }
 
     @Test
-    func aTaskThatIsCancelledAlreadyNeitherWaitsNorStartsARefresh() async throws {
+    func cancelledTaskNeitherWaitsNorStartsARefresh() async throws {
         let rig = AuthenticationRig()
         let version = try #require(rig.session.currentCredential?.version)
         let task = Task {
@@ -44,7 +44,7 @@ struct RefreshCancellationTests {
     }
 
     @Test
-    func aRefreshThatNobodyWaitsForAnyMoreIsNotLost() async throws {
+    func refreshWithoutWaitersIsNotLost() async throws {
         let gate = Gate()
         var authenticator = TokenAuthenticator()
         authenticator.renew = { _, _, _ in
@@ -65,7 +65,7 @@ struct RefreshCancellationTests {
     }
 
     @Test
-    func sendsCancelledAtRandomPointsEndOnceAndHoldNobodyUp() async {
+    func sendsCancelledAtRandomPointsEndOnceAndDelayNoOthers() async {
         var generator = SeededGenerator()
         for _ in 0..<20 {
             let rig = AuthenticationRig()
@@ -106,7 +106,7 @@ struct RefreshCancellationTests {
     }
 
     @Test
-    func aRefreshThatWasCancelledIsNotRemembered() async throws {
+    func cancelledRefreshIsNotRemembered() async throws {
         var authenticator = TokenAuthenticator()
         authenticator.renew = { number, _, _ in
             guard number > 1 else { throw CancellationError() }
@@ -121,7 +121,7 @@ struct RefreshCancellationTests {
 
     /// The server may have spent the refresh token already.
     @Test
-    func cancelAllLeavesTheRequestOfARefresh() async throws {
+    func cancelAllDoesNotEndTheRequestOfARefresh() async throws {
         let gate = Gate()
         let transport = TokenTransport { request in
             guard request.url.path() == "/token" else { return nil }

@@ -23,7 +23,7 @@ struct RefreshWindowTests {
     }
 
     @Test(arguments: [0, -1])
-    func aWindowOfNoneAdmitsNone(count: Int) {
+    func windowOfZeroAdmitsNone(count: Int) {
         var window = RefreshWindow(maximumCount: count)
         let isAdmitted = window.admit(at: .zero)
         #expect(!isAdmitted)

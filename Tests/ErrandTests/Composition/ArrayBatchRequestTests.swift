@@ -15,7 +15,7 @@ import Testing
         #expect(rig.transport.requestCount == 20)
     }
 
-    @Test func noMoreAreOnTheirWayThanTheMaximum() async throws {
+    @Test func runningRequestsNeverExceedTheMaximum() async throws {
         let gate = Record<CheckedContinuation<Void, Never>>()
         let rig = Rig { _ in
             await withCheckedContinuation { gate.add($0) }
@@ -31,13 +31,13 @@ import Testing
         #expect(try await task.value == Array(repeating: 1, count: 7))
     }
 
-    @Test func withoutRequestsItSucceedsAtOnce() async throws {
+    @Test func emptyArraySucceedsAtOnce() async throws {
         let recorder = CompositionRecorder()
         #expect(try await Rig.numbers().agent.send(ArrayBatchRequest([GetNumber]()).accessory(recorder)) == [])
         #expect(recorder.events.all == ["willStart", "willStop success", "didStop success"])
     }
 
-    @Test func theFirstFailureIsThrownUnchangedAndTheRestNeverBegins() async throws {
+    @Test func firstFailureIsThrownUnchangedAndTheRestNeverStarts() async throws {
         let recorder = CompositionRecorder()
         let rig = Rig.numbers(config: .test { $0.retryPolicy = .never })
         let requests = [GetNumber(), .waiting(), .failing(), .waiting()] + (0..<10_000).map { GetNumber(number: $0) }
@@ -57,7 +57,7 @@ import Testing
         #expect(try await rig.agent.send(ArrayBatchRequest(requests)) == [1, nil, 3])
     }
 
-    @Test func aCancelledOneCompletesWithOneCancellationError() async throws {
+    @Test func cancelledBatchCompletesWithOneCancellationError() async throws {
         let recorder = CompositionRecorder()
         let rig = Rig.numbers()
         let batch = ArrayBatchRequest(Array(repeating: GetNumber.waiting(), count: 9), maximumConcurrent: 2)
@@ -70,7 +70,7 @@ import Testing
         #expect(rig.transport.requestCount == 2)
     }
 
-    @Test func itsDeadlineHoldsForTheWhole() async throws {
+    @Test func deadlineAppliesToTheWholeBatch() async throws {
         let clock = ManualClock()
         let rig = Rig.numbers(clock: clock)
         let requests = Array(repeating: GetNumber.waiting(), count: 5)
@@ -83,7 +83,7 @@ import Testing
         #expect(rig.transport.requestCount == 2)
     }
 
-    @Test func itGoesIntoBatchesAndChains() async throws {
+    @Test func canBeAMemberOfBatchesAndChains() async throws {
         let agent = Rig.numbers().agent
         let (numbers, text) = try await agent.send(
             BatchRequest(ArrayBatchRequest([GetNumber(number: 1), GetNumber(number: 2)]), GetText(number: 3))
@@ -97,7 +97,7 @@ import Testing
         #expect(sums == [1, 2, 3, 4])
     }
 
-    @Test func whatNeedsASingleRequestRejectsIt() async throws {
+    @Test func methodsForSingleRequestsRejectIt() async throws {
         let agent = Rig.numbers().agent
         await expect(throwing: .notOneRequest("ArrayBatchRequest")) {
             _ = try await agent.urlRequest(for: ArrayBatchRequest([GetNumber()]))

@@ -65,7 +65,7 @@ import Testing
         )
     }
 
-    @Test func theAccessoriesTellWhatHadFinished() async throws {
+    @Test func accessoriesReceiveTheMembersThatFinished() async throws {
         let recorder = CompositionRecorder()
         let gate = Record<CheckedContinuation<Void, Never>>()
         let rig = Rig { request in
@@ -133,7 +133,7 @@ import Testing
         #expect(try await lenient.value == (nil, 2))
     }
 
-    @Test func aBatchGoesIntoABatch() async throws {
+    @Test func batchCanBeAMemberOfABatch() async throws {
         let agent = Rig.numbers().agent
         let (a, (b, c), d) = try await agent.send(
             BatchRequest(
@@ -145,7 +145,7 @@ import Testing
         #expect(a == 1 && b == 2 && c == "3" && d == nil)
     }
 
-    @Test func childrenInheritWhatIsLeftOfTheDeadline() async throws {
+    @Test func childrenInheritTheRemainingDeadline() async throws {
         let clock = ManualClock()
         let rig = Rig.numbers(clock: clock)
         let batch = BatchRequest(
@@ -171,7 +171,7 @@ import Testing
         #expect(error?.reason == .deadlineExceeded(.seconds(1)))
     }
 
-    @Test func nothingStartsOnceTheDeadlineIsOver() async throws {
+    @Test func nothingStartsAfterTheDeadline() async throws {
         let rig = Rig.numbers()
         let error = await #expect(throws: NetworkError.self) {
             try await rig.agent.send(BatchRequest(GetNumber(), GetNumber()).deadline(.zero))
@@ -180,7 +180,7 @@ import Testing
         #expect(rig.transport.requestCount == 0)
     }
 
-    @Test func whatNeedsASingleRequestRejectsABatch() async throws {
+    @Test func methodsForSingleRequestsRejectABatch() async throws {
         let agent = Rig.numbers().agent
         let batch = BatchRequest(GetNumber(), GetNumber())
         await expect(throwing: .notOneRequest("BatchRequest")) { _ = try await agent.plan(for: batch) }
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func theHandleTellsHowFarTheBatchIsAndWhatFailed() async throws {
+    @Test func handleShowsProgressAndFailuresOfABatch() async throws {
         let rig = Rig.numbers()
         let results = Record<Result<(Int, Int), any Error>>()
         let handle = rig.agent.start(BatchRequest(GetNumber(number: 1), GetNumber.waiting(2)), on: .global()) {
@@ -209,7 +209,7 @@ import Testing
         #expect(failing.handle.compositionProgress?.failed?.index == 1)
     }
 
-    @MainActor @Test func aScopeThatGoesAwayEndsABatchInSilence() async {
+    @MainActor @Test func deallocatedScopeEndsABatchWithoutItsCompletion() async {
         let rig = Rig.numbers()
         let results = Record<Bool>()
         var scope: RequestScope? = RequestScope()

@@ -38,7 +38,7 @@ import Testing
         #expect(stored.source.isFromCache && !fresh.source.isFromCache)
     }
 
-    @Test func aScopeMayBeAbsent() async throws {
+    @Test func scopeMayBeNil() async throws {
         let none: RequestScope? = nil
         #expect(try await Rig.numbers().agent.send(GetNumber(number: 4), in: none) == 4)
     }

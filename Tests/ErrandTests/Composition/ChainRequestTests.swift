@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ChainRequestTests {
-    @Test func eachStepIsMadeFromTheModelBefore() async throws {
+    @Test func eachStepIsCreatedFromThePreviousModel() async throws {
         let rig = Rig.numbers()
         let recorder = CompositionRecorder()
         let text = try await rig.agent.send(
@@ -24,7 +24,7 @@ import Testing
         #expect(recorder.contexts.all.last?.progress.fractionCompleted == 1)
     }
 
-    @Test func aStepMaySeeEverythingBeforeIt() async throws {
+    @Test func stepCanReadAllPreviousModels() async throws {
         let sum = try await Rig.numbers().agent.send(
             ChainRequest(GetNumber(number: 1))
                 .then { _ in GetText(number: 5) }
@@ -61,7 +61,7 @@ import Testing
         #expect(rig.transport.requestCount == 6)
     }
 
-    @Test func aChainMayDecideAsItGoes() async throws {
+    @Test func chainCanChooseEachStepFromItsHistory() async throws {
         let recorder = CompositionRecorder()
         let history = try await Rig.numbers().agent.send(
             ChainRequest(startingWith: GetNumber(number: 1)) { history in
@@ -78,7 +78,7 @@ import Testing
         #expect(recorder.contexts.all.last?.progress.finished.map(\.index) == [0, 1, 2])
     }
 
-    @Test func theStepsOwnErrorArrivesUnchangedAndTheStepIsTold() async throws {
+    @Test func errorOfAStepArrivesUnchangedWithItsIndex() async throws {
         let recorder = CompositionRecorder()
         let rig = Rig.numbers()
         let chain = ChainRequest(GetNumber()).then { _ in Refusing() }.then { _ in GetText() }
@@ -89,7 +89,7 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func whatAClosureThrowsIsTheFailureOfTheStepItWasToMake() async throws {
+    @Test func errorOfAClosureIsTheFailureOfItsStep() async throws {
         let recorder = CompositionRecorder()
         let chain = ChainRequest(GetNumber()).then { _ -> GetText in throw Boom(id: 7) }.accessory(recorder)
         await #expect(throws: Boom(id: 7)) { try await Rig.numbers().agent.send(chain) }
@@ -163,7 +163,7 @@ import Testing
         #expect(error?.reason == .deadlineExceeded(.seconds(5)))
     }
 
-    @Test func aDeadlineThatIsOverEndsTheChainBeforeItsNextStep() async throws {
+    @Test func expiredDeadlineEndsTheChainBeforeItsNextStep() async throws {
         let clock = ManualClock()
         let rig = Rig.numbers(clock: clock)
         let chain = ChainRequest(GetNumber()).then { _ in
@@ -175,7 +175,7 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func batchesGoIntoChainsAndChainsIntoBatches() async throws {
+    @Test func batchesAndChainsCanBeNested() async throws {
         let agent = Rig.numbers().agent
         let (text, (a, b)) = try await agent.send(
             BatchRequest(
@@ -188,7 +188,7 @@ import Testing
         #expect(text == "2" && a == 3 && b == 4)
     }
 
-    @Test func aStepThatFailsAndIsIgnoredGoesOnWithNil() async throws {
+    @Test func chainContinuesWithNilAfterAnIgnoredFailure() async throws {
         let model = try await Rig.numbers().agent.send(
             ChainRequest(GetNumber.failing().ignoringFailure()).then { GetNumber(number: $0 ?? 9) }
         )

@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// Yields the number in its path; `/wait` never ends by itself, `/status` is refused.
+/// Yields the number in its path; `/wait` never ends by itself, `/status` is rejected.
 struct GetNumber: Request, Sendable {
     typealias Model = Int
     var number = 1
@@ -49,7 +49,7 @@ extension Rig {
     }
 }
 
-/// Keeps what batches and chains tell.
+/// Records the events of batches and chains.
 struct CompositionRecorder: CompositionAccessory {
     let events = Record<String>()
     let contexts = Record<CompositionContext>()

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func itFollowsTheLinksOfTheAnswers() async throws {
+    @Test func linksOfTheResponsesAreFollowed() async throws {
         let rig = rig(3) { $0 < 3 ? (["Link": #"</list?at=\#($0 + 1)>; rel="next", </>; rel=first"#], "") : ([:], "") }
         #expect(try await pages(rig.agent.pages(of: List())) == [[1, 1], [2, 2], [3, 3]])
         #expect(rig.transport.requests.map { $0.url.query() } == ["query=a", "at=2", "at=3"])
@@ -90,7 +90,7 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func aPageIsAskedForOnlyWhenItIsWanted() async throws {
+    @Test func pageIsRequestedOnlyWhenItIsAwaited() async throws {
         let rig = rig(.max) { _ in ([:], "") }
         for try await _ in rig.agent.pages(of: List(), by: .number()) { break }
         #expect(rig.transport.requestCount == 1)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct PollingTests {
-    @Test func itAsksAgainAfterEachPauseUntilTheResponseIsTheOne() async throws {
+    @Test func requestIsRepeatedAfterEachPauseUntilTheConditionHolds() async throws {
         let clock = ManualClock()
         let count = Record<Int>()
         let rig = Rig(clock: clock) { _ in
@@ -37,7 +37,7 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
-    @Test func whatTheConditionThrowsArrivesUnchanged() async throws {
+    @Test func errorOfTheConditionArrivesUnchanged() async throws {
         let error = await failure(of: {
             for try await _ in Rig.numbers().agent.poll(GetNumber(), every: .zero, until: { _ in throw Boom() }) {}
         })

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 3, 64, 0, -5, .max]) func neverMoreThanTheMaximumAreOnTheirWay(maximum: Int) async throws {
+    @Test(arguments: [1, 3, 64, 0, -5, .max]) func runningRequestsNeverExceedTheMaximum(maximum: Int) async throws {
         let running = Lock((now: 0, most: 0))
         let rig = Rig { _ in
             running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
@@ -96,7 +96,7 @@ import Testing
         #expect(taken.all.count <= 105)
     }
 
-    @Test func whoFinishesFirstComesFirst() async throws {
+    @Test func resultsCanComeInOrderOfCompletion() async throws {
         let gate = Record<CheckedContinuation<Void, Never>>()
         let rig = Rig { request in
             if request.url.path() == "/ok/0" { await withCheckedContinuation { gate.add($0) } }
@@ -113,7 +113,7 @@ import Testing
         #expect(order == [1, 2, 3, 0])
     }
 
-    @Test func whoStopsIteratingCancelsWhatIsOnItsWay() async throws {
+    @Test func endOfIterationCancelsRunningRequests() async throws {
         let events = Record<String>()
         let rig = Rig.numbers(config: .test { $0.accessories = [AccessoryPathsTests.Recorder(events: events)] })
         let requests = [GetNumber(number: 0)] + (1..<4).map { GetNumber.waiting($0) }
@@ -135,7 +135,7 @@ import Testing
         var formatter: ClosureFormatter<Int> { base.formatter }
     }
 
-    @Test func aCancelledTaskGetsEveryResultThatIsLeft() async throws {
+    @Test func cancelledTaskGetsEveryRemainingResult() async throws {
         let rig = Rig.numbers()
         let task = Task {
             await rig.agent.results(

@@ -99,7 +99,7 @@ import Testing
         ("https://other.example/x?token=own", "", "https://other.example/x?token=own&v=2", [false, false]),
         ("/x", "moved.example", "https://moved.example/x?v=2", [true, false]),
     ])
-    func urlFiltersLearnTheOriginAndTheirSecretsStayThere(
+    func urlFiltersReceiveTheOriginAndTheirSecretsStayThere(
         path: String,
         host: String,
         url: String,
@@ -117,7 +117,7 @@ import Testing
         #expect(seen.all == flags)
     }
 
-    @Test func whatAdaptersAddStaysAtTheOrigin() async throws {
+    @Test func credentialsAddedByAdaptersStayAtTheOrigin() async throws {
         let adapter = RequestAdapterTests.Adapter { request, _ in
             request.headers["Authorization"] = "Bearer adapter"
             request.headers["X-Trace"] = "1"
@@ -132,7 +132,7 @@ import Testing
         #expect(foreign.url.absoluteString == "https://other.example/x?q=1")
     }
 
-    @Test func anAdapterThatMovesARequestToAnotherOriginLeavesCredentialsBehind() async throws {
+    @Test func credentialsAreRemovedIfAnAdapterChangesTheOrigin() async throws {
         let adapter = RequestAdapterTests.Adapter { request, _ in
             request.url = try #require(URL(string: "https://other.example/x?api_key=k&q=1"))
         }
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func thePlanSaysWhereCredentialsAreSentAndWhy() async throws {
+    @Test func planShowsWhereCredentialsAreSentAndWhy() async throws {
         let rig = Rig(
             config: .test {
                 $0.authorization = .bearer("t")

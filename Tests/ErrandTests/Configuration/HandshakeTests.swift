@@ -31,7 +31,7 @@ struct HandshakeTests {
     }
 
     @Test
-    func theIdOfARefusalIsTakenAndShownFromThenOn() async throws {
+    func sessionIDOfA409IsSentFromThenOn() async throws {
         let transport = TokenTransport { request in
             request.headers["X-Transmission-Session-Id"] == "abc"
                 ? .jsonResponse("7") : .jsonResponse("", status: 409, headers: ["X-Transmission-Session-Id": "abc"])
@@ -41,7 +41,7 @@ struct HandshakeTests {
         #expect(try await rig.get() == 7)
         #expect(transport.requests.map { $0.headers["X-Transmission-Session-Id"] } == [nil, "abc", "abc"])
     }
-    @Test func interceptorCanBeTestedWithAChainOfItsOwn() async throws {
+    @Test func interceptorCanBeTestedWithACustomChain() async throws {
         let url = try #require(URL(string: "https://api.example/"))
         let ids = Lock<[String?]>([])
         let chain = AttemptChain { request in

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: RequestAdapterTests.breaks)
-    func whatBreaksTheRequestIsCaught(it: RequestAdapterTests.Break) async {
+    func invalidChangesAreRejected(it: RequestAdapterTests.Break) async {
         let rig = Rig(config: .test { $0.interceptors = [Changing(change: it.change)] })
         await expect(throwing: it.reason) { _ = try await rig.agent.send(GeneralRequest("/x")) }
         #expect(rig.transport.requestCount == 0)

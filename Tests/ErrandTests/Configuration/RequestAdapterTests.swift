@@ -47,7 +47,7 @@ import FoundationNetworking
         #expect(sent.headers["Content-Type"] == "text/plain")
     }
 
-    @Test func previewsShowItsWork() async throws {
+    @Test func previewsShowItsChanges() async throws {
         let rig = Rig(config: .test { $0.adapters = [Adapter { request, _ in request.headers["X-Sig"] = "s" }] })
         #expect(try await rig.agent.urlRequest(for: GeneralRequest("/x")).value(forHTTPHeaderField: "X-Sig") == "s")
         #expect(try await rig.agent.plan(for: GeneralRequest("/x")).request.headers["X-Sig"] == "s")
@@ -95,7 +95,7 @@ import FoundationNetworking
     ]
 
     @Test(arguments: breaks)
-    func whatBreaksTheRequestIsCaught(it: Break) async {
+    func invalidChangesAreRejected(it: Break) async {
         let rig = Rig(config: .test { $0.adapters = [Adapter { request, _ in try it.change(&request) }] })
         await expect(throwing: it.reason) { _ = try await rig.agent.send(GeneralRequest("/x")) }
         await expect(throwing: it.reason) { _ = try await rig.agent.urlRequest(for: GeneralRequest("/x")) }

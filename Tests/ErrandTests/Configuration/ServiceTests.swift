@@ -27,7 +27,7 @@ import Testing
         #expect(try await url(Service(id: "s", cdnURL: "https://c.example"), cdn: true) == "https://c.example/x")
     }
 
-    @Test func aServiceWithABaseOfItsOwnNeverUsesTheCDNOfAnother() async throws {
+    @Test func serviceWithItsOwnBaseNeverUsesAnotherCDN() async throws {
         let service = Service(id: "s", baseURL: "https://s.example")
         let error = try #require(await failure { try await url(service, cdn: true) } as? NetworkError)
         #expect(error.kind == .invalidRequest)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["localhost", "ftp://x", "/v1"])
-    func aBadBaseInTheEnvironmentIsTold(text: String) async throws {
+    func invalidBaseInTheEnvironmentIsAnError(text: String) async throws {
         var service = Service(id: "s", baseURL: "https://s.example")
         service.baseURLVariable = "S_BASE"
         let error = try #require(

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["ftp://x/y", "/relative", "mailto:a@b", "relative"])
-    func whatItMakesIsChecked(text: String) async throws {
+    func itsResultIsValidated(text: String) async throws {
         let rig = Rig(config: .test { $0.urlFilters = [Replacing(text: text)] })
         let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
         #expect(error.kind == .invalidRequest)

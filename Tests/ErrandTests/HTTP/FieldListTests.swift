@@ -1,7 +1,7 @@
 import Errand
 import Testing
 
-/// What URLSession joins by commas, told apart again.
+/// Splits the fields that URLSession joins with commas.
 @Suite struct FieldListTests {
     @Test(arguments: [
         (["a=1; Path=/, b=2"], ["a=1; Path=/", "b=2"]),
@@ -17,7 +17,7 @@ import Testing
         (["__Host-a=1; Secure, d[e]=2"], ["__Host-a=1; Secure", "d[e]=2"]),
         (["a=, b="], ["a=", "b="]), ([""], [""]), ([","], [","]),
     ])
-    func cookiesAreToldApart(lines: [String], values: [String]) {
+    func cookiesAreSplit(lines: [String], values: [String]) {
         let headers = HTTPHeaders(lines.map { HTTPHeaders.Field(name: "set-cookie", value: $0) })
         #expect(headers.values(for: "Set-Cookie") == values)
     }
@@ -40,7 +40,7 @@ import Testing
         ("Basic , Bearer", ["Basic", "Bearer"]), (#"Basic realm="open, Bearer"#, [#"Basic realm="open, Bearer"#]),
         ("Bearer", ["Bearer"]),
     ])
-    func challengesAreToldApart(line: String, values: [String]) {
+    func challengesAreSplit(line: String, values: [String]) {
         for name in ["WWW-Authenticate", "proxy-authenticate"] {
             #expect(HTTPHeaders([name: line]).values(for: name) == values)
         }
@@ -50,7 +50,7 @@ import Testing
         (#"</a,b>; rel="next, x", <https://h/c>; rel=last"#, [#"</a,b>; rel="next, x""#, "<https://h/c>; rel=last"]),
         ("<a>,<b>, <c>", ["<a>", "<b>", "<c>"]), ("<a, <b>", ["<a, <b>"]), ("<a>; title=x, y", ["<a>; title=x, y"]),
     ])
-    func linksAreToldApart(line: String, values: [String]) {
+    func linksAreSplit(line: String, values: [String]) {
         #expect(HTTPHeaders(["Link": line]).values(for: "link") == values)
     }
 

@@ -39,7 +39,7 @@ import Testing
         "Sun, 06 Nov 19940 08:49:37 GMT", "1994-11-06T08:49:37Z", "Sun, \u{0660}6 Nov 1994 08:49:37 GMT",
         "Sun, -6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT,", "Sun, 06 Nov 1994 8:49:37 GMT",
     ])
-    func whatIsNoDateIsNone(_ text: String) {
+    func invalidDateIsNil(_ text: String) {
         #expect(seconds(text) == nil)
     }
 
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [-.infinity, .infinity, .nan, 1e300, -1e300])
-    func noPresentIsTooStrangeForAYearOfTwoDigits(_ now: Double) {
+    func anyCurrentDateWorksForAYearOfTwoDigits(_ now: Double) {
         _ = HTTPDate.date(from: "Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: now))
         #expect(HTTPDate.text(for: Date(timeIntervalSince1970: now)) == nil)
     }
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test
-    func noDamageToADateTraps() {
+    func damagedDatesDoNotTrap() {
         var generator = SeededGenerator()
         let forms = [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",

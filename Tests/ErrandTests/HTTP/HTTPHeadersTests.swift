@@ -64,7 +64,7 @@ import Testing
         #expect(headers.count == 1)
     }
 
-    @Test func mergingReplacesAllLinesOfANameThatStandsThere() {
+    @Test func mergingReplacesAllLinesOfAnExistingName() {
         let base: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
         let merged = base.merging(["A": "x", "C": "y", "c": "z"])
         #expect(merged.map { "\($0.name)=\($0.value)" } == ["B=2", "A=x", "C=y", "c=z"])
@@ -76,7 +76,7 @@ import Testing
         #expect(HTTPHeaders(["b": "2", "a": "1", "c": "3"]).map(\.name) == ["a", "b", "c"])
     }
 
-    @Test func equalityAndHashLeaveTheCaseOfNamesOut() {
+    @Test func equalityAndHashIgnoreTheCaseOfNames() {
         let one: HTTPHeaders = ["Accept": "a"]
         let other: HTTPHeaders = ["ACCEPT": "a"]
         #expect(one == other)
@@ -84,7 +84,7 @@ import Testing
         #expect(one != ["Accept": "A"])
     }
 
-    @Test func theDescriptionHoldsNoValue() {
+    @Test func descriptionContainsNoValue() {
         let headers: HTTPHeaders = ["Authorization": "Bearer secret", "X-Trace": "1"]
         #expect("\(headers)" == "[Authorization, X-Trace]")
     }

@@ -40,7 +40,7 @@ import Testing
         #expect(!HTTPMethod(rawValue: name).isSafe)
     }
 
-    @Test func aMethodOfOnesOwnStatesItsSemantics() {
+    @Test func customMethodStatesItsSemantics() {
         let purge = HTTPMethod("PURGE", isIdempotent: true)
         #expect(purge.isIdempotent && !purge.isSafe)
         let peek = HTTPMethod("PEEK", isSafe: true, isIdempotent: false)

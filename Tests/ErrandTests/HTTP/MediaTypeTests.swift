@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["", "json", "/", "a/", "/b", "a/b/c", "te xt/plain", "text/pl ain", ";charset=utf-8"])
-    func whatHasNoTypeAndSubtypeIsNone(field: String) {
+    func textWithoutTypeAndSubtypeIsNil(field: String) {
         #expect(MediaType(field) == nil)
     }
 
@@ -26,11 +26,11 @@ import Testing
         ("application/json", true), ("text/json", true), ("application/problem+json; charset=utf-8", true),
         ("text/html", false), ("application/jsonp", false), ("application/xml", false),
     ])
-    func jsonIsTold(field: String, isJSON: Bool) {
+    func jsonIsRecognized(field: String, isJSON: Bool) {
         #expect(MediaType(field)?.isJSON == isJSON)
     }
 
-    @Test func itIsWrittenInItsOwnSpelling() throws {
+    @Test func descriptionKeepsItsSpelling() throws {
         #expect(try #require(MediaType("Text/HTML; a=b; Charset=\"UTF-8\"")).description == "text/html; charset=utf-8")
         #expect(try #require(MediaType("a/b")).description == "a/b")
     }

@@ -71,14 +71,14 @@ import Testing
     func eachReasonHasItsKindAndSentence(reason: NetworkError.Reason, kind: NetworkError.Kind, sentence: String) throws
     {
         let url = try #require(URL(string: "https://user:secret@api.example:8443/a%20b?token=secret"))
-        let error = NetworkError(reason).placed(at: url, method: .post)
+        let error = NetworkError(reason).with(url: url, method: .post)
         #expect(error.kind == kind)
         #expect(error.description == "POST api.example:8443/a%20b: \(sentence)")
         #expect(NetworkError(reason).description == sentence)
         #expect(error.errorDescription == error.description)
     }
 
-    @Test func theDescriptionHoldsNoHeaderValueQueryOrBody() async throws {
+    @Test func descriptionContainsNoHeaderValueQueryOrBody() async throws {
         let rig = Rig(answer: .html("<p>secret</p>", status: 500, headers: ["Set-Cookie": "secret"]))
         let request = GeneralRequest("https://user:secret@api.example/x?token=secret").method(.post)
             .authorization(.bearer("secret")).header("X-Key", "secret").parameters(["password": "secret"])
@@ -95,12 +95,12 @@ import Testing
         #expect(!plan.description.contains("secret"), "\(plan)")
     }
 
-    @Test func attemptsAreToldWhenThereWereSeveral() {
-        #expect(NetworkError(.closedInBody).tried(3).description.hasSuffix("whole after 3 attempts"))
-        #expect(NetworkError(.invalidMethod).tried(3).attempts == 0)
+    @Test func descriptionHasTheNumberOfAttemptsIfSeveral() {
+        #expect(NetworkError(.closedInBody).with(attempts: 3).description.hasSuffix("whole after 3 attempts"))
+        #expect(NetworkError(.invalidMethod).with(attempts: 3).attempts == 0)
     }
 
-    @Test func anErrorOfATransportTellsThePlace() async throws {
+    @Test func errorOfATransportHasHostAndPath() async throws {
         let rig = Rig(config: .test { $0.baseURL = "http://127.0.0.1:1" }) { _ in throw NetworkError(.connectionRefused)
         }
         let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
@@ -114,13 +114,13 @@ import Testing
         let rig = Rig(answer: .data(Data(count: count), status: 500))
         let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
         #expect(error.response?.body.count == min(count, NetworkError.maximumBodyByteCount))
-        // The size that is told is that of the response.
+        // The reported size is that of the response.
         #expect(error.description.contains("status 500, \(count) bytes"), "\(error)")
         #expect(error.response?.description.hasSuffix("\(count) bytes") == true)
         #expect(NetworkError(.closedInBody, response: error.response).description.contains("\(count) bytes"))
     }
 
-    @Test func theNameOfARequestIsWhatPeopleCallIt() async throws {
+    @Test func requestNameIsTheNameOfItsType() async throws {
         func name<R: Request & Sendable>(_ request: R) async -> String? {
             (await failure { try await Rig(answer: .status(500)).agent.response(for: request) } as? NetworkError)?
                 .requestName
@@ -139,7 +139,7 @@ import Testing
     }
 
     /// Text of the server's and the caller's cannot look like a line of a log's own, nor move a terminal.
-    @Test func whatAServerWroteMakesNoLongDescription() async throws {
+    @Test func textOfAServerIsTruncatedInTheDescription() async throws {
         let long = String(repeating: "k\u{301}", count: 500_000)
         let words = #"{"code": "\#(long)", "msg": "\#(long)", "data": null}"#
         let envelope = NetworkConfig.test { $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data") }
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: ["{", "[1,]", "\u{FEFF}1", "{\"secret\" 1}"])
-    func aBodyThatIsNoJSONIsToldWithoutIt(body: String) async throws {
+    func invalidJSONIsDescribedWithoutTheBody(body: String) async throws {
         let error = try #require(
             await failure { try await Rig(answer: .json(body)).agent.send(GeneralRequest("/x")) } as? NetworkError
         )

@@ -28,21 +28,21 @@ import Testing
     }
 
     @Test(arguments: fields)
-    func secondsAreAPause(_ field: String) {
+    func secondsAreADelay(_ field: String) {
         #expect(pause([field: "7"]) == .seconds(7))
         #expect(pause([field.lowercased(): " 0 "]) == .zero)
         #expect(pause([field: "2.25"]) == .milliseconds(2250))
     }
 
     @Test(arguments: fields)
-    func allThreeFormsOfDatesAreAPauseFromNow(_ field: String) {
+    func allThreeFormsOfDatesAreADelayFromNow(_ field: String) {
         #expect(pause([field: "Sun, 01 Mar 2026 12:00:40 GMT"]) == .seconds(40))
         #expect(pause([field: "Sunday, 01-Mar-26 12:00:40 GMT"]) == .seconds(40))
         #expect(pause([field: "Sun Mar  1 12:00:40 2026"]) == .seconds(40))
     }
 
     @Test
-    func aDateIsComparedWithThatOfTheAnswer() {
+    func dateIsComparedWithTheDateField() {
         let headers: HTTPHeaders = [
             "Date": "Sat, 28 Feb 2026 00:00:00 GMT", "Retry-After": "Sat, 28 Feb 2026 00:00:05 GMT",
         ]
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test
-    func aDateThatIsOverIsNoPause() {
+    func pastDateIsNoDelay() {
         #expect(pause(["Retry-After": "Sun, 01 Mar 2026 11:59:00 GMT"]) == .zero)
     }
 
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test
-    func aFieldThatStandsThereTwiceDoesNotCount() {
+    func repeatedFieldIsIgnored() {
         var headers: HTTPHeaders = ["Retry-After": "1"]
         headers.add("retry-after", "2")
         #expect(pause(headers) == nil)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [(413, true), (429, true), (503, true), (408, false), (500, false), (502, false), (504, false)])
-    func resetFieldsCountOnlyWhereThereWasTooMuch(_ status: Int, _ counts: Bool) {
+    func resetFieldsCountOnlyForRateLimitStatuses(_ status: Int, _ counts: Bool) {
         #expect(pause(["X-RateLimit-Reset": "5"], status: status) == (counts ? .seconds(5) : nil))
         #expect(pause(["Retry-After": "5"], status: status) == .seconds(5))
     }
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: [-.infinity, .infinity, .nan, 1e300, -1e300])
-    func noPresentIsTooStrange(_ now: Double) {
+    func anyCurrentDateWorks(_ now: Double) {
         for text in ["9999999999999", "Sun, 01 Mar 2026 12:00:40 GMT", "Sunday, 01-Mar-26 12:00:40 GMT"] {
             let pause = pause(["RateLimit-Reset": text], now: Date(timeIntervalSince1970: now))
             #expect(pause ?? .zero >= .zero)

@@ -15,7 +15,7 @@ import Testing
         ("http://api.example/a?b#c", "http://api.example", "/a", "b"),
         ("http://api.example/@x?y@z", "http://api.example", "/@x", "y@z"),
     ])
-    func absoluteURLsAreTakenApart(text: String, origin: String, path: String, query: String?) throws {
+    func absoluteURLsAreSplit(text: String, origin: String, path: String, query: String?) throws {
         let parts = try #require(try URLParts(absolute: text))
         #expect(parts.origin == origin)
         #expect(parts.path == path)
@@ -63,7 +63,7 @@ import Testing
         "a b", "a\u{0}", "a\nb", "a%zz", "a:port", "a:65536", "a:99999999", "a:99999999999999999999", "a:-1", "[::1",
         "a<b", "a\\b", "a|b",
     ])
-    func hostsThatCannotBeAreAnError(host: String) throws {
+    func invalidHostsAreAnError(host: String) throws {
         let parts = try URLParts(absolute: "http://\(host)/x")
         #expect(throws: NetworkError.self, "\(host)") { _ = try parts?.url() }
     }
@@ -74,7 +74,7 @@ import Testing
         ("https://secret@secret@a.example", "https://a.example"), ("secret:secret@a.example/x", "a.example/x"),
         ("/users/@me", "/users/@me"), ("", ""), ("@", ""),
     ])
-    func messagesHoldNoSecretsOfAURL(text: String, shown: String) {
+    func messagesContainNoSecretsOfAURL(text: String, shown: String) {
         #expect(URLParts.redacted(text) == shown)
     }
 

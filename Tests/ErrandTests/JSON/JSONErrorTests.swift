@@ -18,7 +18,7 @@ import Testing
         #expect(error.description == text)
     }
 
-    @Test func pathsArePutTogether() {
+    @Test func pathsAreJoined() {
         #expect(JSONError(.missing, path: "b").inside("a").path == "a.b")
         #expect(JSONError(.missing, path: "[0]").inside("a").path == "a[0]")
         #expect(JSONError(.missing).inside("a").path == "a")

@@ -56,7 +56,9 @@ import Testing
             _ = try? path.range(in: body)  // Anything but a trap will do.
         }
         let shape: JSONShape = ["code": .integer, "data": .object.optional.nullable]
-        let members = Result { () throws(JSONError) in try JSONScanner.members(["code", "data"], in: body) }
+        let members = Result { () throws(JSONError) in
+            try JSONScanner.members(JSONMemberTree(members: ["code", "data"]), in: body)
+        }
         guard let range = try? JSONScanner.validate(body) else {
             #expect(throws: JSONError.self) { try members.get() }
             #expect(throws: JSONError.self) { try shape.check(Data(text)) }

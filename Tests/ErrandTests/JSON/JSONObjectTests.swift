@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30])
-    func firstOfRepeatedMembersCountsAndBothStay(others: Int) {
+    func firstOfRepeatedMembersIsFoundAndBothAreKept(others: Int) {
         let members: [JSONObject.Element] = (0..<others).map { ("other\($0)", .null) } + [("a", 1), ("b", 2), ("a", 3)]
         var object = JSONObject(members)
         #expect(object["a"] == 1)

@@ -32,7 +32,7 @@ import Testing
         #expect(!what.isEmpty)
     }
 
-    @Test func aLiteralKeepsItsMistakeAndThrowsItAtEveryUse() throws {
+    @Test func literalKeepsItsErrorAndThrowsItAtEveryUse() throws {
         let path: JSONPath = "list[0"
         #expect(path.description == "list[0")
         for _ in 0..<2 {

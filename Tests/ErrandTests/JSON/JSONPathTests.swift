@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [".", ".code", "#.total?n", "#.productList.total?total", "a..b"])
-    func spellingsOfTCNetworkThatAreRefused(path: String) {
+    func spellingsOfTCNetworkThatAreRejected(path: String) {
         #expect(throws: JSONError.self) { try JSONPath(path) }
     }
 
@@ -141,7 +141,7 @@ import Testing
         #expect(body[range].elementsEqual("22".utf8))
     }
 
-    @Test func missingAndNullAreToldApart() throws {
+    @Test func missingAndNullAreDistinguished() throws {
         #expect(try findOptional("nope") == nil)
         #expect(try findOptional("nope.x.y") == nil)
         #expect(try findOptional("nope[3]") == nil)
@@ -159,7 +159,7 @@ import Testing
         #expect(throws: JSONError.self) { try findOptional(path) }
     }
 
-    @Test func errorsBehindAProjectionNameTheElement() throws {
+    @Test func errorsAfterAProjectionNameTheElement() throws {
         let body = #"{"a":[{"b":{"c":1}},{"b":{}}]}"#
         let error = try #require(throws: JSONError.self) { try find("a.*.b.c", in: body, payload: nil) }
         #expect(error.path == "a[1].b.c")
@@ -208,7 +208,7 @@ import Testing
         #expect(try JSONPath("~").get() == JSONPath.root.get())
     }
 
-    @Test func pathsThatLeadElsewhereAreNotEqual() throws {
+    @Test func pathsToDifferentPlacesAreNotEqual() throws {
         let (one, other) = (JSONPath(names: ["\u{e9}"]), JSONPath(names: ["e\u{301}"]))
         #expect(try one.get() != other.get())
         #expect(one != other)
@@ -221,7 +221,7 @@ import Testing
             "{\"a\":\"\\",
         ] {
             for path in paths {
-                // Any answer will do but a trap: such text is refused before a path sees it.
+                // Any result will do but a trap: such text is rejected before a path reads it.
                 _ = try? find(path, in: text, payload: nil)
             }
         }

@@ -18,7 +18,7 @@ import Testing
         #"{"code":0,"code":0}"#, #"{"code":0,"\u0063ode":1}"#, #"{"\u0063ode":0,"data":1,"c\u006fde":1}"#,
         #"{"c\u006Fde":0,"code":{}}"#,
     ])
-    func aWantedMemberTwiceIsRefusedInAnySpelling(text: String) throws {
+    func repeatedWantedMemberIsRejectedInAnySpelling(text: String) throws {
         let error = try #require(throws: JSONError.self) { try members(["data", "code"], in: text) }
         #expect(error.reason == .duplicateMember("code"))
     }
@@ -48,7 +48,7 @@ import Testing
         (#"{"s":{"code":0,"c\u006fde":1}}"#, "code"), (#"{"s":{"code":0},"s":{"msg":1}}"#, "s"),
         (#"{"s":1,"d":{"list":1},"\u0064":2}"#, "d"), (#"{"d":{"list":1,"list":{}}}"#, "list"),
     ])
-    func aMemberTwiceOnTheWayIsRefused(text: String, name: String) throws {
+    func repeatedMemberOnThePathIsRejected(text: String, name: String) throws {
         for isValidated in [false, true] {
             let error = try #require(throws: JSONError.self) { try nested(in: text, isValidated: isValidated) }
             #expect(error.reason == .duplicateMember(name))
@@ -112,26 +112,30 @@ import Testing
         #expect(try members([name], in: text) == [isThere ? "1" : nil])
     }
 
-    @Test func memberOfAnObjectIsTheFirstUnlessRepetitionIsRefused() throws {
-        try Array(#"{"a":1,"b":2,"\u0061":3}"#.utf8).withUnsafeBytes { bytes in
+    @Test func firstOfRepeatedMembersIsFound() {
+        Array(#"{"a":1,"b":2,"\u0061":3}"#.utf8).withUnsafeBytes { bytes in
             let scanner = JSONScanner(bytes)
-            #expect(try scanner.member("a", ofObjectAt: 0) == 5)
-            #expect(try scanner.member("b", ofObjectAt: 0, refusesDuplicates: true) == 11)
-            #expect(try scanner.member("c", ofObjectAt: 0, refusesDuplicates: true) == nil)
-            #expect(try scanner.member("a", ofObjectAt: 5) == nil)
+            #expect(scanner.member("a", ofObjectAt: 0) == 5)
+            #expect(scanner.member("b", ofObjectAt: 0) == 11)
+            #expect(scanner.member("c", ofObjectAt: 0) == nil)
+            #expect(scanner.member("a", ofObjectAt: 5) == nil)
             #expect(scanner.range(ofValueAt: 5) == 5..<6)
-            let error = try #require(throws: JSONError.self) {
-                try scanner.member("a", ofObjectAt: 0, refusesDuplicates: true)
-            }
-            #expect(error.reason == .duplicateMember("a"))
         }
     }
 
     private func members(_ names: [String], in text: String, maximumDepth: Int = 128) throws -> [String?]? {
         try Array(text.utf8).withUnsafeBytes { bytes in
-            let tree = JSONMemberTree(names.map { JSONName($0) })
+            let tree = JSONMemberTree(members: names.map { JSONName($0) })
             return try JSONScanner.members(tree, in: bytes, maximumDepth: maximumDepth)?
                 .map { $0.map { String(decoding: bytes[$0], as: UTF8.self) } }
         }
+    }
+}
+
+extension JSONMemberTree {
+    /// Creates a tree of members of the outermost object, with slots in this order; each name must be unique.
+    init(members names: [JSONName]) {
+        self.init()
+        for name in names { _ = insert([name]) }
     }
 }

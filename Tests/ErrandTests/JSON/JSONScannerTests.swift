@@ -59,12 +59,12 @@ import Testing
         ("\u{FEFF}1", .invalidUTF8, 0),
         ("[\u{A0}1]", .invalidUTF8, 1),
     ])
-    func invalidTextIsRefusedWithReasonAndOffset(text: String, reason: JSONError.Reason, offset: Int) throws {
+    func invalidTextIsRejectedWithReasonAndOffset(text: String, reason: JSONError.Reason, offset: Int) throws {
         let error = try #require(throws: JSONError.self) { try validate(text) }
         #expect(error == JSONError(reason, offset: offset))
     }
 
-    @Test func zeroBytesAreRefused() throws {
+    @Test func zeroBytesAreRejected() throws {
         let texts: [(String, JSONError)] = [
             ("1\u{0}", JSONError(.trailingText, offset: 1)),
             ("\"\u{0}\"", JSONError(.controlCharacter, offset: 1)),
@@ -82,7 +82,7 @@ import Testing
             [0xF8, 0x88, 0x80, 0x80, 0x80], [0xFE], [0xFF], [0xF0, 0x9F, 0x98], [0xC3, 0xA9, 0xA9],
         ] as [[UInt8]]
     )
-    func bytesThatAreNotUTF8AreRefusedAtEveryPosition(sequence: [UInt8]) throws {
+    func bytesThatAreNotUTF8AreRejectedAtEveryPosition(sequence: [UInt8]) throws {
         for padding in 0..<20 {
             let before = [UInt8](repeating: 0x61, count: padding)
             let texts = [
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func everyStringOfOneOrTwoBytesIsJudgedAsByTheStandardLibrary() {
+    @Test func shortStringsAreValidatedAsByTheStandardLibrary() {
         for first in UInt8.min ... .max where first != 0x22 && first != 0x5C {
             for second in UInt8.min ... .max where second != 0x22 && second != 0x5C {
                 let isValid =
@@ -159,14 +159,14 @@ import Testing
         String(repeating: "[", count: 1_000_000) + String(repeating: "]", count: 1_000_000),
         String(repeating: "{\"a\":", count: 1_000_000),
     ])
-    func bodiesThatKillOtherParsersAreRefused(text: String) throws {
+    func bodiesThatEndOtherParsersAreRejected(text: String) throws {
         for depth in [128, 512] {
             let error = try #require(throws: JSONError.self) { try validate(text, maximumDepth: depth) }
             #expect(error.reason == .tooDeep(limit: depth))
         }
     }
 
-    @Test func rangeLeavesOutTheWhiteSpaceAround() throws {
+    @Test func rangeExcludesSurroundingWhitespace() throws {
         #expect(try validate(" \n\t [1, 2] \r\n         ") == 4..<10)
     }
 

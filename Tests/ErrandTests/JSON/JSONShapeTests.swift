@@ -58,7 +58,7 @@ import Testing
         #expect(!error.description.contains("secret"))
     }
 
-    @Test func typesAreToldApart() {
+    @Test func typesAreDistinguished() {
         expect(.any, accepts: ["[1]", "0", "\"\""], refuses: ["null", "[1,]"])
         expect(.any.nullable, accepts: ["null", "1"], refuses: [""])
         expect(.null, accepts: ["null"], refuses: ["0", "false"])
@@ -101,7 +101,7 @@ import Testing
         expect(.exactly(["a": .integer.optional]), accepts: ["{}"], refuses: ["{\"b\":1}"])
     }
 
-    @Test func mistakesInAShapeAreReported() {
+    @Test func invalidShapesAreReported() {
         expect([.integer, .string], accepts: [], refuses: ["[1,\"a\"]", "[]"])
         expect(["a": .integer, "a": .string], accepts: [], refuses: ["{\"a\":1}"])
     }

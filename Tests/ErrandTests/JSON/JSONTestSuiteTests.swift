@@ -26,7 +26,7 @@ struct JSONTestSuiteTests {
         #expect(try JSONTestSuite.files().count == 318)
     }
 
-    @Test func wholeBodiesAreJudgedAsTheirNamesSay() throws {
+    @Test func wholeBodiesMatchTheVerdictInTheirNames() throws {
         for (name, data) in try JSONTestSuite.files() {
             let isAccepted = (try? JSONValue(parsing: data)) != nil
             if name.hasPrefix("y_") { #expect(isAccepted, "\(name)") }
@@ -34,7 +34,7 @@ struct JSONTestSuiteTests {
         }
     }
 
-    @Test func dataOfAnEnvelopeIsJudgedAsItsNameSays() throws {
+    @Test func dataOfAnEnvelopeMatchesTheVerdictInItsName() throws {
         let url = try #require(URL(string: "https://api.example/x"))
         let filter = EnvelopeFilter(code: "code", message: "message", data: "data")
         let deeper = EnvelopeFilter(code: "status.code", data: "body.data")
@@ -51,10 +51,11 @@ struct JSONTestSuiteTests {
         }
     }
 
-    @Test func bodiesInAnEnvelopeAreJudgedAsTheirNamesSay() throws {
+    @Test func bodiesInAnEnvelopeMatchTheVerdictInTheirNames() throws {
+        let tree = JSONMemberTree(members: ["code", "data"])
         for (name, data) in try JSONTestSuite.files() {
             let body = Array("{\"code\":0,\"data\":".utf8) + data + Array(",\"message\":\"\"}".utf8)
-            let range = body.withUnsafeBytes { try? JSONScanner.members(["code", "data"], in: $0)?[1] }
+            let range = body.withUnsafeBytes { try? JSONScanner.members(tree, in: $0)?[1] }
             if name.hasPrefix("y_") { #expect(range != nil, "\(name)") }
             if name.hasPrefix("n_") { #expect(range == nil, "\(name)") }
         }

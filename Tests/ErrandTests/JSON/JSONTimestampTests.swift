@@ -24,11 +24,11 @@ import Testing
         "2024-01-01T00:00:00Zx", "2024-1-1T00:00:00Z", "-024-01-01T00:00:00Z", "2024-01-01T00:00:00+0200",
         "２０２４-01-01T00:00:00Z",
     ])
-    func whatIsNoDateTimeGivesNil(text: String) {
+    func invalidDateTimeIsNil(text: String) {
         #expect(JSONTimestamp.date(from: text) == nil)
     }
 
-    @Test func textsAreThoseOfFoundation() throws {
+    @Test func textsMatchThoseOfFoundation() throws {
         var random = SeededGenerator()
         for _ in 0..<2_000 {
             let date = Date(

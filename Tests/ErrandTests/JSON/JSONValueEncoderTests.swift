@@ -24,7 +24,7 @@ import Testing
 
     private enum State: String, Encodable { case open }
 
-    @Test func storedPropertiesKeepTheirOrderAndNilIsLeftOut() throws {
+    @Test func storedPropertiesKeepTheirOrderAndNilIsOmitted() throws {
         let text = try JSONValue(encoding: Everything()).description
         #expect(
             text == """
@@ -108,7 +108,7 @@ import Testing
         #expect(try JSONValue(encoding: dictionary).object?.names == names.sorted())
     }
 
-    @Test func whatJSONCannotHoldIsRefusedWithItsPlace() throws {
+    @Test func unsupportedValuesAreRejectedWithTheirPath() throws {
         struct Reading: Encodable { var values = [1.0, .nan] }
         let error = try #require(throws: EncodingError.self) { try JSONValue(encoding: ["r": Reading()]) }
         guard case .invalidValue(_, let context) = error else {
@@ -157,7 +157,7 @@ import Testing
         #expect(try none.encode(Explicit()) == [:])
     }
 
-    @Test func nilIsLeftOutAtEveryDepthWhereThatIsAskedFor() throws {
+    @Test func nilIsOmittedAtEveryDepthIfRequested() throws {
         struct Inner: Encodable {
             var list: [Int?] = [1, nil]
             var map = ["a": Int?.none]

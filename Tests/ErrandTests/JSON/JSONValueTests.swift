@@ -34,7 +34,7 @@ import Testing
         "null", "true", "[]", "{}", "1.0", "1e400", "-0", "[1,2.50,[{}]]", #"{"b":1,"a":{"d":[],"c":null}}"#,
         #"["\"\\\n\r\t\u0001é山😀"]"#, #"{"a":1,"a":2}"#, "12345678901234567890123456789012345678901234567890", "\"/\"",
     ])
-    func textComesBackAsItWas(text: String) throws {
+    func textIsPreserved(text: String) throws {
         let value = try JSONValue(parsing: text)
         #expect(value.description == text)
         #expect(try JSONValue(parsing: value.data) == value)

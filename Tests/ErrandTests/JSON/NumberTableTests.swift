@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: rows)
-    func numbersAreReadAsTheTableSays(row: Row) {
+    func numbersAreReadAsInTheTable(row: Row) {
         let readings: [(any DataDecoder, Cells)] = [(JSONDecoder(), row.foundation), (LosslessJSONDecoder(), row.ours)]
         for (decoder, expected) in readings {
             let name: Comment = "\(type(of: decoder))"

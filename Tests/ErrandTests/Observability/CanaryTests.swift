@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// Secrets in twelve places are told nowhere: not in errors, descriptions, dumps, plans, command lines or logs.
+/// Secrets in twelve places are redacted everywhere: in errors, descriptions, dumps, plans, command lines or logs.
 @Suite(.limit(seconds: 60))
 struct CanaryTests {
     private static let canary = "CANARY-7f3a"
@@ -15,7 +15,7 @@ struct CanaryTests {
     enum Fate: CaseIterable {
         case success, status, serviceError, undecodable, notJSON, reset, retried, redirected, insecureRedirect
 
-        /// The answer to the nth request, with the canary wherever an answer can hold one.
+        /// The response to the nth request, with the canary wherever a response can hold one.
         func answer(_ number: Int) throws -> TransportResponse {
             let secret = #"{"accessToken": "\#(canary)", "born": "\#(canary)"}"#
             let headers: HTTPHeaders = ["Set-Cookie": "sid=\(canary)", "Content-Type": "application/json"]
@@ -89,7 +89,7 @@ struct CanaryTests {
     }()
 
     @Test(arguments: Fate.allCases, [LoggingAccessory.Level.failures, .outcomes, .events])
-    func noSecretIsToldWhateverHappens(_ fate: Fate, _ level: LoggingAccessory.Level) async throws {
+    func secretsAreAlwaysRedacted(_ fate: Fate, _ level: LoggingAccessory.Level) async throws {
         for request in Self.requests {
             let log = Record<String>()
             let number = Record<Int>()
@@ -122,7 +122,7 @@ struct CanaryTests {
         }
     }
 
-    @Test func theCommandLineIsOneThatCurlTakes() async throws {
+    @Test func curlAcceptsTheCommandLine() async throws {
         var config = NetworkConfig.test
         config.authorization = .bearer("secret")
         let rig = Rig(config: config)
@@ -138,7 +138,7 @@ struct CanaryTests {
         )
     }
 
-    @Test func aLineSaysWhatHappenedToWhom() async throws {
+    @Test func lineNamesTheRequestAndTheEvent() async throws {
         let log = Record<String>()
         var config = NetworkConfig.test
         config.accessories = [LoggingAccessory(level: .events) { log.add($0) }]

@@ -13,7 +13,7 @@ import Testing
         "smsOtp", "code", "CODE", "pin", "sig", "auth", "session", "authorizationCode", "a[newPassword]",
         "user.accessToken", "user[session]", "passcode", "_token_", "token1", "tokenV2_token",
     ])
-    func namesAreSecretInWhateverSpelling(name: String) {
+    func namesAreSecretInAnySpelling(name: String) {
         let secrets = Secrets()
         let escaped = PercentEncoding.escapingComponent(name)
         #expect(secrets.redacted(pairs: "\(escaped)=x&a=1") == "\(escaped)=•••&a=1")
@@ -21,7 +21,7 @@ import Testing
         #expect(secrets.redacted([[name: ["x", 1]]]) == [[name: "•••"]])
     }
 
-    @Test func aNameOfAnyNumberOfWordsIsJudgedInLinearTime() {
+    @Test func nameOfAnyNumberOfWordsIsCheckedInLinearTime() {
         let secrets = Secrets()
         expectLinear(5_000) { count in
             let name = String(repeating: "a_", count: count)
@@ -55,7 +55,7 @@ import Testing
         #expect(Secrets().redacted("x", of: name) == (isSecret ? Secrets.mask : "x"))
     }
 
-    @Test func namesOfOnesOwnFollowTheSameRule() {
+    @Test func customNamesFollowTheSameRule() {
         let secrets = Secrets(headers: ["X-Device"], queryNames: ["email"], jsonKeys: ["taxId"])
         #expect(secrets.redacted(pairs: "e_mail=x&workEmail=x&emails=x") == "e_mail=•••&workEmail=•••&emails=x")
         #expect(
@@ -68,7 +68,7 @@ import Testing
         #expect(Secrets(headers: [], queryNames: [""], jsonKeys: []).redacted(pairs: "a=1&=2") == "a=1&=•••")
     }
 
-    @Test func aFieldThatEndsLikeASecretStaysBehindARedirectToAnotherOrigin() async throws {
+    @Test func redirectToAnotherOriginRemovesFieldsNamedLikeSecrets() async throws {
         let sent = Record<OutgoingRequest>()
         let rig = Rig { request in
             sent.add(request)

@@ -43,7 +43,7 @@ import FoundationNetworking
         }
     }
 
-    @Test func theStartIsFirstAndThenTheCheck() async throws {
+    @Test func willStartPrecedesCheck() async throws {
         let log = Record<String>()
         let rig = Rig { _ in .text("a") }
         _ = try await rig.agent.send(Logged(log))
@@ -66,7 +66,7 @@ import FoundationNetworking
         func check() throws { if id == nil { throw Missing() } }
     }
 
-    @Test func nothingIsReadOfARequestThatFailsItsCheck() async throws {
+    @Test func noMemberIsReadIfCheckFails() async throws {
         let read = Record<Void>()
         await #expect(throws: Checked.Missing.self) { try await Rig().agent.send(Checked(read: read)) }
         #expect(read.all.isEmpty)

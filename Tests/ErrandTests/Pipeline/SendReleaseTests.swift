@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, [200, 500])
-    func aSendThatHasEndedHoldsNothing(way: Way, status: Int) async throws {
+    func endedSendRetainsNothing(way: Way, status: Int) async throws {
         for accessories in [[], [Deaf()]] {
             let rig = Rig(config: .test { $0.accessories = accessories }) { _ in .status(status) }
             weak let token = try await run(way, on: rig.agent)

@@ -23,7 +23,7 @@ import Testing
         root = url
     }
 
-    @Test func aPlainSendPassesTheFunctionsOfTheDocumentation() throws {
+    @Test func plainSendCallsTheDocumentedFunctions() throws {
         let steps = try walk()
         #expect((2...12).contains(steps.count))
         #expect(steps.first?.description == "Agent.send")

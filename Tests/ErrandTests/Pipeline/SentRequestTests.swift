@@ -53,7 +53,7 @@ struct SentRequestTests {
         #expect(rig.transport.requests.map(\.method) == [.post, .get])
     }
 
-    @Test func attemptThatSentNothingIsJudgedByThePreparedRequest() {
+    @Test func attemptThatSentNothingIsDecidedByThePreparedRequest() {
         let record = AttemptRecord(isPaid: false)
         #expect(record.judged == nil && record.host == nil && record.isRepeatable)
     }
@@ -70,7 +70,7 @@ struct SentRequestTests {
         #expect(rig.session.credential?.access == "new1")
     }
 
-    @Test func postThatIsRefusedIsRepeatedAfterARefresh() async throws {
+    @Test func unauthorizedPostIsRepeatedAfterARefresh() async throws {
         let rig = AuthenticationRig()
         #expect(try await rig.agent.send(AuthenticationRig.request().method(.post)) == 7)
         #expect(rig.transport.requests.count == 2)

@@ -9,7 +9,7 @@ import Testing
         (.basic(user: "tëst", password: "123£"), "Basic dMOrc3Q6MTIzwqM="), (.bearer("abc.def"), "Bearer abc.def"),
         (.custom(scheme: "Digest", credentials: "x=1"), "Digest x=1"),
     ])
-    func theFieldIsThatOfTheScheme(authorization: Authorization, field: String?) {
+    func fieldMatchesTheScheme(authorization: Authorization, field: String?) {
         #expect(authorization.fieldValue == field)
     }
 
@@ -18,7 +18,7 @@ import Testing
         (.basic(user: "u", password: "hunter2"), "Basic (credentials hidden)"),
         (.bearer("hunter2"), "Bearer (credentials hidden)"),
     ])
-    func theDescriptionTellsNoSecret(authorization: Authorization, text: String) {
+    func descriptionContainsNoSecret(authorization: Authorization, text: String) {
         #expect("\(authorization)" == text)
     }
 

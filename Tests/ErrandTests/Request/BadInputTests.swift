@@ -92,7 +92,7 @@ import Testing
         func check() throws { throw Boom(id: 5) }
     }
 
-    @Test func whatCheckThrowsComesFirstAndUnchanged() async {
+    @Test func errorOfCheckComesFirstAndUnchanged() async {
         let rig = Rig()
         await #expect(throws: Boom(id: 5)) { try await rig.agent.send(Checked()) }
         await #expect(throws: Boom(id: 5)) { try await rig.agent.plan(for: Checked()) }
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: Throwing.Member.allCases)
-    func whatAMemberThrowsReachesTheCallerUnchanged(member: Throwing.Member) async {
+    func errorOfAMemberReachesTheCallerUnchanged(member: Throwing.Member) async {
         let rig = Rig()
         await #expect(throws: Boom(id: 6)) { try await rig.agent.send(Throwing(member: member)) }
         #expect(rig.transport.requestCount == 0)

@@ -65,7 +65,7 @@ import FoundationNetworking
         ("ftp://x/y", NetworkError.Reason.unsupportedScheme("ftp")), ("/relative", .invalidURL("it has no scheme")),
         ("http:///x", .invalidURL("it has no host")),
     ])
-    func aURLThatIsNotSpokenIsAnError(text: String, reason: NetworkError.Reason) async {
+    func unsupportedSchemeIsAnError(text: String, reason: NetworkError.Reason) async {
         let rig = Rig()
         await expect(throwing: reason) { _ = try await rig.agent.send(Custom { $0.url = URL(string: text) }) }
         #expect(rig.transport.requestCount == 0)

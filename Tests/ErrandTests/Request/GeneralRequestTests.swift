@@ -34,7 +34,7 @@ import Testing
         #expect(Self.texts(of: Self.changed.expecting(String.self).base) == changed)
     }
 
-    @Test func whatARequestDeclaresIsReadWhole() {
+    @Test func allMembersOfARequestAreRead() {
         let changed = Self.texts(of: Self.changed.base)
         let read = Self.texts(of: RequestValues(Self.changed))
         for (name, value) in changed where !Self.content.contains(name) {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func whatAWrappedRequestDeclaresIsReadWhole() throws {
+    @Test func allMembersOfAWrappedRequestAreRead() throws {
         let changed = Self.texts(of: Self.changed.base)
         let read = Self.texts(of: RequestValues(Self.changed.filter(PassthroughFilter()).raw))
         for (name, value) in changed where !Self.content.contains(name) {

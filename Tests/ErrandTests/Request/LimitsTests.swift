@@ -3,7 +3,7 @@ import Testing
 @testable import Errand
 
 @Suite struct LimitsTests {
-    @Test func theLibraryLimitsSilenceAndSizesOnly() {
+    @Test func libraryLimitsIdleTimeAndSizesOnly() {
         let library = Limits.library
         #expect(library.timeout == .seconds(60))
         #expect(library.maximumBodySize == 64 << 20)
@@ -14,7 +14,7 @@ import Testing
         #expect(Limits() != library)
     }
 
-    @Test func policiesTakeAtLeastWhatMakesSense() {
+    @Test func policiesClampTheirValues() {
         #expect(RetryPolicy(maximumAttempts: -3).maximumAttempts == 1)
         #expect(RetryPolicy(maximumAttempts: 1) == .never)
         #expect(RetryPolicy.inherited.maximumAttempts == nil)

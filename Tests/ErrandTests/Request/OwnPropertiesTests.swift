@@ -49,7 +49,7 @@ import Testing
         var path: String { "/x" }
     }
 
-    @Test func onlyTheRequestsOwnPropertiesAreRenamedAndLeftOut() async throws {
+    @Test func onlyTheRequestsOwnPropertiesAreRenamedAndOmitted() async throws {
         #expect(
             try await query(Nesting())
                 == "inner%5B_id%5D=1&inner%5Bpath%5D=inner&inner%5Btag%5D=t"

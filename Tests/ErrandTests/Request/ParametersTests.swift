@@ -121,13 +121,13 @@ import Testing
         #expect(try await query(parameters) == "a=1")
     }
 
-    @Test func whatIsNoObjectGivesNoParameters() {
+    @Test func valueThatIsNoObjectHasNoParameters() {
         expect(throwing: .parametersNotAnObject("Int")) { _ = try Parameters(encoding: 1) }
         expect(throwing: .parametersNotAnObject("Array<Int>")) { _ = try Parameters(encoding: [1]) }
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity])
-    func numbersThatJSONLacksAreAnErrorThatNamesThePlace(number: Double) async throws {
+    func nonFiniteNumbersAreAnErrorWithTheirPath(number: Double) async throws {
         let rig = Rig()
         let request = GeneralRequest("/x").parameters(["a": ["b": number]])
         let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
@@ -143,7 +143,7 @@ import Testing
         func encode(to encoder: any Encoder) throws { throw Boom(id: 9) }
     }
 
-    @Test func anErrorOfAValuesOwnReachesTheCallerUnchanged() async {
+    @Test func errorOfAValueReachesTheCallerUnchanged() async {
         let rig = Rig()
         await #expect(throws: Boom(id: 9)) {
             try await rig.agent.send(GeneralRequest("/x").parameters(["a": [Failing()]]))

@@ -106,7 +106,7 @@ import Testing
     ]
 
     @Test(arguments: members, levels)
-    func theInnermostLevelThatSaysSomethingHolds(member: Member, levels: [Level]) async throws {
+    func innermostLevelWithAValueApplies(member: Member, levels: [Level]) async throws {
         var config = NetworkConfig.test
         config.retryPolicy = .inherited
         var service = Service(id: "s")
@@ -144,7 +144,7 @@ import Testing
         #expect(try await agent.response(for: own).decode(Name.self).text == "service")
     }
 
-    @Test func accessoriesAreToldConfigServiceRequest() async throws {
+    @Test func accessoriesRunInTheOrderConfigServiceRequest() async throws {
         struct One: Accessory { func request(_ context: RequestContext, did event: AccessoryEvent) {} }
         struct Two: Accessory { func request(_ context: RequestContext, did event: AccessoryEvent) {} }
         struct Three: Accessory { func request(_ context: RequestContext, did event: AccessoryEvent) {} }
@@ -156,7 +156,7 @@ import Testing
         #expect(plan["accessories"]?.source == .request)
     }
 
-    @Test func aGeneralRequestCanSayThatItInheritsItsFilter() async throws {
+    @Test func generalRequestCanInheritItsFilter() async throws {
         let envelope = EnvelopeFilter(code: "code", data: "data")
         let rig = Rig(config: .test { $0.filter = envelope }) { _ in .json(#"{"code":0,"data":7}"#) }
         let request = GeneralRequest("/x").filter(PassthroughFilter()).filter(InheritedFilter())

@@ -36,7 +36,7 @@ import Testing
     func onlyFiveStatusesRedirect(status: Int) throws { #expect(try next(after: status, to: "/x") == nil) }
 
     @Test(arguments: [nil, ""])
-    func withoutALocationItIsAResponseLikeAnyOther(location: String?) throws {
+    func withoutALocationItIsAnOrdinaryResponse(location: String?) throws {
         #expect(try next(after: 302, to: location) == nil)
     }
 
@@ -64,7 +64,7 @@ import Testing
         #expect(try next(after: 302, to: location)?.url.absoluteString == url)
     }
 
-    @Test func aTargetWithoutEncryptionIsRefused() throws {
+    @Test func insecureTargetIsRejected() throws {
         let error = #expect(throws: NetworkError.self) { try next(after: 302, to: "http://api.example/x") }
         #expect(error?.reason == .insecureRedirect)
         #expect(try next(after: 302, to: "https://api.example/x", url: "http://api.example/") != nil)
@@ -86,7 +86,7 @@ import Testing
         #expect(RedirectPolicy(maximumHops: 3).vetoing { _ in }.maximumHops == 3)
     }
 
-    @Test func aVetoOnWhatInheritsFollowsAsManyHopsAsTheStandard() throws {
+    @Test func vetoOnAnInheritedPolicyKeepsTheStandardHops() throws {
         let policy = RedirectPolicy.inherited.vetoing { if $0.to.path() == "/no" { throw Vetoed() } }
         #expect(policy.maximumHops == 10 && policy != .inherited)
         #expect(try next(policy, after: 302, to: "/x") != nil)
@@ -104,7 +104,7 @@ import Testing
         #expect(try next(after: 303, to: "/x", from: .post, body: .source(Once()))?.body.isEmpty == true)
     }
 
-    @Test func cookiesAndOriginStayBehindAnotherOrigin() throws {
+    @Test func cookiesAndOriginAreNotSentToAnotherOrigin() throws {
         var request = OutgoingRequest(
             url: try #require(URL(string: "https://api.example/")),
             headers: ["Cookie": "a=1"]

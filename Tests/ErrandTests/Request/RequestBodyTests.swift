@@ -34,7 +34,7 @@ import Testing
 
     /// Parameters of the config, which may be API keys, are not put into the URL because the body is taken.
     @Test(arguments: [RequestBody.json(["k": 1]), .data(Data("raw".utf8)), .form(["k": 1]), .empty])
-    func baseParametersAreNotPutIntoTheURLBesideABodyOfTheRequestsOwn(body: RequestBody) async throws {
+    func requestWithItsOwnBodyHasNoBaseParametersInTheURL(body: RequestBody) async throws {
         let rig = Rig(config: .test { $0.parameters = ["api_key": "secret"] })
         let request = post.body(body)
         let sent = try await rig.wire(request)
@@ -59,7 +59,7 @@ import Testing
         #expect(try sent.bodyText() == #"{"a":1}"#)
     }
 
-    @Test func anEncoderOfTheCallersIsUsed() async throws {
+    @Test func customEncoderIsUsed() async throws {
         struct Order: Encodable {
             var itemName = "tea"
         }
@@ -69,7 +69,7 @@ import Testing
         #expect(try sent.bodyText() == #"{"item_name":"tea"}"#)
     }
 
-    @Test func whatJSONCannotHoldIsToldWithoutTheValue() async throws {
+    @Test func unsupportedValueIsReportedWithoutIt() async throws {
         let rig = Rig()
         let request = GeneralRequest("/x").method(.post).body(.json(["secret": Double.infinity]))
         let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func everyMemberIsOverriddenInTheSpellingOfItsDocumentation() throws {
-        let tests = try Self.source("RequestMembersTests.swift") + Self.source("RequestMembersTests+Answers.swift")
+        let tests = try Self.source("RequestMembersTests.swift") + Self.source("RequestMembersTests+Responses.swift")
         let members = try Self.members()
         #expect(members.count > 30)
         for member in members {

@@ -22,7 +22,7 @@ import Testing
         var service: Service { .shop }
     }
 
-    @Test func serviceSaysTheHost() async throws {
+    @Test func serviceDeterminesTheHost() async throws {
         let sent = try await Rig().wire(WithService())
         #expect(sent.url.absoluteString == "https://shop.example/api/x?app=ios")
         #expect(sent.headers["Accept-Language"] == "en")
@@ -34,7 +34,7 @@ import Testing
         var usesCDN: Bool { true }
     }
 
-    @Test func usesCDNSaysTheOtherHost() async throws {
+    @Test func usesCDNSelectsTheOtherHost() async throws {
         let rig = Rig(config: .test { $0.cdnURL = "https://cdn.example" })
         #expect(try await rig.wire(WithCDN()).url.absoluteString == "https://cdn.example/x")
     }
@@ -90,7 +90,7 @@ import Testing
         var parameterEncoding: ParameterEncoding { .form }
     }
 
-    @Test func parameterEncodingSaysTheFormat() async throws {
+    @Test func parameterEncodingDeterminesTheFormat() async throws {
         let sent = try await Rig().wire(WithParameterEncoding())
         #expect(try sent.bodyText() == "a=1")
         #expect(sent.headers["Content-Type"] == "application/x-www-form-urlencoded")
@@ -137,7 +137,7 @@ import Testing
         var credentialPolicy: CredentialPolicy { .requestOrigin }
     }
 
-    @Test func credentialPolicySaysWhichOriginsGetCredentials() async throws {
+    @Test func credentialPolicyDecidesWhichOriginsGetCredentials() async throws {
         let sent = try await Rig(config: .test { $0.authorization = .bearer("config") }).wire(WithCredentialPolicy())
         #expect(sent.headers["Authorization"] == "Bearer config")
     }
@@ -170,7 +170,7 @@ import Testing
         var usesBaseHeaders: Bool { false }
     }
 
-    @Test func usesBaseHeadersLeavesThemOut() async throws {
+    @Test func usesBaseHeadersOmitsThem() async throws {
         #expect(try await Rig().wire(WithoutBaseHeaders()).headers.isEmpty)
     }
 
@@ -181,7 +181,7 @@ import Testing
         var usesBaseParameters: Bool { false }
     }
 
-    @Test func usesBaseParametersLeavesThemOut() async throws {
+    @Test func usesBaseParametersOmitsThem() async throws {
         #expect(try await Rig().wire(WithoutBaseParameters()).url.query() == nil)
     }
 }

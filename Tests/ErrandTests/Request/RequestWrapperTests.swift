@@ -96,7 +96,7 @@ import Testing
         #expect(rig.transport.requestCount == 2)
     }
 
-    @Test func pagesOfOneKeyAreNotEachOther() async throws {
+    @Test func pagesOfOneKeyAreNotDuplicates() async throws {
         struct List: Request, Sendable {
             typealias Model = [Int]
             var page = 0

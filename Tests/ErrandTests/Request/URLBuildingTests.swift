@@ -89,7 +89,7 @@ import Testing
         arguments: ["", "api.example", "/v1", "https://", "ftp://api.example", "mailto:x@y", "https:api.example"]
             as [BaseURL]
     )
-    func aBadBaseIsTold(base: BaseURL) async throws {
+    func invalidBaseIsAnError(base: BaseURL) async throws {
         let error = try #require(await failure { try await url("/x", base: base) } as? NetworkError)
         #expect(error.kind == .invalidRequest)
         #expect(!base.description.isEmpty)
@@ -150,7 +150,7 @@ import Testing
         "/%2e",
         "/users/\(component: "..")", "/users/\(component: ".")/orders", "/x#y", "/users/7#", "#", "/a b#c", "/a?b=c#d",
     ])
-    func aPathThatLeadsElsewhereOrIsCutOffIsAnErrorThatTeaches(path: String) async throws {
+    func suspiciousOrTruncatedPathIsAnExplainedError(path: String) async throws {
         let error = try #require(await failure { try await url(path) } as? NetworkError)
         #expect(error.kind == .invalidRequest)
         #expect(error.description.contains(#""\(component: value)""#), "\(error)")

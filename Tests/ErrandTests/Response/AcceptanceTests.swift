@@ -38,7 +38,7 @@ import Testing
         ("text/html", ["*/*"], true), ("text/html", ["application/json"], false), ("textual/x", ["text/*"], false),
         ("nonsense", ["*/*"], false), ("text/html", [], true),
     ])
-    func contentTypesAreJudged(type: String, wanted: [String], isAccepted: Bool) async throws {
+    func contentTypesAreChecked(type: String, wanted: [String], isAccepted: Bool) async throws {
         let answer = TransportResponse.data(Data("x".utf8), contentType: type)
         if isAccepted {
             _ = try await send(answer, Acceptance(contentTypes: wanted))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerWithoutATypeIsRefusedUnlessItIsEmpty() async throws {
+    @Test func responseWithoutATypeIsRejectedUnlessItIsEmpty() async throws {
         let acceptance = Acceptance(contentTypes: ["application/json"])
         await expect(throwing: .contentType("none")) {
             _ = try await send(.data(Data("x".utf8), contentType: nil), acceptance)
@@ -59,7 +59,7 @@ import Testing
         #expect(try await send(.status(204), acceptance).isEmpty)
     }
 
-    @Test func theStatusIsJudgedBeforeTheContentTypeAndAnyParsing() async throws {
+    @Test func statusIsCheckedBeforeContentTypeAndParsing() async throws {
         let answer = TransportResponse.html("<h1>Bad Gateway</h1>", status: 502)
         let rig = Rig(answer: answer)
         let request = GeneralRequest("/x").acceptance(Acceptance(contentTypes: ["application/json"]))
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(5, true), (4, false)])
-    func theSizeIsJudged(limit: Int, fits: Bool) async throws {
+    func sizeIsChecked(limit: Int, fits: Bool) async throws {
         let request = GeneralRequest("/x").limits(Limits(maximumBodySize: limit)).expecting(Data.self)
         let rig = Rig(answer: .text("12345"))
         if fits {
@@ -101,7 +101,7 @@ import Testing
         (#"{"code":0,"data":{"id":0}}"#, "data.id"), (#"{"code":0,"data":null}"#, "data"),
         (#"{"code":"0","data":{"id":1}}"#, "code"), (#"{"data":{"id":1}}"#, "code"), ("[]", nil),
     ])
-    func aBodyOfAnotherShapeIsRefusedWithThePlace(body: String, path: String?) async {
+    func bodyOfAnotherShapeIsRejectedWithThePath(body: String, path: String?) async {
         let rig = Rig(answer: .json(body))
         for request in [shaped, shaped.filter(EnvelopeFilter(code: "code", data: "data", success: [0, "0"]))] {
             let error = await failure { try await rig.agent.send(request) } as? NetworkError
@@ -116,18 +116,18 @@ import Testing
         }
     }
 
-    @Test func whatTheServiceReportsComesBeforeTheShape() async {
+    @Test func errorOfTheServicePrecedesTheShape() async {
         let rig = Rig(answer: .json(#"{"code":7,"data":null}"#))
         let request = shaped.filter(EnvelopeFilter(code: "code", data: "data"))
         #expect((await failure { try await rig.agent.send(request) } as? ServiceError)?.code == 7)
     }
 
-    @Test func theStatusComesBeforeTheShape() async {
+    @Test func statusPrecedesTheShape() async {
         let rig = Rig(answer: .html("<h1>", status: 502))
         await expect(throwing: .status(502)) { _ = try await rig.agent.send(shaped) }
     }
 
-    @Test func whatIsNoJSONHasNoShape() async {
+    @Test func bodyThatIsNoJSONHasNoShape() async {
         let error = await failure { try await Rig(answer: .text("x")).agent.send(shaped.expecting(String.self)) }
         guard case .invalidJSON = (error as? NetworkError)?.reason else {
             Issue.record("\(String(describing: error))")
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerWithoutABodyNeedsNone() async throws {
+    @Test func responseWithoutABodyNeedsNoShape() async throws {
         try await Rig(answer: .status(204)).agent.send(shaped.expecting(Void.self))
         try await Rig(answer: .status(200)).agent.send(shaped.method(.head).expecting(Void.self))
     }

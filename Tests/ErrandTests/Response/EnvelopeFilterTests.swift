@@ -64,7 +64,7 @@ import Testing
         #expect(error.response.body == Data(body.utf8))
     }
 
-    @Test func theErrorCarriesWhatStoodBesideTheCode() async throws {
+    @Test func errorHasTheMembersBesideTheCode() async throws {
         let error = try await serviceError(.json(#"{"code":7,"data":{"id":1}}"#))
         #expect(try error.payload?.decode(User.self) == User(id: 1))
         #expect(try await serviceError(.json(#"{"code":7}"#)).payload == nil)
@@ -89,7 +89,7 @@ import Testing
         #"{"code":0,"data":{"id":7},"\u0064ata":{"id":8}}"#, #"{"code":0,"msg":"a","m\u0073g":"b","data":{"id":7}}"#,
         "\u{FEFF}{\"code\":0,\"data\":{\"id\":7}}",
     ])
-    func whatIsNoSoundEnvelopeIsAnError(body: String) async throws {
+    func invalidEnvelopeIsAnError(body: String) async throws {
         let error = try #require(await failure { try await send(.json(body)) } as? NetworkError, "\(body)")
         #expect([.unacceptableContent, .undecodable].contains(error.kind), "\(error)")
         #expect(error.response?.body == Data(body.utf8))
@@ -108,7 +108,7 @@ import Testing
         try await rig.agent.send(GeneralRequest("/x").expecting(Void.self))
     }
 
-    @Test func aRefusedAnswerWithAFailingEnvelopeIsAServiceError() async throws {
+    @Test func rejectedResponseWithAFailingEnvelopeIsAServiceError() async throws {
         let error = try await serviceError(.json(#"{"code":40001,"msg":"bad name"}"#, status: 422))
         #expect(error.code == 40001)
         #expect(error.response.statusCode == 422)
@@ -118,14 +118,14 @@ import Testing
         #"{"code":0,"data":{"id":7}}"#, "{}", "<h1>Bad Gateway</h1>", "", "{\"code\":1",
         String(repeating: "[", count: 513),
     ])
-    func everyOtherRefusedAnswerStaysAStatusErrorWithItsBody(body: String) async throws {
+    func everyOtherRejectedResponseIsAStatusErrorWithItsBody(body: String) async throws {
         let answer = TransportResponse.html(body, status: 502)
         let error = try #require(await failure { try await send(answer) } as? NetworkError)
         #expect(error.reason == .status(502))
         #expect(error.response?.body == Data(body.utf8))
     }
 
-    @Test func theWholeBodyStaysAtHand() async throws {
+    @Test func wholeBodyRemainsAvailable() async throws {
         let filter = EnvelopeFilter(code: "code", data: "data")
         let rig = Rig(config: .test { $0.filter = filter }, answer: .json(#"{"code":0,"data":{"id":7},"time":99}"#))
         let full = try await rig.agent.response(for: GeneralRequest("/x").expecting(User.self))

@@ -41,7 +41,7 @@ import Testing
         ),
         (#"{"a.b":0,"data":{"id":7}}"#, EnvelopeFilter(code: #""a.b""#, data: "data")),
     ])
-    func partsMayLieAnywhere(body: String, filter: EnvelopeFilter) async throws {
+    func membersMayBeAtAnyPath(body: String, filter: EnvelopeFilter) async throws {
         #expect(try await send(body, through: filter) == User(id: 7))
     }
 
@@ -49,7 +49,7 @@ import Testing
         #"{"status":{"code":0,"c\u006fde":1},"data":{"id":7}}"#, #"{"status":{"code":0},"status":{},"data":{"id":7}}"#,
         #"{"status":{"code":0},"data":{"id":7},"dat\u0061":1}"#, #"{"status":{"code":0,"t":1,"t":2},"data":{"id":7}}"#,
     ])
-    func aPartTwiceIsRefusedWhereverItLies(body: String) async throws {
+    func repeatedMemberIsRejectedAtAnyPath(body: String) async throws {
         let filter = EnvelopeFilter(code: "status.code", message: "status.msg", data: "data", time: "status.t")
         guard case .invalidJSON(let cause) = (await error(body, through: filter) as? NetworkError)?.reason,
             case .duplicateMember = cause.reason
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func aPathWithAMistakeIsTold() async throws {
+    @Test func invalidPathIsReported() async throws {
         let error = await error(#"{"code":0,"data":1}"#, through: EnvelopeFilter(code: "code", data: "data["))
         guard case .path(let mistake) = (error as? NetworkError)?.reason, case .pathSyntax = mistake.reason else {
             Issue.record("\(String(describing: error))")
@@ -93,7 +93,7 @@ import Testing
         #expect(envelope["unknown"] == nil)
     }
 
-    @Test func anErrorTellsFurtherMembersToo() async throws {
+    @Test func errorHasFurtherMembersToo() async throws {
         var filter = plain
         filter.others = ["trace": "trace"]
         let error = try #require(await error(#"{"code":7,"trace":"t-1"}"#, through: filter) as? ServiceError)
@@ -133,7 +133,7 @@ import Testing
         #expect(isSuccess || error is ServiceError)
     }
 
-    @Test func theStatusCountsWhereItShall() async throws {
+    @Test func statusCountsIfConfigured() async throws {
         var filter = plain
         filter.success = .status
         for body in [#"{"code":"whatever","data":{"id":7}}"#, #"{"data":{"id":7}}"#, #"{"code":null,"data":{"id":7}}"#]
@@ -159,7 +159,7 @@ import Testing
         #expect(error?.message == "no")
     }
 
-    @Test func aRefusalForItsContentTypeIsNoServiceError() async {
+    @Test func rejectedContentTypeIsNoServiceError() async {
         let rig = Rig(
             config: .test { $0.filter = EnvelopeFilter(code: nil, message: "msg", data: "data") },
             answer: .text(#"{"msg":"x","data":1}"#)
@@ -168,7 +168,7 @@ import Testing
         await expect(throwing: .contentType("text/plain")) { _ = try await rig.agent.send(request) }
     }
 
-    @Test func aCodeMayOutrankARefusedStatus() async throws {
+    @Test func codeMayOverrideARejectedStatus() async throws {
         var filter = plain
         filter.codeOutranksStatus = true
         #expect(try await send(#"{"code":0,"data":{"id":7}}"#, status: 500, through: filter) == User(id: 7))
@@ -184,7 +184,7 @@ import Testing
     // MARK: What is missing
 
     @Test(arguments: [#"{"data":{"id":7}}"#, #"{"code":null,"data":{"id":7}}"#])
-    func aMissingCodeIsWhatTheRuleSays(body: String) async throws {
+    func missingCodeFollowsTheRule(body: String) async throws {
         var filter = plain
         let error = await error(body, through: filter)
         #expect((error as? NetworkError)?.kind == .undecodable)
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: ["[1,2]", "7", #""text""#, "null", " {} "])
-    func whatIsNoEnvelopeMayBeThePayload(body: String) async throws {
+    func bodyWithoutAnEnvelopeMayBeThePayload(body: String) async throws {
         var filter = plain
         #expect((await error(body, through: filter) as? NetworkError)?.kind == .undecodable)
         filter.missingCode = .isPayload
@@ -213,7 +213,7 @@ import Testing
 
     static let rulesForACodeOfAnotherKind: [EnvelopeFilter.MissingCode] = [.fails, .countsByStatus, .isPayload]
 
-    @Test func missingDataIsWhatTheRuleSays() async throws {
+    @Test func missingDataFollowsTheRule() async throws {
         var filter = plain
         #expect(try await send(#"{"code":0}"#, through: filter, as: User?.self) == nil)
         filter.missingData = .isPayload
@@ -241,7 +241,7 @@ import Testing
         ("{ }", .object),
         ("false", .false), ("0", .zero),
     ])
-    func emptyValuesMayStandForNull(text: String, empty: EnvelopeFilter.EmptyData) async throws {
+    func emptyValuesMayMeanNull(text: String, empty: EnvelopeFilter.EmptyData) async throws {
         var filter = plain
         let body = #"{"code":0,"data":\#(text)}"#
         await #expect(throws: NetworkError.self) { try await send(body, through: filter, as: User?.self) }
@@ -273,7 +273,7 @@ import Testing
         await expect(throwing: .status(204)) { _ = try await refused.agent.send(request) }
     }
 
-    @Test func anAnswerToHeadHasNoBody() async throws {
+    @Test func responseToHEADHasNoBody() async throws {
         let rig = Rig(config: .test { $0.filter = plain }, answer: .status(200))
         try await rig.agent.send(GeneralRequest("/x").method(.head).expecting(Void.self))
     }
@@ -284,7 +284,7 @@ import Testing
         let fields: [String: String]
     }
 
-    @Test func anErrorsPayloadBecomesATypeOfItsOwn() async throws {
+    @Test func payloadOfAnErrorIsDecodedAsAType() async throws {
         let body = #"{"code":422,"msg":"bad","data":{"fields":{"name":"too short"}},"trace":"t"}"#
         let error = try #require(await error(body, status: 422, through: plain) as? ServiceError)
         #expect(try error.decode(Problem.self) == Problem(fields: ["name": "too short"]))

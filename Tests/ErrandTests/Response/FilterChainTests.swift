@@ -18,7 +18,7 @@ import Testing
         Rig(config: .test { $0.filter = chain }, answer: answer)
     }
 
-    @Test func eachReadsWhatTheOneBeforeFound() async throws {
+    @Test func eachFilterReadsThePreviousPayload() async throws {
         let body = String(#"{"code":0,"data":{"c":0,"d":[1,2]}}"#.reversed())
         let rig = rig(FilterChain(Mirror(), outer, inner), .text(body))
         let response = try await rig.agent.response(for: GeneralRequest("/x").expecting([Int].self))
@@ -52,7 +52,7 @@ import Testing
         #expect((innerRefusal as? ServiceError)?.code == 6)
     }
 
-    @Test func aRefusedAnswerGoesThroughWithItsFailure() async throws {
+    @Test func rejectedResponsePassesThroughWithItsFailure() async throws {
         let body = String(#"{"code":41,"msg":"no"}"#.reversed())
         let error = await failure {
             try await rig(FilterChain(Mirror(), outer), .data(Data(body.utf8), status: 400))
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// What a filter makes is guarded before one that does not guard itself decodes it.
-    @Test func filtersOfTheUsersOwnNeverMeetAHostileBody() async throws {
+    @Test func userFiltersNeverReceiveAHostileBody() async throws {
         let hostile = String(repeating: "[", count: 513)
         let decoding = ClosureFilter { response, _ in
             _ = try JSONDecoder().decode([[Int]].self, from: response.body)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func formattersOfTheUsersOwnNeverMeetAHostileBody() async throws {
+    @Test func userFormattersNeverReceiveAHostileBody() async throws {
         let formatter = ClosureFormatter { try JSONDecoder().decode([[Int]].self, from: $0.data) }
         let hostile = String(repeating: "[", count: 513)
         for chain in [FilterChain(), FilterChain(PassthroughFilter()), FilterChain(Mirror())] {

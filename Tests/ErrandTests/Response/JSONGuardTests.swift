@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: bodies.indices, [0, 1, 2])
-    func modelsNeverMeetAHostileBody(body: Int, filter: Int) async throws {
+    func modelsAreNeverDecodedFromAHostileBody(body: Int, filter: Int) async throws {
         let filters: [any ResponseFilter] = [
             PassthroughFilter(), EnvelopeFilter(code: "code", data: "data"), Self.ownFilter,
         ]
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: bodies.indices)
-    func formattersOfTheUsersOwnNeverMeetAHostileBody(body: Int) async throws {
+    func userFormattersNeverReceiveAHostileBody(body: Int) async throws {
         let rig = Rig(answer: .data(Self.bodies[body], contentType: "application/json"))
         let formatter = ClosureFormatter { try JSONDecoder().decode(Anything.self, from: $0.data) }
         let error = await failure { try await rig.agent.send(GeneralRequest("/x", formatter: formatter)) }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: bodies.indices)
-    func bytesAndTextAreNotJSONAndComeThrough(body: Int) async throws {
+    func bytesAndTextPassBecauseTheyAreNotJSON(body: Int) async throws {
         let bytes = Self.bodies[body]
         let rig = Rig(answer: .data(bytes))
         #expect(try await rig.agent.send(GeneralRequest("/x").expecting(Data.self)) == bytes)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func aRefusedStatusStaysOne() async {
+    @Test func rejectedStatusRemainsAStatusError() async {
         for body in Self.bodies {
             let rig = Rig(answer: .data(body, status: 500))
             await expect(throwing: .status(500)) {
@@ -90,14 +90,14 @@ import Testing
 
     /// A filter of the user's own may read what is no JSON at all: it decrypts, or it reads XML.
     @Test(arguments: ["<xml/>", "plain text", "", "%PDF", "123", "[not json]", "{{template}}"])
-    func filtersOfTheUsersOwnSeeWhatIsNoJSON(body: String) async throws {
+    func userFiltersReceiveBodiesThatAreNoJSON(body: String) async throws {
         let filter = ClosureFilter { response, _ in Payload(Data("seen \(response.body.count)".utf8)) }
         let rig = Rig(answer: .text(body))
         let request = GeneralRequest("/x").filter(filter).expecting(String.self)
         #expect(try await rig.agent.send(request) == "seen \(body.utf8.count)")
     }
 
-    @Test func filtersOfTheUsersOwnSeeAnErrorPage() async throws {
+    @Test func userFiltersReceiveAnErrorPage() async throws {
         let filter = ClosureFilter { response, _ in throw Boom(id: response.body.count) }
         let rig = Rig(answer: .html("<h1/>", status: 404))
         await #expect(throws: Boom(id: 5)) { try await rig.agent.send(GeneralRequest("/x").filter(filter)) }
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// In a process of its own, because the decoder would end it.
-    @Test func bytesPutIntoAResponseThatWasReadAreReadAgain() async {
+    @Test func replacedBodyIsCheckedAgain() async {
         await #expect(processExitsWith: .success) {
             for filter in JSONGuardTests.changing {
                 let rig = Rig(answer: .json("[1]"))
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func whatAFilterMakesIsReadBeforeAFormatterOfTheUsersOwn() async {
+    @Test func payloadOfAFilterIsCheckedBeforeAUserFormatter() async {
         await #expect(processExitsWith: .success) {
             let decrypting = ClosureFilter { _, _ in Payload(JSONGuardTests.brackets) }
             let formatter = ClosureFormatter { try JSONDecoder().decode(Anything.self, from: $0.data) }
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func theWholeBodyOfAServiceErrorIsReadBeforeItIsDecoded() async {
+    @Test func wholeBodyOfAServiceErrorIsCheckedBeforeDecoding() async {
         await #expect(processExitsWith: .success) {
             guard let url = URL(string: "https://api.example/x") else { exit(EXIT_FAILURE) }
             let error = ServiceError(
@@ -180,7 +180,7 @@ import Testing
     }()
 
     @Test(arguments: binaries.keys.sorted(), [0, 1, 2])
-    func whatIsNoDeepJSONPassesAnyFilterOfTheUsersOwn(name: String, filter: Int) async throws {
+    func bodyThatIsNoDeepJSONPassesUserFilters(name: String, filter: Int) async throws {
         let bytes = try #require(Self.binaries[name])
         let own = ClosureFilter { response, _ in Payload(response.body) }
         let filters: [any ResponseFilter] = [own, FilterChain(own, own), FilterChain(PassthroughFilter(), own)]
@@ -200,7 +200,7 @@ import Testing
     ]
 
     @Test(arguments: deepInJSON5)
-    func levelsAreCountedAsDecodersOfTheUsersOwnMayCountThem(start: String) throws {
+    func levelsAreCountedAsUserDecodersMayCountThem(start: String) throws {
         let body = Data(start.utf8) + Self.brackets
         #expect(throws: JSONError.self) { try JSONGuard.checkNesting(body) }
         let wide = try #require((start + String(decoding: Self.brackets, as: UTF8.self)).data(using: .utf16))
@@ -208,7 +208,7 @@ import Testing
     }
 
     /// Whatever the search lets through, Foundation's decoder survives: in a process of its own.
-    @Test func whatTheSearchLetsThroughFoundationSurvives() async {
+    @Test func foundationSurvivesEveryBodyThatPasses() async {
         await #expect(processExitsWith: .success) {
             var generator = SeededGenerator(seed: 7)
             let tokens = ["[", "{\"a\":", "{a:", "]", "}", ",", "\"x\"", "'\"'", "1", " ", "/*'*/", "null", "\\"]
@@ -233,8 +233,8 @@ import Testing
         }
     }
 
-    /// What the guard has read is walked through and not validated again: here it would be refused.
-    @Test func aBodyThatWasReadIsNotValidatedAgain() throws {
+    /// What the guard has read is walked through and not validated again: here it would be rejected.
+    @Test func checkedBodyIsNotCheckedAgain() throws {
         let url = try #require(URL(string: "https://api.example/x"))
         var response = RawResponse(body: Data(#"{"code":0,"data":{"n":01},"rest":nonsense}"#.utf8), url: url)
         let filter = EnvelopeFilter(code: "code", data: "data")

@@ -33,7 +33,7 @@ import Testing
         {"int":"12","double":"1.5e3","decimal":"0.10","text":1.50,"flag":"TRUE","numbers":["1",2],"table":{"a":"-0"}}
         """#
 
-    @Test func scalarsBecomeWhatIsAskedFor() throws {
+    @Test func scalarsAreConvertedToTheRequestedType() throws {
         #expect(throws: DecodingError.self) { try decode(Mixed.self, mixed) }
         let found = try decode(Mixed.self, mixed) { $0.convertsScalars = true }
         let decimal = try #require(Decimal(string: "0.10"))
@@ -53,12 +53,12 @@ import Testing
     }
 
     @Test(arguments: ["1", #""1""#, #""true""#, #""True""#, "true", "1.0"])
-    func whatMeansTrueIsTrue(text: String) throws {
+    func valuesThatMeanTrueAreTrue(text: String) throws {
         #expect(try decode(Bool.self, text) { $0.convertsScalars = true })
     }
 
     @Test(arguments: ["0", #""0""#, #""false""#, "false", "-0", "0e5"])
-    func whatMeansFalseIsFalse(text: String) throws {
+    func valuesThatMeanFalseAreFalse(text: String) throws {
         #expect(try decode(Bool.self, text) { $0.convertsScalars = true } == false)
     }
 
@@ -72,7 +72,7 @@ import Testing
         "true",
         #""99999999999999999999""#, "1.5", "null", "[1]", "{}",
     ])
-    func whatIsNotTheSameIntegerIsAnError(text: String) {
+    func lossyIntegerConversionIsAnError(text: String) {
         #expect(throws: DecodingError.self) { try decode(Int.self, text) { $0.convertsScalars = true } }
     }
 
@@ -82,7 +82,7 @@ import Testing
         if text.first != "\"" { #expect(throws: DecodingError.self) { try decode(String.self, text) } }
     }
 
-    @Test func nullAndContainersStayWhatTheyAre() {
+    @Test func nullAndContainersAreNotConverted() {
         for text in ["null", "[]", "{}"] {
             #expect(throws: DecodingError.self) { try decode(String.self, text) { $0.convertsScalars = true } }
         }
@@ -113,7 +113,7 @@ import Testing
         let raw: String
     }
 
-    @Test func aStringIsReadWhereAStructureIsAskedFor() throws {
+    @Test func jsonInAStringIsDecodedAsAStructure() throws {
         let text = #"{"item":"{\"id\":7}","tags":"[\"a\",\"[]\"]","raw":"{\"id\":8}"}"#
         #expect(throws: DecodingError.self) { try decode(Order.self, text) }
         let order = try decode(Order.self, text) { $0.readsJSONInStrings = true }
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: [#""""#, #""{""#, #""7""#, #""[]""#, #""{\"id\":7} x""#])
-    func aStringThatHoldsNoObjectIsNone(text: String) {
+    func stringWithoutAnObjectIsAnError(text: String) {
         #expect(throws: DecodingError.self) { try decode(Order.Item.self, text) { $0.readsJSONInStrings = true } }
     }
 
@@ -195,7 +195,7 @@ import Testing
 
     private struct Loose: Decodable, Sendable, Equatable { let userId: Int }
 
-    @Test func itServesAConfigAServiceAndAFormatter() async throws {
+    @Test func configServiceAndFormatterCanUseIt() async throws {
         var decoder = LosslessJSONDecoder()
         decoder.keys = .snakeCase
         decoder.convertsScalars = true
@@ -210,7 +210,7 @@ import Testing
         #expect(try await Rig(answer: json).agent.send(formatted) == loose)
     }
 
-    @Test func whatDoesNotFitIsANetworkErrorWithItsPlace() async throws {
+    @Test func mismatchIsANetworkErrorWithItsPath() async throws {
         let rig = Rig(config: .test { $0.decoder = LosslessJSONDecoder() }, answer: .json(#"{"userId":"7"}"#))
         let error = await failure { try await rig.agent.send(GeneralRequest("/x").expecting(Loose.self)) }
         guard case .model("Loose", let detail) = (error as? NetworkError)?.reason else {
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func aDecoderOfTheUsersOwnGetsTheBytesAndMayThrow() async throws {
+    @Test func userDecoderReceivesTheBytesAndMayThrow() async throws {
         let rig = Rig(config: .test { $0.decoder = Upper() }, answer: .json(#"{"data":["a"]}"#))
         let request = GeneralRequest("/x").expecting([String].self, at: "data")
         #expect(try await rig.agent.send(request) == ["A"])

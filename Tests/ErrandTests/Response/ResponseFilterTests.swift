@@ -7,7 +7,7 @@ import Testing
 @Suite struct ResponseFilterTests {
     private let request = GeneralRequest("/x")
 
-    @Test func whatItThrowsReachesTheCallerUnchanged() async {
+    @Test func itsErrorReachesTheCallerUnchanged() async {
         let filter = ClosureFilter { _, _ in throw Boom(id: 8) }
         for config in [NetworkConfig.test, .test { $0.filter = filter }] {
             let rig = Rig(config: config)
@@ -15,14 +15,14 @@ import Testing
         }
     }
 
-    @Test func aDecodingErrorOfItsOwnStaysOne() async {
+    @Test func itsOwnDecodingErrorIsUnchanged() async {
         let filter = ClosureFilter { response, _ in
             Payload(Data(try JSONDecoder().decode(String.self, from: response.body).utf8))
         }
         await #expect(throws: DecodingError.self) { try await Rig().agent.send(request.filter(filter)) }
     }
 
-    @Test func itMayReplaceTheErrorOfARefusedAnswer() async throws {
+    @Test func itMayReplaceTheErrorOfARejectedResponse() async throws {
         let filter = ClosureFilter { response, _ in
             guard response.failure == nil else { throw Boom(id: response.statusCode) }
             return Payload(response.body)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func aPayloadOfARefusedAnswerDoesNotHideTheFailure() async {
+    @Test func payloadOfARejectedResponseDoesNotHideTheFailure() async {
         let filter = ClosureFilter { response, _ in Payload(response.body) }
         await expect(throwing: .status(404)) {
             _ = try await Rig(answer: .json("{}", status: 404)).agent.send(request.filter(filter))
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aRecoveringFilterMakesASuccessOfAFailure() async throws {
+    @Test func recoveringFilterTurnsAFailureIntoASuccess() async throws {
         #expect(try await Rig(answer: .json("{}")).agent.send(request.filter(Recovering())) == "fine")
         let full = try await Rig(answer: .json("{}", status: 404)).agent.response(for: request.filter(Recovering()))
         #expect(full.model == "recovered")
@@ -73,7 +73,7 @@ import Testing
         )
     }
 
-    @Test func itsMediaTypeWinsOverTheAnswers() async throws {
+    @Test func itsMediaTypeTakesPrecedenceOverTheResponse() async throws {
         let bytes = Data([0xE9])
         let latin = MediaType("text/plain; charset=iso-8859-1")
         let filter = ClosureFilter { _, _ in Payload(bytes, mediaType: latin) }
@@ -81,7 +81,7 @@ import Testing
         #expect(try await rig.agent.send(request.filter(filter).expecting(String.self)) == "é")
     }
 
-    @Test func aServiceErrorTellsCodeMessageAndPlace() throws {
+    @Test func serviceErrorHasCodeMessageAndPath() throws {
         let url = try #require(URL(string: "https://api.example:8443/users/7?token=secret"))
         let big = RawResponse(statusCode: 200, body: Data(count: NetworkError.maximumBodyByteCount + 1), url: url)
         let error = ServiceError(code: 40001, message: "no such user", response: big)
@@ -95,7 +95,7 @@ import Testing
         for empty in ["", " ", "\n\t"] { #expect(words(1, empty) == "the service reported 1 (status 200)") }
     }
 
-    @Test func aServiceErrorOfASendTellsMethodAndPort() async throws {
+    @Test func serviceErrorOfASendHasMethodAndPort() async throws {
         let rig = Rig(
             config: .test {
                 $0.baseURL = "https://api.example:8443"

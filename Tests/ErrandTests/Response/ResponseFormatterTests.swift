@@ -11,7 +11,7 @@ import Testing
 
     private func agent(_ text: String) -> Agent { Rig(answer: .json(text)).agent }
 
-    @Test func decodablesAreMadeOfJSON() async throws {
+    @Test func decodablesAreDecodedFromJSON() async throws {
         #expect(try await agent(#"{"id":7}"#).send(request.expecting(User.self)) == User(id: 7))
         #expect(try await agent(#"[{"id":7}]"#).send(request.expecting([User].self)) == [User(id: 7)])
         #expect(try await agent("7").send(request.expecting(Int.self)) == 7)
@@ -71,7 +71,7 @@ import Testing
         #expect(try await agent(#"{"a":{"b":[1]}}"#).send(request.formatted(by: JSONValueFormatter(at: "a.b"))) == [1])
     }
 
-    @Test func bytesComeAsTheyAre() async throws {
+    @Test func bytesAreUnchanged() async throws {
         let bytes = Data([0, 0xFF, 0x5B])
         let agent = Rig(answer: .data(bytes)).agent
         #expect(try await agent.send(request.expecting(Data.self)) == bytes)
@@ -79,7 +79,7 @@ import Testing
         #expect(try await agent.send(request.expecting(Data.self)).startIndex == 0)
     }
 
-    @Test func nothingIsMadeOfAnyBody() async throws {
+    @Test func voidModelAcceptsAnyBody() async throws {
         for body in ["", "x", "[[["] {
             try await Rig(answer: .text(body)).agent.send(request.expecting(Void.self))
             try await Rig(answer: .text(body)).agent.send(GeneralRequest("/x", formatter: DefaultFormatter<Void>()))
@@ -157,7 +157,7 @@ import Testing
     @Test(arguments: [
         "utf-7", "iso-8859-12", "iso-8859-99", "windows-1259", "klingon//IGNORE", "gbk//translit", "cp-1",
     ])
-    func charsetsThatNobodyKnowsAreErrors(charset: String) async {
+    func unknownCharsetsAreErrors(charset: String) async {
         let agent = Rig(answer: .data(Data([0x41]), contentType: "text/plain; charset=\"\(charset)\"")).agent
         await expect(throwing: .model(type: "String", detail: "the charset '\(charset.lowercased())' is not known")) {
             _ = try await agent.send(request.expecting(String.self))
@@ -198,7 +198,7 @@ import Testing
             "the number 1e\(String(repeating: "9", count: 38))… does not fit Int8 at n"
         ),
     ])
-    func aNumberThatDoesNotFitIsToldWithItsPlace(body: String, detail: String) async throws {
+    func numberOutOfRangeIsReportedWithItsPath(body: String, detail: String) async throws {
         struct Small: Decodable, Sendable {
             var n: Int8
             var list: [Int8]?
@@ -231,7 +231,7 @@ import Testing
         (#"{"id":"secret"}"#, "Int expected at id"), ("{}", "no member 'id'"),
         (#"{"id":null}"#, "Int expected, null found at id"),
     ])
-    func whatDoesNotFitIsToldWithoutItsValue(body: String, detail: String) async throws {
+    func mismatchIsReportedWithoutItsValue(body: String, detail: String) async throws {
         let error = try #require(
             await failure { try await agent(body).send(request.expecting(User.self)) } as? NetworkError
         )
@@ -244,7 +244,7 @@ import Testing
         #expect(!error.description.contains("secret"))
     }
 
-    @Test func aPathThatLeadsNowhereIsTold() async throws {
+    @Test func pathWithoutAValueIsReported() async throws {
         let error = try #require(
             await failure { try await agent("{}").send(request.expecting(Int.self, at: "a.b")) } as? NetworkError
         )
@@ -260,7 +260,7 @@ import Testing
         init(from decoder: any Decoder) throws { throw Boom(id: 10) }
     }
 
-    @Test func whatUserCodeThrowsReachesTheCallerUnchanged() async {
+    @Test func errorOfUserCodeReachesTheCallerUnchanged() async {
         await #expect(throws: Boom(id: 10)) { try await agent("{}").send(request.expecting(Picky.self)) }
         await #expect(throws: Boom(id: 10)) {
             try await agent(#"{"a":1}"#).send(request.expecting(Picky.self, at: "a"))
@@ -280,18 +280,18 @@ import Testing
         func didProduce(_ model: User, from response: RawResponse) throws { throw Boom(id: model.id) }
     }
 
-    @Test func whatDidProduceThrowsReachesTheCallerUnchanged() async {
+    @Test func errorOfDidProduceReachesTheCallerUnchanged() async {
         await #expect(throws: Boom(id: 7)) { try await agent(#"{"id":7}"#).send(Vetoing()) }
     }
 
-    @Test func aClosureMakesAnyModel() async throws {
+    @Test func closureCreatesAnyModel() async throws {
         let formatter = ClosureFormatter { payload in (payload.data.count, payload.mediaType?.essence) }
         let model = try await agent("[1]").send(request.formatted(by: formatter))
         #expect(model.0 == 3)
         #expect(model.1 == "application/json")
     }
 
-    @Test func oneAnswerIsDecodedManyTimes() async throws {
+    @Test func responseCanBeDecodedSeveralTimes() async throws {
         let full = try await agent(#"{"a":{"id":1},"l":[{"id":2},{"id":3}]}"#).response(
             for: request.expecting(Void.self)
         )
@@ -308,7 +308,7 @@ import Testing
         #expect(full.body == full.raw.body)
     }
 
-    @Test func verbsMakeModelsOfTheSameRules() async throws {
+    @Test func verbsCreateModelsByTheSameRules() async throws {
         #expect(try await agent(#"{"l":[{"id":7}]}"#).get("/x", at: "l[0]") == User(id: 7))
         let text: String = try await Rig(answer: .text("plain")).agent.post("/x")
         #expect(text == "plain")

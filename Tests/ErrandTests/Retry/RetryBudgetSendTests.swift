@@ -22,7 +22,7 @@ struct RetryBudgetSendTests {
         }
     }
 
-    @Test func errorAndEventSayThatTheBudgetIsExhausted() async throws {
+    @Test func errorAndEventReportAnExhaustedBudget() async throws {
         let rig = RetryRig { _, _ in RetryRig.status(503) }
         let log = Exhaustions()
         rig.agent.config.accessories = [log]
@@ -39,13 +39,13 @@ struct RetryBudgetSendTests {
         #expect(log.errors.all.count == 2)
     }
 
-    @Test func retriesThatTheServerTimedUseNoBudget() async throws {
+    @Test func retriesWithRetryAfterUseNoBudget() async throws {
         let rig = RetryRig { number, _ in RetryRig.status(number % 10 == 0 ? 200 : 503, ["Retry-After": "1"]) }
         for _ in 0..<20 { try await rig.agent.send(request(10)) }
         #expect(rig.transport.count == 200)
     }
 
-    @Test func delayOfZeroIsNotTimedByTheServer() async throws {
+    @Test func retryAfterOfZeroUsesTheBudget() async throws {
         let rig = RetryRig { _, _ in RetryRig.status(503, ["Retry-After": "0"]) }
         for _ in 0..<20 { await #expect(throws: NetworkError.self) { try await rig.agent.send(request(10)) } }
         #expect(rig.transport.count <= 32)
@@ -110,7 +110,7 @@ struct RetryBudgetSendTests {
 
     /// Forty sends through one slot, a second each: those that fail after 30 seconds are on the wire then, although
     /// they began long before.
-    @Test func requestsCountWhenTheyAreOnTheWire() async throws {
+    @Test func requestsCountWhenTheyAreSent() async throws {
         let clock = ManualClock()
         var config = NetworkConfig(baseURL: "https://api.example")
         config.throttle = Throttle(maximumPerHost: 1)

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: 100..<600)
-    func onlySevenStatusesAreTriedAgain(_ code: Int) {
+    func onlySevenStatusesAreRetried(_ code: Int) {
         let expected: RetryDecision =
             switch code {
             case 413: .stop(.noServerDelay)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test
-    func a413IsTriedAgainWhenTheServerSaysWhen() {
+    func a413IsRetriedOnlyWithRetryAfter() {
         #expect(decision(Self.status(413, ["Retry-After": "2"])) == .retry(after: .seconds(2), because: .status(413)))
         #expect(decision(Self.status(413, ["Retry-After": "later"])) == .stop(.noServerDelay))
     }
@@ -58,7 +58,7 @@ import Testing
     ]
 
     @Test(arguments: connectionFaults)
-    func aConnectionFaultIsTriedAgain(_ reason: NetworkError.Reason) {
+    func connectionFailureIsRetried(_ reason: NetworkError.Reason) {
         #expect(decision(NetworkError(reason)) == .retry(after: .milliseconds(150), because: .connection))
     }
 
@@ -72,12 +72,12 @@ import Testing
     ]
 
     @Test(arguments: finalFaults)
-    func whatWouldFailAgainIsNotTriedAgain(_ reason: NetworkError.Reason) {
+    func permanentFailuresAreNotRetried(_ reason: NetworkError.Reason) {
         #expect(decision(NetworkError(reason)) == .stop(.finalFailure))
     }
 
     @Test
-    func errorsOfUsersAndOfServicesInAcceptedAnswersAreNotTriedAgain() {
+    func userErrorsAndServiceErrorsAreNotRetried() {
         #expect(decision(Own()) == .stop(.finalFailure))
         let accepted = RawResponse(statusCode: 503, url: Self.url)
         #expect(decision(ServiceError(code: 1, message: nil, response: accepted)) == .stop(.finalFailure))
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [(503, true), (429, true), (404, false), (400, false)])
-    func aRefusedStatusDecidesWhateverTheServiceSaysOfIt(_ status: Int, _ isTriedAgain: Bool) {
+    func rejectedStatusDecidesDespiteAServiceError(_ status: Int, _ isTriedAgain: Bool) {
         var refused = RawResponse(statusCode: status, url: Self.url)
         refused.failure = NetworkError(.status(status))
         let retry = RetryDecision.retry(after: .milliseconds(150), because: .status(status))
@@ -94,13 +94,13 @@ import Testing
     }
 
     @Test
-    func aCancelledSendIsNeverTriedAgain() {
+    func cancelledSendIsNeverRetried() {
         let policy = RetryPolicy(maximumAttempts: 9, retriesTimeouts: true).retrying { _, _ in true }
         #expect(decision(CancellationError(), policy: policy) == .stop(.cancelled))
     }
 
     @Test
-    func anIdleTimeoutIsTriedAgainOnlyWhenAsked() {
+    func idleTimeoutIsRetriedOnlyIfEnabled() {
         let policy = RetryPolicy(retriesTimeouts: true)
         let error = NetworkError(.idleTimeout(.seconds(1)))
         #expect(decision(error, policy: policy) == .retry(after: .milliseconds(150), because: .timeout))
@@ -113,7 +113,7 @@ import Testing
     ]
 
     @Test(arguments: methods)
-    func onlyIdempotentMethodsAndKeyedRequestsAreTriedAgain(_ method: HTTPMethod, _ isIdempotent: Bool) {
+    func onlyIdempotentMethodsAndKeyedRequestsAreRetried(_ method: HTTPMethod, _ isIdempotent: Bool) {
         let retry = RetryDecision.retry(after: .milliseconds(150), because: .status(503))
         let error = Self.status(503)
         #expect(decision(error, method: method) == (isIdempotent ? retry : .stop(.notIdempotent)))
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: [(307, true), (308, true), (302, true), (303, false)])
-    func aBodyThatCanBeReadOnceIsNotSentOnByARedirect(_ status: Int, _ keepsBody: Bool) throws {
+    func bodyThatCanBeReadOnceIsNotSentAgainByARedirect(_ status: Int, _ keepsBody: Bool) throws {
         let base = try #require(URL(string: "https://api.example/x"))
         let request = OutgoingRequest(method: .put, url: base, body: .source(Once(isReplayable: false)))
         let response = RawResponse(statusCode: status, headers: ["Location": "/y"], url: base)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test
-    func aServerThatAsksForTooMuchEndsTheSendAtOnce() {
+    func retryAfterBeyondTheMaximumEndsTheSendAtOnce() {
         #expect(decision(Self.status(503, ["Retry-After": "60"])) == .retry(after: .seconds(60), because: .status(503)))
         #expect(decision(Self.status(503, ["Retry-After": "61"])) == .stop(.serverTiming(.seconds(61))))
         let patient = RetryPolicy(maximumServerDelay: .seconds(100))
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test
-    func aPauseThatReachesTheDeadlineIsNotMade() {
+    func delayThatReachesTheDeadlineIsNotMade() {
         let error = Self.status(503, ["Retry-After": "5"])
         #expect(decision(error, remaining: .seconds(5)) == .stop(.deadline))
         #expect(decision(error, remaining: .seconds(-1)) == .stop(.deadline))
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test
-    func theNumberOfAttemptsIsKept() {
+    func numberOfAttemptsIsLimited() {
         let retry = RetryDecision.retry(after: .milliseconds(300), because: .status(503))
         #expect(decision(Self.status(503), attempt: 2) == retry)
         #expect(decision(Self.status(503), attempt: 3) == .stop(.lastAttempt))
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test
-    func aClosureAddsFailuresAndOpensNoOtherGate() {
+    func closureAddsFailuresAndKeepsOtherConditions() {
         let policy = RetryPolicy.standard.retrying { error, _ in (error as? ServiceError)?.code == 7 || error is Own }
         let retry = RetryDecision.retry(after: .milliseconds(150), because: .closure)
         #expect(decision(Own(), policy: policy) == retry)

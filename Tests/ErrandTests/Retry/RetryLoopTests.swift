@@ -17,7 +17,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aSuccessIsSentOnceAndTellsOneAttempt() async throws {
+    func successIsSentOnceWithOneAttemptInItsMetrics() async throws {
         let rig = RetryRig { _, _ in RetryRig.status(200) }
         let response = try await rig.agent.response(for: request())
         #expect(response.metrics.attempts.count == 1)
@@ -26,7 +26,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aRetryThatSucceedsTellsAllAttempts() async throws {
+    func successfulRetryHasAllAttemptsInItsMetrics() async throws {
         let rig = RetryRig { number, _ in
             switch number {
             case 1: RetryRig.status(503)
@@ -47,7 +47,7 @@ struct RetryLoopTests {
 
     /// A service that says in its envelope why it is overloaded is overloaded all the same.
     @Test
-    func aRefusedStatusBehindAnEnvelopeIsTriedAgain() async throws {
+    func rejectedStatusWithAnEnvelopeIsRetried() async throws {
         let rig = RetryRig { number, _ in
             let body = number == 1 ? #"{"code": 503, "msg": "overloaded"}"# : #"{"code": 0, "data": 7}"#
             let status = number == 1 ? 503 : 200
@@ -59,7 +59,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func theLastFailureTellsTheNumberOfAttempts() async throws {
+    func lastFailureHasTheNumberOfAttempts() async throws {
         let rig = RetryRig { number, _ in RetryRig.status(number == 3 ? 502 : 503) }
         let error = try #require(await failure(rig, request()))
         #expect(error.reason == .status(502))
@@ -69,7 +69,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aFailureAfterTheAttemptsTellsTheirNumberToo() async throws {
+    func failureAfterTheAttemptsHasTheirNumberToo() async throws {
         let rig = RetryRig { number, _ in RetryRig.status(number == 1 ? 503 : 200) }
         let error = await #expect(throws: NetworkError.self) {
             try await rig.agent.send(GeneralRequest("/x").expecting(Int.self, at: "id"))
@@ -79,7 +79,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func theServersPauseIsKeptToTheSecond() async throws {
+    func retryAfterIsAppliedExactly() async throws {
         let rig = RetryRig { number, _ in RetryRig.status(number == 1 ? 429 : 200, ["Retry-After": "17"]) }
         try await rig.agent.send(request())
         #expect(rig.events.retries.map(\.pause) == [.seconds(17)])
@@ -87,7 +87,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aServerThatAsksForTooLongAPauseIsAskedOnce() async throws {
+    func tooLongRetryAfterIsNotRetried() async throws {
         let rig = RetryRig { _, _ in RetryRig.status(503, ["Retry-After": "61"]) }
         let error = try #require(await failure(rig, request()))
         #expect(error.attempts == 1)
@@ -96,7 +96,7 @@ struct RetryLoopTests {
     }
 
     @Test(arguments: [HTTPMethod.post, .patch])
-    func onlyAKeyLetsAPostBeSentAgain(_ method: HTTPMethod) async throws {
+    func postIsRetriedOnlyWithAKey(_ method: HTTPMethod) async throws {
         let rig = RetryRig { _, _ in throw NetworkError(.connectionReset) }
         #expect(await failure(rig, request(method))?.attempts == 1)
         #expect(rig.transport.count == 1)
@@ -107,7 +107,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func neverMeansNever() async throws {
+    func neverPolicyDoesNotRetry() async throws {
         let rig = RetryRig(policy: .never) { _, _ in RetryRig.status(503) }
         #expect(await failure(rig, request())?.attempts == 1)
         #expect(rig.transport.count == 1)
@@ -115,7 +115,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aUsersErrorArrivesUnchangedUnlessTheClosureWantsItAgain() async throws {
+    func userErrorIsUnchangedUnlessTheClosureRetriesIt() async throws {
         let rig = RetryRig { _, _ in throw Own() }
         await #expect(throws: Own.self) { try await rig.agent.send(request()) }
         #expect(rig.transport.count == 1)
@@ -140,7 +140,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aSendThatIsCancelledWhileItPausesEndsOnceAndIsNotSentAgain() async throws {
+    func sendCancelledDuringADelayEndsOnce() async throws {
         let rig = RetryRig(drivesClock: false) { _, _ in RetryRig.status(503, ["Retry-After": "20"]) }
         let send = Task { try await rig.agent.send(request()) }
         await rig.clock.waitForSleepers()
@@ -152,7 +152,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aFailureOfACancelledSendIsItsCancellation() async throws {
+    func failureOfACancelledSendIsACancellation() async throws {
         let holder = Lock<Agent?>(nil)
         let rig = RetryRig { _, _ in
             holder.withLock { $0 }?.cancelAll()
@@ -166,7 +166,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aPauseThatWouldPassTheDeadlineIsNotMade() async throws {
+    func delayBeyondTheDeadlineIsNotMade() async throws {
         let rig = RetryRig(drivesClock: false) { _, _ in RetryRig.status(503, ["Retry-After": "5"]) }
         let error = try #require(await failure(rig, request().limits(Limits(deadline: .seconds(5)))))
         #expect(error.reason == .status(503))
@@ -188,7 +188,7 @@ struct RetryLoopTests {
     }
 
     @Test
-    func aDeadlineThatPassesInAPauseTellsTheAttempts() async throws {
+    func deadlineDuringADelayHasTheNumberOfAttempts() async throws {
         let rig = RetryRig(drivesClock: false) { _, _ in RetryRig.status(503, ["Retry-After": "4"]) }
         let send = Task { try await rig.agent.send(request().limits(Limits(deadline: .seconds(7)))) }
         await rig.clock.waitForSleepers(2)

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test
-    func whatTheServerWantsIsExactAndHasNoJitter() {
+    func retryAfterIsExactAndWithoutJitter() {
         let policy = RetryPolicy.standard
         for unit in [0, 0.3, 0.9] {
             #expect(policy.delay(afterAttempt: 1, retryAfter: .seconds(7), unit: unit) == .seconds(7))
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test
-    func strangeValuesAreBounded() {
+    func extremeValuesAreClamped() {
         let policy = RetryPolicy(
             maximumAttempts: -3,
             baseDelay: .seconds(-1),
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test
-    func aPolicyTellsItsPausesInWords() {
+    func descriptionListsTheDelays() {
         #expect("\(RetryPolicy.never)" == "one attempt")
         #expect("\(RetryPolicy.inherited)" == "inherited")
         #expect("\(RetryPolicy.standard)" == "up to 3 attempts, pauses under 0.3 seconds doubling to 30.0 seconds")

@@ -61,7 +61,7 @@ final class WireTransport: Transport {
     }
 }
 
-/// What an accessory was told of retries.
+/// Records the retries that an accessory is notified of.
 final class EventLog: Accessory {
     struct Retry: Sendable {
         let context: RequestContext

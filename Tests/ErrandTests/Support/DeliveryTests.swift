@@ -21,14 +21,14 @@ import Testing
         #expect(!delivery.deliver(3))
     }
 
-    @Test func nothingIsTakenBeforeItIsThere() {
+    @Test func valueIsNotTakenBeforeItIsDelivered() {
         #expect(Delivery<Int?>().take() == nil)
         let delivery = Delivery<Int?>()
         delivery.deliver(nil)
         #expect(delivery.take() == .some(nil))
     }
 
-    @Test func aReaderThatWaitsIsWokenOnceWhateverTheOrder() async {
+    @Test func waitingReaderIsResumedOnceInAnyOrder() async {
         for round in 0..<2_000 {
             let delivery = Delivery<Int>()
             async let value = delivery.value()

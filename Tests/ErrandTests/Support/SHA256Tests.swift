@@ -16,17 +16,17 @@ import Testing
             "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"
         ),
     ])
-    func theVectorsOfFIPSHold(text: String, digest: String) {
+    func testVectorsOfFIPSHold(text: String, digest: String) {
         #expect(SHA256.hexadecimal(text.utf8) == digest)
     }
 
-    @Test func aMillionBytesHold() {
+    @Test func digestOfAMillionBytesIsCorrect() {
         let digest = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
         #expect(SHA256.hexadecimal(repeatElement(UInt8(ascii: "a"), count: 1_000_000)) == digest)
     }
 
     @Test(arguments: [1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129])
-    func piecesGiveTheSameAsTheWhole(count: Int) {
+    func digestOfPiecesEqualsThatOfTheWhole(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         for cut in [0, 1, count / 2, count] {
             var hash = SHA256()
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [["aab"], ["a", "ab"], ["", "aab"], ["aa", "b", ""], ["aa", "", "b"], ["a", "a", "b"]])
-    func theBordersOfTextsCount(texts: [String]) {
+    func boundariesOfTextsChangeTheDigest(texts: [String]) {
         for lengths in [FieldDigest.LengthFormat.binary, .decimal] {
             var (one, other) = (FieldDigest(lengths: lengths), FieldDigest(lengths: lengths))
             for text in ["aa", "b"] { one.add(text) }

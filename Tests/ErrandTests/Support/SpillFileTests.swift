@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 @Suite struct SpillFileTests {
-    @Test func whatIsWrittenIsReadInOrder() throws {
+    @Test func dataIsReadInTheOrderWritten() throws {
         let file = try SpillFile()
         #expect(try file.read() == nil)
         try file.append(Data("ab".utf8))
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [65_535, 65_536, 65_537, 300_000])
-    func pieceByPieceEverythingArrives(count: Int) throws {
+    func allDataArrivesPieceByPiece(count: Int) throws {
         let file = try SpillFile()
         let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try file.append(bytes)

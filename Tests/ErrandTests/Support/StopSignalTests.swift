@@ -30,7 +30,7 @@ import Testing
         return try await seen
     }
 
-    @Test func aDeadlineEndsWhatIsInnermostAndLeavesTheRestItsGrace() async throws {
+    @Test func deadlineEndsInnermostWorkAndLeavesTheRestItsGrace() async throws {
         #expect(try await run(endedBy: .deadline) == Seen(innerWasCancelled: true, outerWasCancelled: false))
     }
 
@@ -77,7 +77,7 @@ import Testing
         #expect(!isCancelled)
     }
 
-    @Test func workThatDoesNotWaitLeavesNothingBehind() async throws {
+    @Test func workThatDoesNotWaitIsRemoved() async throws {
         let signal = StopSignal()
         #expect(try await signal.run { 7 } == 7)
         #expect(signal.isIdle)

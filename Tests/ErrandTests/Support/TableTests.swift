@@ -25,7 +25,7 @@ import Testing
         #expect(count == 2)
     }
 
-    @Test func valuesThatFitAreRemoved() {
+    @Test func matchingValuesAreRemoved() {
         var table = Table<Int, Int>()
         for number in 0..<10 { table[number] = number }
         table.removeAll { $0.isMultiple(of: 2) }

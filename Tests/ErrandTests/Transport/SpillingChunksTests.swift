@@ -18,7 +18,7 @@ import Testing
         #expect(cancels.all.isEmpty)
     }
 
-    @Test func whatASlowReaderLeavesGoesToAFileAndBack() async throws {
+    @Test func unreadBytesGoToAFileAndBack() async throws {
         let chunks = makeChunks()
         let piece = 100_000
         let total = 3 * SpillingChunks.memoryLimit
@@ -33,7 +33,7 @@ import Testing
         #expect(try await chunks.next() == nil)
     }
 
-    @Test func aReaderThatWaitsIsServed() async throws {
+    @Test func waitingReaderGetsTheNextChunk() async throws {
         let chunks = makeChunks()
         async let first = chunks.next()
         await Task.yield()
@@ -56,7 +56,7 @@ import Testing
         await #expect(throws: Boom()) { try await chunks.next() }
     }
 
-    @Test func cancelDropsTheRestAndTellsTheExchange() async throws {
+    @Test func cancelDropsTheRestAndNotifiesTheExchange() async throws {
         let chunks = makeChunks()
         chunks.append(Data(count: 2 * SpillingChunks.memoryLimit))
         chunks.cancel()

@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
-    func answersAreFoundByIdWhateverTheirOrderAndType(order: [Int]) async throws {
+    func responsesAreFoundByIDInAnyOrderAndType(order: [Int]) async throws {
         let answers = try await send(.json("[" + order.map { Self.parts[$0] }.joined(separator: ",") + "]"))
         #expect(answers.count == 3)
         #expect(try answers.value(of: sum) == 3)
@@ -43,7 +43,7 @@ import Testing
         #expect(try answers.value(of: JSONRPCCall<String>("sum", id: 1)) == "hi")
     }
 
-    @Test func aCallWithoutAnAnswerIsAnErrorOfItsOwn() async throws {
+    @Test func callWithoutAResponseIsAnError() async throws {
         let answers = try await send(.json("[\(Self.parts[0])]"))
         #expect(try answers.value(of: sum) == 3)
         let error = try #require(throws: NetworkError.self) { try answers.value(of: user) }
@@ -51,7 +51,7 @@ import Testing
         #expect(error.underlying == nil)
     }
 
-    @Test func anErrorWithoutAnIdIsBelowTheErrorOfTheCall() async throws {
+    @Test func errorWithoutAnIDIsTheUnderlyingError() async throws {
         let stray = #"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}"#
         let answers = try await send(.json("[\(stray),\(Self.parts[0])]"))
         #expect(try answers.value(of: sum) == 3)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [200, 400, 500])
-    func oneErrorForAllIsAServiceError(status: Int) async throws {
+    func errorForTheWholeBatchIsAServiceError(status: Int) async throws {
         let body = #"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}"#
         let error = await failure { try await send(.json(body, status: status)) }
         #expect((error as? ServiceError)?.code == -32700)
@@ -70,36 +70,36 @@ import Testing
         #"{"jsonrpc":"2.0","result":3,"id":1}"#, "3", "[3]", "[[]]", "null",
         #"[{"jsonrpc":"2.0","result":3,"id":1},{"jsonrpc":"2.0","result":4,"id":1.0}]"#,
     ])
-    func whatIsNoArrayOfAnswersIsAnError(body: String) async {
+    func bodyThatIsNoArrayOfResponsesIsAnError(body: String) async {
         let error = await failure { try await send(.json(body)) }
         #expect((error as? NetworkError)?.kind == .undecodable, "\(body)")
     }
 
     @Test(arguments: ["", "[", "[{}", #"[{"jsonrpc":"2.0","result":1,"result":2,"id":1}]"#])
-    func whatIsNoSoundJSONIsAnError(body: String) async {
+    func invalidJSONIsAnError(body: String) async {
         let error = await failure { try await send(.json(body)) }
         #expect((error as? NetworkError)?.kind == .unacceptableContent, "\(body)")
     }
 
-    @Test func anAnswerThatIsNoneIsAnErrorOfItsCallOnly() async throws {
+    @Test func invalidResponseIsAnErrorOfItsCallOnly() async throws {
         let answers = try await send(.json(#"[{"result":3,"id":1},\#(Self.parts[1])]"#))
         #expect(throws: NetworkError.self) { try answers.value(of: sum) }
         #expect(try answers.value(of: user) == User(id: 9))
     }
 
-    @Test func aRefusedStatusStaysOne() async {
+    @Test func rejectedStatusRemainsAStatusError() async {
         let error = await failure { try await send(.json("[\(Self.parts[0])]", status: 500)) }
         #expect((error as? NetworkError)?.reason == .status(500))
     }
 
     @Test(arguments: [200, 204])
-    func notificationsAloneMayGoUnanswered(status: Int) async throws {
+    func notificationsAloneNeedNoResponse(status: Int) async throws {
         let rig = Rig(answer: .status(status))
         let answers = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: note, note))
         #expect(answers.count == 0)
     }
 
-    @Test func theCallsGoOutInTheirOrder() async throws {
+    @Test func callsAreSentInTheirOrder() async throws {
         let rig = Rig(answer: .json("[]"))
         let outgoing = try await rig.wire(GeneralRequest("/rpc").calling(batch: sum, note, user))
         guard case .data(let data) = outgoing.body else { throw Boom() }
@@ -111,7 +111,7 @@ import Testing
         )
     }
 
-    @Test func equalIdsAreToldBeforeAnythingIsSent() async {
+    @Test func equalIDsFailBeforeAnythingIsSent() async {
         let rig = Rig()
         for request in [GeneralRequest("/rpc").calling(batch: sum, sum)] {
             let error = await failure { try await rig.agent.send(request) }
@@ -120,7 +120,7 @@ import Testing
         #expect(rig.transport.requestCount == 0)
     }
 
-    @Test func answersNeedTheirFilter() async {
+    @Test func responsesNeedTheirFilter() async {
         let request = GeneralRequest("/rpc").formatted(by: JSONRPCBatchFormatter())
         let error = await failure { try await Rig(answer: .json("[{}]")).agent.send(request) }
         #expect((error as? NetworkError)?.kind == .undecodable)

@@ -36,7 +36,7 @@ import Testing
         #expect(error.response.statusCode == status)
     }
 
-    @Test func anErrorBeforeTheIdWasReadHasNone() async throws {
+    @Test func errorBeforeTheIDWasReadHasNoID() async throws {
         for id in [#","id":null"#, ""] {
             let body = #"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}\#(id)}"#
             #expect((await error(.json(body)) as? ServiceError)?.code == -32700)
@@ -53,7 +53,7 @@ import Testing
         #"{"jsonrpc":"2.0","error":{"message":"no code"},"id":7}"#, #"{"jsonrpc":"2.0","error":"text","id":7}"#,
         "[]", "19", "{}", #"[{"jsonrpc":"2.0","result":19,"id":7}]"#,
     ])
-    func whatIsNoAnswerToTheCallIsAnError(body: String) async {
+    func bodyThatIsNoResponseToTheCallIsAnError(body: String) async {
         #expect((await error(.json(body)) as? NetworkError)?.kind == .undecodable, "\(body)")
         #expect((await error(.json(body, status: 500)) as? NetworkError)?.reason == .status(500), "\(body)")
     }
@@ -64,12 +64,12 @@ import Testing
         #"{"jsonrpc":"2.0","error":{"code":1,"code":2,"message":""},"id":7}"#, String(repeating: "[", count: 513),
         #"{"result":"# + String(repeating: "[", count: 512),
     ])
-    func whatIsNoSoundJSONIsAnError(body: String) async {
+    func invalidJSONIsAnError(body: String) async {
         #expect((await error(.json(body)) as? NetworkError)?.kind == .unacceptableContent, "\(body)")
         #expect((await error(.html(body, status: 502)) as? NetworkError)?.reason == .status(502), "\(body)")
     }
 
-    @Test func theVersionNeedNotBeAskedFor() async throws {
+    @Test func versionNeedNotBeRequired() async throws {
         var filter = JSONRPCFilter(ignorable: [5])
         filter.requiresVersion = false
         let request = GeneralRequest("/rpc").calling(call).filter(filter)
@@ -80,7 +80,7 @@ import Testing
         #expect((error as? ServiceError)?.isIgnorable == true)
     }
 
-    @Test func withoutAnIdInTheContextAnyWillDo() throws {
+    @Test func anyIDIsAcceptedWithoutOneInTheContext() throws {
         let url = try #require(URL(string: "https://api.example/rpc"))
         let response = RawResponse(body: Data(#"{"jsonrpc":"2.0","result":19,"id":99}"#.utf8), url: url)
         #expect(try JSONRPCFilter().filter(response, for: RequestContext()).decode(Int.self) == 19)
@@ -89,13 +89,13 @@ import Testing
     }
 
     @Test(arguments: [200, 202, 204])
-    func aNotificationMayGoUnanswered(status: Int) async throws {
+    func notificationNeedsNoResponse(status: Int) async throws {
         try await send(JSONRPCCall<Void>("ping", id: .absent), .status(status))
         let error = await failure { try await send(call, .status(200)) }
         #expect((error as? NetworkError)?.kind == .unacceptableContent)
     }
 
-    @Test func aNotificationThatCouldNotBeReadIsAnError() async throws {
+    @Test func parseErrorOfANotificationIsAServiceError() async throws {
         let answer = TransportResponse.json(#"{"jsonrpc":"2.0","error":{"code":-32700,"message":""},"id":null}"#)
         let error = await failure { try await send(JSONRPCCall<Void>("ping", id: .absent), answer) }
         #expect((error as? ServiceError)?.code == -32700)

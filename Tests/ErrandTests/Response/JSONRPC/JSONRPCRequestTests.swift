@@ -25,7 +25,7 @@ import Testing
         return try JSONValue(parsing: data)
     }
 
-    @Test func aDeclaredCallGoesOutWhole() async throws {
+    @Test func declaredCallIsSentWithAllItsMembers() async throws {
         let body = try await sent(Subtract(numbers: [42, 23]), by: rig())
         #expect(body == ["jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": "s-1"])
         #expect(try await rig().agent.send(Subtract(numbers: [1])) == 19)
@@ -44,11 +44,11 @@ import Testing
         #expect(try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<JSONValue>("greet"))) == "hi")
     }
 
-    @Test func theAnswersIdIsChecked() async {
+    @Test func idOfTheResponseIsChecked() async {
         await #expect(throws: NetworkError.self) { try await rig(id: "2").agent.send(Subtract(numbers: [1])) }
     }
 
-    @Test func aCallNeedsNoTypeOfItsOwn() async throws {
+    @Test func callNeedsNoTypeDeclaration() async throws {
         let call = JSONRPCCall<[String]>("names", ["page": 2])
         let rig = rig(#"["a"]"#, id: "1")
         #expect(try await rig.agent.send(GeneralRequest("/rpc").calling(call)) == ["a"])
@@ -72,7 +72,7 @@ import Testing
         #expect(body == ["jsonrpc": "2.0", "method": "ping"])
     }
 
-    @Test func argumentsThatAreNoStructureAreToldBeforeAnythingIsSent() async {
+    @Test func argumentsThatAreNoStructureFailBeforeSending() async {
         let rig = rig()
         let error = await failure { try await rig.agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<Int>("x", 7))) }
         #expect((error as? NetworkError)?.kind == .invalidRequest)

@@ -18,19 +18,19 @@ private struct Tokens: Authenticator {
 }
 
 extension Steps {
-    static let surviving = [
-        Step("A redirect is followed, its credentials stay at home, and each hop is told") { tour in
+    static let resilience = [
+        Step("A redirect to another origin is followed without credentials, and each hop is reported") { tour in
             let other = try MockServer()
             defer { other.stop() }
             other.on(.get, "/new", .json(#"{"id": 9, "name": "Grace"}"#))
             tour.server.on(.get, "/old", .redirect(to: other.baseURL.appending(path: "new").absoluteString))
             let request = GeneralRequest("/old").authorization(.bearer("secret")).expecting(User.self)
-            let answer = try await tour.agent.response(for: request)
+            let response = try await tour.agent.response(for: request)
             let seen = other.requests.first?.headers["Authorization"]
-            try hold(answer.model.id == 9 && seen == nil, "the other host saw \(seen ?? "nothing")")
-            return answer.redirects.map(\.description).joined(separator: ", ")
+            try hold(response.model.id == 9 && seen == nil, "the other host saw \(seen ?? "nothing")")
+            return response.redirects.map(\.description).joined(separator: ", ")
         },
-        Step("A hundred sends with an old token: one refresh, a hundred answers") { tour in
+        Step("A hundred sends with an expired token: one refresh, a hundred responses") { tour in
             tour.server.on(.post, "/token", .json(#"{"access": "new"}"#))
             tour.server.on(.get, "/private") { request in
                 request.headers["Authorization"] == "Bearer new" ? .json("1") : .status(401)
@@ -43,10 +43,10 @@ extension Steps {
                 return try await group.reduce(0, +)
             }
             let refreshes = tour.server.requests.filter { $0.path == "/token" }.count
-            try hold(sum == 100 && refreshes == 1, "\(sum) answers, \(refreshes) refreshes")
-            return "\(sum) answers, \(refreshes) refresh"
+            try hold(sum == 100 && refreshes == 1, "\(sum) responses, \(refreshes) refreshes")
+            return "\(sum) responses, \(refreshes) refresh"
         },
-        Step("A deadline holds for everything together, to the millisecond") { tour in
+        Step("A deadline ends a slow send with a timeout error") { tour in
             tour.server.on(.get, "/slow", .json("1").delayed(by: .seconds(5)))
             let request = GeneralRequest("/slow").limits(Limits(deadline: .milliseconds(120)))
             let began = ContinuousClock.now
@@ -55,7 +55,7 @@ extension Steps {
             try hold(error.kind == .timedOut && took < .milliseconds(370), "\(error) after \(took)")
             return "\(error)"
         },
-        Step("A log without secrets, and a request as a command line") { tour in
+        Step("A log without secrets, and a request as a curl command") { tour in
             let lines = Lines()
             let config = NetworkConfig(
                 baseURL: BaseURL(tour.server.baseURL),

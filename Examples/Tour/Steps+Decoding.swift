@@ -3,7 +3,7 @@ import ErrandTesting
 import Foundation
 
 extension Steps {
-    static let answering = [
+    static let decoding = [
         Step("An envelope opened for one request, and a path into its data") { tour in
             let request = GeneralRequest("/shop/v2/orders").method(.post).parameters(["quantity": 1])
                 .filter(EnvelopeFilter(code: "code", message: "msg", data: "data"))
@@ -21,12 +21,12 @@ extension Steps {
                 return "\(error)"
             }
         },
-        Step("Text by the charset of the answer") { tour in
+        Step("Text is decoded with the charset of the response") { tour in
             let text = try await tour.agent.send(GeneralRequest("/latin").expecting(String.self))
             try hold(text == "café", "got \(text)")
             return "ISO 8859-1 → \(text)"
         },
-        Step("Envelopes of other kinds: a nested code, words for codes, data in a string, further members") { tour in
+        Step("Other envelopes: a nested code, codes that are strings, data in a string, additional members") { tour in
             var filter = EnvelopeFilter(code: "status.code", message: "status.text", data: "body|json")
             filter.success = .texts(["ok", "1"])
             filter.others = ["page": "meta.page"]
@@ -41,7 +41,7 @@ extension Steps {
             return
                 "\(response.model[0]), page \(page ?? 0), as \(response.payload.data.count) of \(response.body.count) bytes"
         },
-        Step("What a service says of an error, as a type of its own; under status 422 too") { tour in
+        Step("The details of a service's error as a typed model, also with status 422") { tour in
             struct Problem: Decodable { let fields: [String: String] }
             do {
                 _ = try await tour.agent.send(
@@ -55,14 +55,14 @@ extension Steps {
                 return "code \(error.code): \(problem.fields), trace \(trace)"
             }
         },
-        Step("JSON-RPC: a call, and a batch whose answers come in another order") { tour in
+        Step("JSON-RPC: a call, and a batch whose responses arrive in another order") { tour in
             let sum = JSONRPCCall<Int>("sum", [1, 2, 3], id: 1)
             let name = JSONRPCCall<String>("name", id: "n")
             let bad = JSONRPCCall<Int>("nonsense", id: 2)
             let six = try await tour.agent.send(GeneralRequest("/rpc").calling(sum))
-            let answers = try await tour.agent.send(GeneralRequest("/rpc").calling(batch: sum, name, bad))
-            let (again, text) = (try answers.value(of: sum), try answers.value(of: name))
-            guard case .failure(let error as ServiceError) = answers.result(of: bad) else {
+            let responses = try await tour.agent.send(GeneralRequest("/rpc").calling(batch: sum, name, bad))
+            let (again, text) = (try responses.value(of: sum), try responses.value(of: name))
+            guard case .failure(let error as ServiceError) = responses.result(of: bad) else {
                 throw DidNotHold(description: "a call that does not exist had a result")
             }
             try hold(
@@ -71,7 +71,7 @@ extension Steps {
             )
             return "sum → \(six); batch → \(again), \(text), error \(error.code)"
         },
-        Step("Paths: ranges, elements from the end, every element, the whole body") { tour in
+        Step("JSON paths: ranges, elements from the end, every element, the whole body") { tour in
             let full = try await tour.agent.response(
                 for: GeneralRequest("/catalogue").filter(EnvelopeFilter(code: "code", data: "data"))
             )
@@ -81,7 +81,7 @@ extension Steps {
             try hold(names == ["b", "c"] && last == 4 && time == 99, "\(names) \(last) \(time)")
             return "items(1,2).*.name → \(names), items[-1].id → \(last), ~.time → \(time)"
         },
-        Step("A body of another shape is refused, with the place") { tour in
+        Step("A body of another shape is rejected, and the error has the JSON path") { tour in
             let shape: JSONShape = ["data": ["items": [["id": .integer, "name": .string(maximumLength: 1)]]]]
             let request = GeneralRequest("/catalogue").acceptance(Acceptance(shape: shape))
             _ = try await tour.agent.send(request)
@@ -94,7 +94,7 @@ extension Steps {
             }
             throw DidNotHold(description: "it was accepted")
         },
-        Step("Careless types are read without a loss") { tour in
+        Step("Numbers and strings of the wrong JSON type are decoded without loss") { tour in
             var decoder = LosslessJSONDecoder()
             decoder.convertsScalars = true
             decoder.keys = .snakeCase

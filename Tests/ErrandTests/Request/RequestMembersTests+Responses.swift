@@ -8,9 +8,9 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Every member that says how a request is sent, what counts as its answer and what becomes of it, in the spelling of
+/// Every member that determines how a request is sent and which response is accepted, in the spelling of
 /// its documentation.
-@Suite struct RequestAnswerMembersTests {
+@Suite struct RequestResponseMembersTests {
     /// The transport sees the idle time.
     struct WithLimits: Request, Sendable {
         typealias Model = JSONValue
@@ -54,7 +54,7 @@ import FoundationNetworking
         var redirectPolicy: RedirectPolicy { .refuse }
     }
 
-    @Test func redirectPolicySaysWhichAreFollowed() async throws {
+    @Test func redirectPolicyDecidesWhichAreFollowed() async throws {
         let rig = Rig { $0.url.path() == "/old" ? .status(302, headers: ["Location": "/new"]) : .json("1") }
         await expect(throwing: .status(302)) { _ = try await rig.agent.send(WithRedirectPolicy()) }
         #expect(rig.transport.requestCount == 1)
@@ -95,7 +95,7 @@ import FoundationNetworking
         var duplicateKey: String { "search" }
     }
 
-    @Test func duplicatePolicyAndKeySayWhoShares() async throws {
+    @Test func duplicatePolicyAndKeyDecideWhatIsShared() async throws {
         let door = ManualClock()
         let rig = Rig { _ in
             try await door.sleep(until: ManualClock.Instant(offset: .seconds(1)))
@@ -104,7 +104,7 @@ import FoundationNetworking
         async let first = rig.agent.send(WithDuplicatePolicy())
         await rig.transport.waitForRequests()
         async let second = rig.agent.send(WithDuplicatePolicy(page: 2))
-        await wait { rig.agent.pipeline.admission.flights.waiterCount == 2 }
+        await wait { rig.agent.pipeline.admission.fetches.waiterCount == 2 }
         door.advance(by: .seconds(1))
         let values = try await [first, second]
         #expect(values == [1, 1])
@@ -119,7 +119,7 @@ import FoundationNetworking
         var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }
     }
 
-    @Test func shouldCacheKeepsAnAnswerFromBeingStored() async throws {
+    @Test func shouldCachePreventsStoringAResponse() async throws {
         let config = NetworkConfig.test { $0.cache = ResponseCache(disk: nil) }
         let (with, without) = (Rig(config: config), Rig(config: config))
         for _ in 0..<2 { _ = try await with.agent.send(WithPolicies()) }
@@ -134,7 +134,7 @@ import FoundationNetworking
         var acceptance: Acceptance { Acceptance(statusCodes: 200..<400) }
     }
 
-    @Test func acceptanceSaysWhichAnswersCount() async throws {
+    @Test func acceptanceDecidesWhichResponsesAreAccepted() async throws {
         #expect(try await Rig(answer: .json("1", status: 304)).agent.send(WithAcceptance()) == 1)
         await expect(throwing: .status(400)) {
             _ = try await Rig(answer: .json("1", status: 400)).agent.send(WithAcceptance())
@@ -158,7 +158,7 @@ import FoundationNetworking
         var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }
     }
 
-    @Test func formatterMakesTheModel() async throws {
+    @Test func formatterCreatesTheModel() async throws {
         let rig = Rig(answer: .json(#"{"list":[{"id":7}]}"#))
         #expect(try await rig.agent.send(WithFormatter()) == User(id: 7))
     }
@@ -171,7 +171,7 @@ import FoundationNetworking
         var formattingContext: FormattingContext { .caller }
     }
 
-    @MainActor @Test func formattingContextSaysWhereTheModelIsMade() async throws {
+    @MainActor @Test func formattingContextDecidesWhereTheModelIsCreated() async throws {
         _ = try await Rig().agent.send(WithFormattingContext())
     }
 
@@ -186,7 +186,7 @@ import FoundationNetworking
         var accessories: [any Accessory] { [printer] }
     }
 
-    @Test func accessoriesAreTold() async throws {
+    @Test func accessoriesAreNotified() async throws {
         let request = WithAccessories()
         _ = try await Rig().agent.send(request)
         #expect(request.printer.seen.all.count == 3)

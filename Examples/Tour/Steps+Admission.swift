@@ -5,8 +5,8 @@ import Foundation
 // Holding sends back and sharing responses: gates, minimum intervals, duplicates, permits and rates.
 
 extension Steps {
-    static let waiting = [
-        Step("Ten who ask the same at once share one answer; another user does not") { tour in
+    static let admission = [
+        Step("Ten equal sends share one response; another user's send does not") { tour in
             tour.server.on(.get, "/report", .json(#"{"id": 1, "name": "Ada"}"#).delayed(by: .milliseconds(500)))
             let report = GeneralRequest("/report").expecting(User.self).duplicatePolicy(.share)
             let before = tour.server.requestCount
@@ -19,7 +19,7 @@ extension Steps {
             try hold(users.count == 11 && sent == 2, "\(users.count) users, \(sent) requests")
             return "11 models, \(sent) requests"
         },
-        Step("While somebody types, the newest search wins") { tour in
+        Step("A newer search cancels the previous one") { tour in
             let search = GeneralRequest("/report").duplicatePolicy(.cancelPrevious).duplicateKey("search")
             let before = tour.server.requestCount
             let old = Task { try await tour.agent.send(search.query(["q": "t"])) }
@@ -29,7 +29,7 @@ extension Steps {
             try hold(error is CancellationError, "\(error)")
             return "the older one ended with \(error)"
         },
-        Step("Who asks again too soon is told how long to wait") { tour in
+        Step("A send within the minimum interval fails with the time to wait") { tour in
             let request = GetUser(id: 11)
             let limited = GeneralRequest(request.path).limits(Limits(minimumInterval: .seconds(60)))
             _ = try await tour.agent.send(limited)
@@ -42,7 +42,7 @@ extension Steps {
                 return "\(error.kind): to be sent in \(pause.formatted(.units(allowed: [.seconds])))"
             }
         },
-        Step("A throttle: two at once, 20 per second, the urgent first") { tour in
+        Step("A throttle: two at once, 20 per second, higher priorities first") { tour in
             let throttle = Throttle(maximumPerHost: 2, rate: .perSecond(20))
             let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), throttle: throttle))
             let began = ContinuousClock.now
@@ -58,7 +58,7 @@ extension Steps {
             try hold(queued.filter { $0 > .zero }.count >= 6, "\(queued)")
             return "8 sends took \(time.formatted(.units(allowed: [.milliseconds]))), one every 50 ms"
         },
-        Step("A send gate says no before anything is sent, with an error of its own") { tour in
+        Step("A send gate rejects a send before anything is sent, with its own error") { tour in
             let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), sendGates: [MembersOnly()]))
             let before = tour.server.requestCount
             do {
