@@ -128,6 +128,9 @@ extension GuideAuthenticator {
     nonisolated func refresh(_ token: Token, with agent: Agent) async throws -> Token { token }
 }
 
+nonisolated protocol StoreRequest: Request {}
+nonisolated let store = Service(id: "store")
+
 extension Service {
     nonisolated static var shopEnvelope: EnvelopeFilter { EnvelopeFilter(code: "code", data: "data") }
 }
