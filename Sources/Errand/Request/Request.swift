@@ -110,7 +110,7 @@ public protocol Request<Model> {
     /// Spelling: `var usesBaseHeaders: Bool { false }`.
     var usesBaseHeaders: Bool { get }
 
-    /// Whether the parameters of the service and the config are sent as ``parameters`` describes; the default is
+    /// Whether the parameters of the service and the config are sent as ``Request/parameters`` describes; the default is
     /// `true`.
     ///
     /// Spelling: `var usesBaseParameters: Bool { false }`.
