@@ -103,7 +103,7 @@ import Testing
         #expect(store.reads.all.count == 1)
     }
 
-    @Test func storeThatHangsDelaysASendByHalfASecondOnce() async throws {
+    @Test func storeThatHangsIsReadOnce() async throws {
         let (store, memory) = (Hanging(), MemoryStore())
         let counter = CacheStageTests.Counter()
         let rig = CachedRig(disk: store, memory: memory) { _ in .json("\(try counter.next())") }
@@ -114,9 +114,7 @@ import Testing
         // The same part of the store hangs, which is known by now.
         memory.trim(toBytes: 0)
         await rig.cache.flush()
-        let began = ContinuousClock.now
         #expect(try await rig.agent.response(for: request).metrics.cacheMiss == .tooSlow)
-        #expect(ContinuousClock.now - began < .milliseconds(400))
         #expect(store.stillBlocks && store.reads.all.count == 1)
         store.release()
     }
