@@ -10,6 +10,9 @@ struct BlockingHookTimingTests {
         func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
             work(milliseconds: 250)
         }
+
+        /// It does not depend on the user; otherwise it would have to run before a stored response is used.
+        func credentialScope(for context: RequestContext) -> String? { "" }
     }
 
     private struct Suspending: SendInterceptor {
