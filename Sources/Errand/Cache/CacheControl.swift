@@ -82,11 +82,11 @@ enum CacheControl {
     }
 
     /// Whether a response to POST may be used for a later GET: if it states how long it is fresh, and that it is the
-    /// representation of its own URL (RFC 9110, section 9.3.3).
+    /// representation of its own URL (RFC 9110, section 9.3.3), and doesn't begin a session.
     static func mayStoreForGet(_ response: RawResponse, url: URL) -> Bool {
         let rules = CacheDirectives(response.headers)
         guard response.statusCode == 200, rules.maxAge != nil || response.headers.contains("Expires"),
-            let location = single("Content-Location", response.headers)
+            !response.headers.contains("Set-Cookie"), let location = single("Content-Location", response.headers)
         else { return false }
         return URL(string: location, relativeTo: url)?.absoluteString == url.absoluteString
     }

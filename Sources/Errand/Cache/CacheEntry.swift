@@ -83,11 +83,22 @@ extension CacheEntry {
         return RawResponse(statusCode: statusCode, headers: headers, body: body, url: url)
     }
 
+    /// Whether a validator of this response has a meaning for a URL: if origin and path are the same (RFC 9110, section
+    /// 8.8.1).
+    ///
+    /// The query may contain a signature.
+    func isStored(for url: URL) -> Bool {
+        guard url.absoluteString != location else { return true }
+        guard let own = URL(string: location) else { return false }
+        return own.origin == url.origin && own.path() == url.path()
+    }
+
     /// The approximate number of bytes that it takes in memory.
     var cost: Int {
-        headers.reduce(body.count &+ location.utf8.count &+ 256) {
+        let fields = headers.reduce(body.count &+ location.utf8.count &+ 256) {
             $0 &+ $1.name.utf8.count &+ $1.value.utf8.count &+ 32
         }
+        return vary.reduce(fields) { $0 &+ $1.name.utf8.count &+ $1.digest.utf8.count &+ 32 }
     }
 }
 

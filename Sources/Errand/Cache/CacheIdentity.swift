@@ -60,6 +60,8 @@ struct CacheIdentification: Sendable {
     let key: CacheKey
     /// A digest of the scopes of the credentials; empty if none has a scope.
     let scope: String
+    /// Whether the request has a session's scope or a user.
+    let isOfKnownUser: Bool
     /// The names of the request's fields that are part of the key, in lower case.
     private let fields: Set<String>
 
@@ -79,7 +81,8 @@ struct CacheIdentification: Sendable {
         for field in outgoing.headers {
             let name = field.name.lowercased()
             if Self.bypassing.contains(name) { throw .bypassed }
-            if names.contains(name) || prepared.secrets.isCredential(header: name) { fields.insert(name) }
+            let isOfUser = prepared.secrets.isCredential(header: name) || SecretNames.mayNameUser(name)
+            if isOfUser || names.contains(name) { fields.insert(name) }
         }
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
         let login = prepared.pinnedCredential?.scope ?? ""
@@ -87,6 +90,7 @@ struct CacheIdentification: Sendable {
         // A token alone does not identify a user, and it changes with every login. The scope of an adapter is that of
         // what it adds itself.
         if login.isEmpty, identity.user.isEmpty, outgoing.headers.contains("Authorization") { throw .unknownScope }
+        isOfKnownUser = !login.isEmpty || !identity.user.isEmpty
         let known = login.isEmpty ? scopes.map { $0 ?? "" } : [login]
         scope = known.contains { !$0.isEmpty } ? Self.digest(known) : ""
 

@@ -22,6 +22,9 @@ struct CacheLookup: Sendable {
     let identification: CacheIdentification
     /// Whether the response, to a POST, may be stored for a later GET only (RFC 9110, section 9.3.3).
     let storesForGet: Bool
+    let patience = CachePatience()
+    /// A ticket from before anything was looked up.
+    let ticket: CacheRemovals.Ticket
 
     /// A stored response, and where it was found.
     typealias Stored = (entry: CacheEntry, place: CachePlace)
@@ -35,6 +38,7 @@ struct CacheLookup: Sendable {
         let method = storesForGet ? HTTPMethod.get : nil
         identification = try CacheIdentification(prepared, appVersion: cache.appVersion, method: method)
         (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
+        ticket = cache.ticket
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
         if prepared.hasInterceptor(of: cache.observations.untrustedHooks) { throw .unknownScope }
     }
@@ -45,7 +49,7 @@ struct CacheLookup: Sendable {
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func answer(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
-        let (began, ticket) = (surroundings.timeline.now(), cache.ticket)
+        let began = surroundings.timeline.now()
         let mark = use.revalidatesInBackground ? cache.revalidations.mark : nil
         var (stored, decision) = (Stored?.none, CacheDecision.miss(skipped ?? .bypassed))
         if storesForGet {
@@ -64,7 +68,7 @@ struct CacheLookup: Sendable {
         }
         switch decision {
         case .use(let age), .useAndRevalidate(let age, _):
-            if let stored, var answer = try hit(stored, age: age, .cache(age: age), ticket) {
+            if let stored, var answer = try hit(stored, age: age, .cache(age: age)) {
                 if case .useAndRevalidate(_, let conditions) = decision {
                     if let mark {
                         cache.revalidations.start(stored.place.found ?? stored.place.primary, since: mark) {
@@ -85,16 +89,16 @@ struct CacheLookup: Sendable {
         }
         var answer: AcceptedResponse
         do {
-            answer = try await fetch(prepared, stored, conditions)
+            answer = try await fetch(prepared, stored, conditions, after: miss)
             if let error = error(in: answer.response, insteadOf: stored),
-                let stale = try await staleResponse(insteadOf: error, stored, aged: nil, ticket)
+                let stale = try await staleResponse(insteadOf: error, stored, aged: nil)
             {
                 answer = stale
             }
             // The reason why nothing is stored is more useful than the reason why nothing was.
             answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
         } catch {
-            guard let stale = try await staleResponse(insteadOf: error, stored, aged: fallback, ticket) else {
+            guard let stale = try await staleResponse(insteadOf: error, stored, aged: fallback) else {
                 throw error
             }
             answer = stale
@@ -135,9 +139,9 @@ struct CacheLookup: Sendable {
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     func find() async throws -> Stored {
         var place = place
-        let isOptional = policy != .cacheOnly && !(policy == .http && CacheDirectives(fields).onlyIfCached)
-        let stop = prepared.stop
-        let entry = try await cache.entry(at: &place, endedBy: stop, isOptional: isOptional, where: matches)
+        let needsEntry = policy == .cacheOnly || policy == .http && CacheDirectives(fields).onlyIfCached
+        let (stop, patience) = (prepared.stop, needsEntry ? nil : patience)
+        let entry = try await cache.entry(at: &place, endedBy: stop, patience, where: matches)
         return (entry, place)
     }
 
@@ -166,8 +170,7 @@ struct CacheLookup: Sendable {
     private func hit(
         _ stored: Stored,
         age: Duration,
-        _ source: Source,
-        _ ticket: CacheRemovals.Ticket
+        _ source: Source
     ) throws -> AcceptedResponse? {
         let (entry, place) = stored
         var response = entry.response(for: prepared.outgoing.url, by: fields)
@@ -206,15 +209,14 @@ struct CacheLookup: Sendable {
     private func staleResponse(
         insteadOf error: any Error,
         _ stored: Stored?,
-        aged fallback: Duration?,
-        _ ticket: CacheRemovals.Ticket
+        aged fallback: Duration?
     ) async throws -> AcceptedResponse? {
         guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRejection) else { return nil }
         let error = (error as? GateRejection)?.error ?? error
         // The stored response may belong to another user than the failed request.
         if prepared.identityCheck?.isChanged == true { return nil }
         if let stored, let fallback {
-            return try hit(stored, age: fallback, .stale(age: fallback, error: error), ticket)
+            return try hit(stored, age: fallback, .stale(age: fallback, error: error))
         }
         var stored = stored
         if policy.lookupTime == .afterFailure {
@@ -230,6 +232,6 @@ struct CacheLookup: Sendable {
         guard let stored, RangeSelection(of: stored.entry, by: fields).isAvailable,
             case .use(let age) = use.decisionAfterFailure(on: stored.entry, for: fields, at: cache.now())
         else { return nil }
-        return try hit(stored, age: age, .stale(age: age, error: error), ticket)
+        return try hit(stored, age: age, .stale(age: age, error: error))
     }
 }

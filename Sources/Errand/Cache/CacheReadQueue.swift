@@ -3,19 +3,31 @@ internal import Dispatch
 /// A serial queue for reads that may block; work that is dropped before it begins is never run.
 ///
 /// It has a list of its own, because a dispatch queue keeps dropped work for as long as a disk hangs. Work that can do
-/// without its result is late after ``patience``: then it is dropped, or its result only fills the memory. While work is
-/// running that is late, the store is considered to hang, and the queue accepts no more of that kind.
+/// without its result is late at the time that it states: then it is dropped, or its result only fills the memory. While
+/// such work takes longer than ``CachePatience/maximum``, the store is considered to hang, and the queue accepts no more of
+/// that kind.
 final class CacheReadQueue: Sendable {
     typealias Work = @Sendable () -> Void
 
-    /// The time after which a read is late, in milliseconds; a disk takes a few.
-    static let patience = 500
+    /// When work is late, and what is called then.
+    struct Late: Sendable {
+        let deadline: DispatchTime
+        let call: Work
+    }
 
     private struct Item {
         let work: Work
-        var late: Work?
+        var late: Late?
         let added = DispatchTime.now()
-        var isLate: Bool { late != nil && DispatchTime.now() >= added + .milliseconds(CacheReadQueue.patience) }
+        /// When the store is considered to hang, if it has not been done by then.
+        let limit: DispatchTime?
+        var isLate: Bool { late.map { DispatchTime.now() >= $0.deadline } ?? false }
+        var isHanging: Bool { limit.map { DispatchTime.now() >= $0 } ?? false }
+
+        init(work: @escaping Work, late: Late?) {
+            (self.work, self.late) = (work, late)
+            limit = late == nil ? nil : added + .milliseconds(CachePatience.maximum)
+        }
     }
 
     private struct State {
@@ -27,8 +39,8 @@ final class CacheReadQueue: Sendable {
         var running: Item?
         var isRunning = false
         var isHanging = false
-        /// Whether a timer will look for late work.
-        var isWatched = false
+        /// When a timer will look for late work, or `nil` if none will.
+        var watchTime: DispatchTime?
 
         mutating func next() -> Work? {
             (running, isHanging) = (nil, false)
@@ -56,22 +68,23 @@ final class CacheReadQueue: Sendable {
         /// Removes what is late, and returns what to call.
         mutating func takeLate() -> [Work] {
             var late: [Work] = []
-            if let item = running, item.isLate, let call = item.late {
+            if let item = running, item.isLate, let call = item.late?.call {
                 late.append(call)
                 running?.late = nil
-                isHanging = true
             }
+            isHanging = running?.isHanging ?? false
             for id in order[first...] where isHanging ? waiting[id]?.late != nil : waiting[id]?.isLate == true {
-                if let call = drop(id)?.late { late.append(call) }
+                if let call = drop(id)?.late?.call { late.append(call) }
             }
             return late
         }
 
         /// The time at which the next work will be late, or `nil` if there is none.
         var nextLate: DispatchTime? {
-            let times = waiting.values.compactMap { $0.late == nil ? nil : $0.added }
-            let running = running?.late == nil ? nil : running?.added
-            return (times + [running].compactMap(\.self)).min().map { $0 + .milliseconds(CacheReadQueue.patience) }
+            var times = waiting.values.compactMap { $0.late?.deadline }
+            if let time = running?.late?.deadline { times.append(time) }
+            if !isHanging, let time = running?.limit { times.append(time) }
+            return times.min()
         }
     }
 
@@ -95,16 +108,18 @@ final class CacheReadQueue: Sendable {
     ///   - late: Called if the work takes too long, or `nil` if there is no limit.
     ///   - work: The work.
     /// - Returns: The number to drop it by, or `nil` if it is not accepted, because the store hangs.
-    func add(orIfLate late: Work? = nil, _ work: @escaping Work) -> Int? {
+    func add(orIfLate late: Late? = nil, _ work: @escaping Work) -> Int? {
         let (id, isFirst, isToBeWatched) = state.withLock { state -> (Int?, Bool, Bool) in
             if late != nil, state.isHanging { return (nil, false, false) }
             state.lastID += 1
             state.waiting[state.lastID] = Item(work: work, late: late)
             state.order.append(state.lastID)
             defer { state.isRunning = true }
-            let isToBeWatched = late != nil && !state.isWatched
-            if isToBeWatched { state.isWatched = true }
-            return (state.lastID, !state.isRunning, isToBeWatched)
+            guard let late, state.watchTime.map({ late.deadline < $0 }) ?? true else {
+                return (state.lastID, !state.isRunning, false)
+            }
+            state.watchTime = late.deadline
+            return (state.lastID, !state.isRunning, true)
         }
         guard let id else { return nil }
         if isFirst {
@@ -112,7 +127,7 @@ final class CacheReadQueue: Sendable {
                 while let work = state.withLock({ $0.next() }) { work() }
             }
         }
-        if isToBeWatched { watch(at: .now() + .milliseconds(Self.patience)) }
+        if isToBeWatched, let late { watch(at: late.deadline) }
         return id
     }
 
@@ -125,11 +140,12 @@ final class CacheReadQueue: Sendable {
 
     private func watch(at time: DispatchTime) {
         timers.asyncAfter(deadline: time) { [self] in
-            let (late, next) = state.withLock { state in
+            let (late, next) = state.withLock { state -> ([Work], DispatchTime?) in
                 let late = state.takeLate()
-                let next = state.nextLate
-                state.isWatched = next != nil
-                return (late, next)
+                // An earlier time has a timer of its own.
+                guard state.watchTime == time else { return (late, nil) }
+                state.watchTime = state.nextLate
+                return (late, state.watchTime)
             }
             for call in late { call() }
             if let next { watch(at: next) }

@@ -16,16 +16,25 @@ struct CacheRemovals: Sendable {
 
     /// A point in time, by the removals before it.
     struct Ticket: Sendable {
-        fileprivate let number: Int
+        fileprivate var number: Int
         let date: Date
         /// Whether the send itself removes the entries of its URL, once.
         var invalidatesItself = false
+
+        /// The same date, with the removals before the earlier of both tickets.
+        func noLater(than other: Ticket) -> Ticket {
+            var ticket = self
+            ticket.number = min(number, other.number)
+            return ticket
+        }
     }
 
     /// The maximum number of removals that are kept.
     static let maximumCount = 4096
 
     private var last: [Extent: (number: Int, previous: Int, date: Date)] = [:]
+    /// The dates of the requests that removed the entries of their own URL.
+    private var requests: [UInt64: Date] = [:]
     private var number = 0
     /// The last removal that is no longer kept, or was of entries by a condition: no response from before it is stored.
     private var unknown = 0
@@ -34,14 +43,21 @@ struct CacheRemovals: Sendable {
     func ticket(at date: Date) -> Ticket { Ticket(number: number, date: date) }
 
     /// Records a removal.
-    mutating func add(_ extent: Extent, at date: Date) {
+    ///
+    /// - Parameters:
+    ///   - extent: What was removed.
+    ///   - date: The time of the removal.
+    ///   - request: The time of the request that removed the entries of its own URL, whose own response is not hidden.
+    mutating func add(_ extent: Extent, at date: Date, by request: Date? = nil) {
         number += 1
+        if case .group(let group) = extent { requests[group] = request }
         last[extent] = (number, last[extent]?.number ?? 0, date)
         guard last.count > Self.maximumCount else { return }
         // Half at once, so that this is rare.
         let oldest = last.values.map(\.number).sortedUnspecialized(by: <)[last.count / 2]
         unknown = max(unknown, oldest)
         last = last.filter { $0.value.number > oldest }
+        requests = requests.filter { last[.group($0.key)] != nil }
     }
 
     /// Records a removal of entries by a condition.
@@ -67,7 +83,11 @@ struct CacheRemovals: Sendable {
     /// Returns whether an entry that was read from disk was requested before it was removed.
     func hide(_ entry: CacheEntry, for key: CacheKey) -> Bool {
         guard !last.isEmpty else { return false }
-        return Self.extents(of: entry, key).contains { extent in last[extent].map { entry.requested < $0.date } ?? false
+        return Self.extents(of: entry, key).contains { extent in
+            if case .group(let group) = extent, entry.method == .post, requests[group] == entry.requested {
+                return false
+            }
+            return last[extent].map { entry.requested < $0.date } ?? false
         }
     }
 

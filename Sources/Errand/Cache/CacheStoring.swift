@@ -59,13 +59,28 @@ extension CacheEntry {
 
 extension CachePolicy {
     /// Whether a response that was accepted and filtered may be stored.
-    func allowsStoring(_ response: RawResponse, to request: HTTPHeaders) -> Bool {
-        guard response.failure == nil, CacheControl.isStorable(response, request: request) else { return false }
-        if case .http = self, !CacheControl.mayStore(response, request: request) { return false }
+    func allowsStoring(_ response: RawResponse, to prepared: PreparedRequest) -> Bool {
+        let fields = prepared.outgoing.headers
+        guard response.failure == nil, CacheControl.isStorable(response, request: fields) else { return false }
+        if case .http = self, !CacheControl.mayStore(response, request: fields) { return false }
+        return Self.knowsVary(response.headers, response.cacheNote, of: prepared)
+    }
+
+    /// Whether a stored response may be kept once the server has validated it, which updated its header fields.
+    func allowsKeeping(_ entry: CacheEntry, _ note: CacheNote?, of prepared: PreparedRequest) -> Bool {
+        let rules = CacheDirectives(entry.headers)
+        if case .http = self, rules.noStore, !rules.mustUnderstand { return false }
+        return !CacheControl.varyNames(entry.headers).contains("*")
+            && Self.knowsVary(entry.headers, note, of: prepared)
+    }
+
+    /// Whether the fields that a response depends on will be known when it is looked up.
+    private static func knowsVary(_ headers: HTTPHeaders, _ note: CacheNote?, of prepared: PreparedRequest) -> Bool {
+        let names = CacheControl.varyNames(headers)
         // Without a note, an interceptor created the response, and what was sent is unknown.
-        guard let note = response.cacheNote else { return CacheControl.varyNames(response.headers).isEmpty }
+        guard let note else { return names.isEmpty }
         // The cache key contains the fields from before they were changed.
-        return !note.changesVary
+        return !note.isChanged(names, since: prepared)
     }
 }
 
@@ -74,14 +89,12 @@ final class CacheNote: ExchangeNote {
     /// Whether the request that was sent may belong to another user than the one that was identified; see
     /// ``IdentityCheck``.
     let isUnidentified: Bool
-    /// Whether a field that the response depends on (`Vary`) was changed before sending, so that its value isn't known
-    /// when the response is looked up.
-    ///
-    /// The value of a credential is known if an adapter or a session adds it.
-    let changesVary: Bool
     /// The header fields that were sent.
     let sent: HTTPHeaders
-    /// A ticket from before the request was sent, which another send may have done; `nil` if the cache is not used.
+    /// Those that the interceptors received, or `nil` if there are none.
+    private let adapted: HTTPHeaders?
+    /// A ticket from before the request was sent, which another send may have done, and from before the validated response
+    /// was looked up; `nil` if the cache is not used.
     let ticket: CacheRemovals.Ticket?
     /// The stored response that the server validated, updated; `nil` if it sent a new one.
     let validated: CacheEntry?
@@ -89,44 +102,40 @@ final class CacheNote: ExchangeNote {
     /// Creates the note of an exchange.
     ///
     /// - Parameters:
-    ///   - prepared: The prepared request of the send.
     ///   - sent: The header fields that were sent.
     ///   - adapted: Those that the interceptors received, or `nil` if there are none.
-    ///   - response: The header fields of the response.
     ///   - ticket: A ticket from before the request was sent.
-    init(
-        _ prepared: PreparedRequest,
-        sent: HTTPHeaders,
-        adapted: HTTPHeaders?,
-        response: HTTPHeaders,
-        ticket: CacheRemovals.Ticket?
-    ) {
-        self.ticket = ticket
-        let before = prepared.outgoing.headers
-        isUnidentified = false
-        changesVary = CacheControl.varyNames(response).contains {
-            sent[$0] != (prepared.secrets.isCredential(header: $0) ? adapted ?? sent : before)[$0]
-        }
-        self.sent = sent
-        validated = nil
+    init(sent: HTTPHeaders, adapted: HTTPHeaders?, ticket: CacheRemovals.Ticket?) {
+        (self.sent, self.adapted, self.ticket) = (sent, adapted, ticket)
+        (isUnidentified, validated) = (false, nil)
     }
 
-    private init(_ note: CacheNote?, isUnidentified: Bool, validated: CacheEntry?) {
-        changesVary = note?.changesVary ?? true
-        sent = note?.sent ?? [:]
-        ticket = note?.ticket
-        (self.isUnidentified, self.validated) = (isUnidentified, validated)
+    private init(_ note: CacheNote?, isUnidentified: Bool, validated: CacheEntry?, ticket: CacheRemovals.Ticket?) {
+        (sent, adapted) = (note?.sent ?? [:], note?.adapted)
+        (self.isUnidentified, self.validated, self.ticket) = (isUnidentified, validated, ticket)
     }
 
     /// The note of an exchange of which nothing else is known.
-    static let unidentified = CacheNote(nil, isUnidentified: true, validated: nil)
+    static let unidentified = CacheNote(nil, isUnidentified: true, validated: nil, ticket: nil)
 
     /// The same note for an exchange whose response may belong to another user.
-    var unidentified: CacheNote { CacheNote(self, isUnidentified: true, validated: validated) }
+    var unidentified: CacheNote { CacheNote(self, isUnidentified: true, validated: validated, ticket: ticket) }
 
-    /// Returns the same note for an exchange whose response validated a stored one.
-    func validating(_ entry: CacheEntry) -> CacheNote {
-        CacheNote(self, isUnidentified: isUnidentified, validated: entry)
+    /// Returns the same note for an exchange whose response validated a stored one, which was looked up after a ticket.
+    func validating(_ entry: CacheEntry, since lookup: CacheRemovals.Ticket) -> CacheNote {
+        let ticket = ticket?.noLater(than: lookup) ?? lookup
+        return CacheNote(self, isUnidentified: isUnidentified, validated: entry, ticket: ticket)
+    }
+
+    /// Whether one of these fields was changed before sending, so that its value isn't known when a response that depends
+    /// on it is looked up.
+    ///
+    /// The value of a credential is known if an adapter or a session adds it.
+    func isChanged(_ names: [String], since prepared: PreparedRequest) -> Bool {
+        names.contains { name in
+            let isCredential = prepared.secrets.isCredential(header: name)
+            return sent[name] != (isCredential ? adapted ?? sent : prepared.outgoing.headers)[name]
+        }
     }
 }
 

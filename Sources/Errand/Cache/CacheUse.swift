@@ -68,7 +68,8 @@ struct CacheValidation: Sendable {
     let entry: CacheEntry
     /// The header fields that make the request conditional.
     let conditions: HTTPHeaders
-    let requested: Date
+    /// A ticket from before the stored response was looked up.
+    let ticket: CacheRemovals.Ticket
     let now: @Sendable () -> Date
 
     /// The error if the server validated or continued another response than the stored one, so that a new one is
@@ -88,12 +89,13 @@ struct CacheValidation: Sendable {
     /// - Throws: ``Mismatch``.
     func merged(_ response: RawResponse, for url: URL, by request: HTTPHeaders) throws -> RawResponse {
         let merged: CacheEntry?
+        let requested = ticket.date
         switch (response.statusCode, isContinuation) {
         case (304, false):
             merged = CacheControl.merging(entry, with: response, requested: requested, received: now())
         case (206, true):
             var part = entry
-            (part.statusCode, part.body) = (206, response.body)
+            (part.statusCode, part.body, part.location) = (206, response.body, response.url.absoluteString)
             part.headers = CacheControl.storedHeaders(response.headers)
             (part.requested, part.received) = (requested, now())
             merged = part.completed(by: entry)
@@ -101,9 +103,10 @@ struct CacheValidation: Sendable {
         case (304, true), (416, true): throw Mismatch()
         default: return response
         }
-        // After a redirect, another resource was compared with the conditions.
-        guard response.redirects.isEmpty, var merged, let note = response.cacheNote,
-            var whole = merged.response(for: url, by: request)
+        // After a redirect, or if a hook chose another URL, another resource was compared with the conditions. If the
+        // request was another user's, the stored response is not this user's.
+        guard response.redirects.isEmpty, entry.isStored(for: response.url), let note = response.cacheNote,
+            !note.isUnidentified, var merged, var whole = merged.response(for: url, by: request)
         else {
             throw Mismatch()
         }
@@ -113,7 +116,7 @@ struct CacheValidation: Sendable {
         whole.redirects = response.redirects
         whole.timing = response.timing
         whole.credentialVersion = response.credentialVersion
-        whole.cacheNote = note.validating(merged)
+        whole.cacheNote = note.validating(merged, since: ticket)
         return whole
     }
 }

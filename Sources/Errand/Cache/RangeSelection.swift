@@ -88,11 +88,15 @@ extension CacheEntry {
     /// Returns an incomplete response with the parts that an older one adds to it, or any other response unchanged (RFC
     /// 9111, section 3.4).
     ///
-    /// If no byte is missing any more, the result is a complete response with the status 200.
+    /// If no byte is missing any more, the result is a complete response with the status 200. Parts of two URLs are never
+    /// combined: their validators may be equal by chance.
     func completed(by older: CacheEntry?) -> CacheEntry {
         guard let own = parts else { return self }
+        let older = older?.location == location ? older : nil
         let limit = max(Self.maximumPartsSize, older?.body.count ?? 0)
-        let all = older?.partsOrWhole?.combined(with: own, limit: limit)
+        let combined = older?.partsOrWhole?.combined(with: own)
+        // A complete content is stored once.
+        let all = combined.flatMap { $0.byteCount <= limit || $0.completeContent != nil ? $0 : nil }
         var result = self
         if all != nil, let older { result.headers = CacheControl.updating(older.headers, with: headers) }
         result.headers["Content-Range"] = nil

@@ -9,7 +9,8 @@ extension ResponseCache {
     ///   - response: The response; one with an error status invalidates nothing.
     ///   - ignored: The parameters that the request ignores. Those that other requests of the process ignore are also
     ///     omitted, so that the URLs are those that responses are stored under.
-    func invalidate(_ targets: [URL], by response: RawResponse, ignoring ignored: Set<String>) {
+    ///   - requested: The time of the request, whose own response may be stored.
+    func invalidate(_ targets: [URL], by response: RawResponse, ignoring ignored: Set<String>, requested: Date?) {
         guard (200..<400).contains(response.statusCode) else { return }
         var all = Set(targets)
         for target in targets {
@@ -22,7 +23,7 @@ extension ResponseCache {
         }
         let lists = observations.ignoredParameters.union([ignored, []])
         let texts = all.flatMap { url in lists.map { CacheIdentification.text(of: url, without: $0) } }
-        for text in Set(texts) { removeAll(ofURL: text) }
+        for text in Set(texts) { removeAll(ofURL: text, by: requested) }
     }
 }
 
@@ -40,6 +41,7 @@ extension PreparedRequest {
         // Cache keys have the URL before adapters; an interceptor's request to another path is unrelated.
         let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
         if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
-        cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters)
+        let requested = response.cacheNote?.ticket?.date
+        cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters, requested: requested)
     }
 }

@@ -54,11 +54,15 @@ extension ResponseCache {
     }
 
     /// Removes all entries of a URL: immediately for every lookup, on disk soon after.
-    func removeAll(ofURL url: String) {
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - request: The time of the request that does so, whose own response may be stored.
+    func removeAll(ofURL url: String, by request: Date? = nil) {
         let (group, date) = (CacheGroup(url: url), now())
         let isNew = state.withLock { state in
             state.changes &+= 1
-            state.removals.add(.group(group.digest), at: date)
+            state.removals.add(.group(group.digest), at: date, by: request)
             memory?.removeAll(ofGroup: group)
             return disk != nil && state.pending.beginRemoving(group)
         }

@@ -8,8 +8,10 @@ struct CachePlace: Sendable {
     private let counted: Set<String>
     /// The key of the stored response that was found, or `nil` if none was.
     var found: CacheKey?
-    /// The index as last read, with the number of changes of the cache until then.
-    fileprivate var index: (entry: CacheEntry, changes: Int)?
+    /// Whether it is known what is stored.
+    fileprivate(set) var isLookedUp = false
+    /// The index as last read, and when.
+    fileprivate var index: (entry: CacheEntry, time: IndexTime)?
 
     init(primary: CacheKey, request: HTTPHeaders, counted: Set<String>) {
         (self.primary, self.request, self.counted) = (primary, request, counted)
@@ -19,26 +21,33 @@ struct CachePlace: Sendable {
     func isSelecting(_ name: String) -> Bool { !counted.contains(name) && request.contains(name) }
 }
 
+/// When an index was read: what was removed since is known.
+private struct IndexTime: Sendable {
+    let ticket: CacheRemovals.Ticket
+    let discards: Int
+}
+
 extension ResponseCache {
     /// Returns the stored response that a request selects, whatever its age (RFC 9111, section 4.1).
     ///
     /// - Parameters:
     ///   - place: The place of the request's responses; receives the key of the stored response.
     ///   - stop: Ends the lookup with the send.
-    ///   - isOptional: Whether there is no entry if the store is slow.
+    ///   - patience: How long the send waits for the store before it does without an entry, or `nil` if it needs one.
     ///   - matches: Whether a stored response depends on the header fields that would be sent.
     /// - Returns: The stored response.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     func entry(
         at place: inout CachePlace,
         endedBy stop: StopSignal?,
-        isOptional: Bool,
+        _ patience: CachePatience?,
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
         place.found = nil
         let miss: CacheMiss
         do {
-            let entry = try await entry(for: place.primary, endedBy: stop, isOptional: isOptional)
+            let entry = try await entry(for: place.primary, endedBy: stop, patience)
+            place.isLookedUp = true
             if try await matches(entry) {
                 place.found = place.primary
                 return entry
@@ -47,10 +56,11 @@ extension ResponseCache {
         } catch let reason as CacheMiss where reason == .absent || reason == .damaged {
             miss = reason
         }
-        guard let index = try await readIndex(&place, endedBy: stop) else { throw miss }
+        guard let index = try await readIndex(&place, endedBy: stop, patience) else { throw miss }
+        place.isLookedUp = true
         guard let key = index.key(at: place) else { throw miss == .absent ? .varies : miss }
         do {
-            let entry = try await entry(for: key, endedBy: stop, isOptional: isOptional)
+            let entry = try await entry(for: key, endedBy: stop, patience)
             guard try await matches(entry) else { throw CacheMiss.varies }
             place.found = key
             didUse(key, at: place.primary.variantIndex)
@@ -62,11 +72,15 @@ extension ResponseCache {
 
     /// Reads the index of the variants, or returns `nil` if there is none.
     @discardableResult
-    func readIndex(_ place: inout CachePlace, endedBy stop: StopSignal?) async throws -> VariantIndex? {
-        let changes = changeCount
+    func readIndex(
+        _ place: inout CachePlace,
+        endedBy stop: StopSignal?,
+        _ patience: CachePatience?
+    ) async throws -> VariantIndex? {
+        let time = IndexTime(ticket: ticket, discards: state.withLock(\.indexDiscards))
         do {
-            let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, isOptional: true)
-            place.index = (entry, changes)
+            let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, patience)
+            place.index = (entry, time)
             return VariantIndex(entry)
         } catch is CacheMiss {
             place.index = nil
@@ -93,9 +107,13 @@ extension ResponseCache {
         var key = place.primary
         if needsIndex(entry, at: place) {
             var excess: [CacheKey] = []
-            let isStored = replace(key.variantIndex, by: entry, since: ticket) { known, changes in
-                // What was read before is current only if nothing has changed since.
-                let read = place.index.flatMap { $0.changes == changes ? $0.entry : nil }
+            let isStored = replace(key.variantIndex, by: entry, since: ticket) { known, state in
+                // What was read before is current unless it was removed since.
+                let read = place.index.flatMap { read in
+                    read.time.discards == state.indexDiscards
+                        && state.removals.allow(read.entry, for: key.variantIndex, since: read.time.ticket)
+                        ? read.entry : nil
+                }
                 let names = entry.vary.map(\.name)
                 var index = (known ?? read).flatMap { VariantIndex($0) } ?? VariantIndex(names: names)
                 index.nominate(names)
@@ -110,9 +128,9 @@ extension ResponseCache {
                 return
             }
             excess.forEach(discard)
-        } else if place.index != nil, entry.vary.isEmpty {
+        } else if entry.vary.isEmpty, place.index != nil || !place.isLookedUp {
             // The server no longer distinguishes variants.
-            discard(key.variantIndex)
+            discardIndex(of: key)
         }
         if let found = place.found, found != key { discard(found) }
         store(entry, for: key, since: ticket, reportingTo: write)
@@ -130,7 +148,29 @@ extension ResponseCache {
     func discard(_ place: CachePlace) {
         guard place.found == nil else { return place.found.map(discard) ?? () }
         discard(place.primary)
-        discard(place.primary.variantIndex)
+        discardIndex(of: place.primary)
+    }
+
+    private func discardIndex(of primary: CacheKey) {
+        state.withLock { $0.indexDiscards &+= 1 }
+        discard(primary.variantIndex)
+    }
+
+    /// Finds the response that is stored without a variant if a request selects it, so that a variant replaces it.
+    func findPrimary(
+        _ place: inout CachePlace,
+        endedBy stop: StopSignal?,
+        _ patience: CachePatience?,
+        where matches: (CacheEntry) async throws -> Bool
+    ) async throws {
+        guard place.found == nil else { return }
+        do {
+            let entry = try await entry(for: place.primary, endedBy: stop, patience)
+            if try await matches(entry) { place.found = place.primary }
+        } catch let miss as CacheMiss where miss != .absent {
+            // What cannot be read must not be found later.
+            place.found = place.primary
+        } catch is CacheMiss {}
     }
 
     /// Removes all variants of a cache key; responses that are still being received are not stored.
@@ -155,20 +195,20 @@ extension ResponseCache {
     ///   - response: The response that changes it.
     ///   - ticket: Nothing changes if such a response was removed since.
     ///   - transform: Called under the lock with the entry, or `nil` if neither memory nor pending writes have it, and
-    ///     with the number of changes so far.
+    ///     with the state.
     /// - Returns: Whether the response may be stored.
     private func replace(
         _ key: CacheKey,
         by response: CacheEntry,
         since ticket: CacheRemovals.Ticket?,
-        _ transform: (CacheEntry?, Int) -> CacheEntry
+        _ transform: (CacheEntry?, State) -> CacheEntry
     ) -> Bool {
         var isAllowed = false
         let number = state.withLock { state -> Int? in
             if let ticket, !state.removals.allow(response, for: key, since: ticket) { return nil }
             isAllowed = true
             let known = memory?.entry(for: key) ?? state.pending.change(of: key) ?? nil
-            let new = transform(known, state.changes)
+            let new = transform(known, state)
             memory?.store(new, for: key)
             state.changes &+= 1
             guard disk != nil else { return nil }
@@ -183,9 +223,6 @@ extension ResponseCache {
         if let number { write(key, number) }
         return isAllowed
     }
-
-    /// The number of changes so far.
-    private var changeCount: Int { state.withLock(\.changes) }
 
     /// Changes an entry in memory only, if it is there; the closure is called under the lock.
     private func updateInMemory(_ key: CacheKey, _ change: (CacheEntry) -> CacheEntry?) {

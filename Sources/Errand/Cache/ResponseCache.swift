@@ -36,6 +36,8 @@ public final class ResponseCache: Sendable {
         /// Incremented with each change, so that an earlier lookup does not restore what was removed.
         var changes = 0
         var removals = CacheRemovals()
+        /// The number of indices of variants that became useless, whatever their key.
+        var indexDiscards = 0
         var isPrepared = false
         var lastFailure: (any Error)?
     }
@@ -106,10 +108,14 @@ public final class ResponseCache: Sendable {
     /// - Parameters:
     ///   - key: The key.
     ///   - stop: The end of the send, or `nil` if only the task ends the lookup.
-    ///   - isOptional: Whether there is no entry if the store takes longer than ``CacheReadQueue/patience``.
+    ///   - patience: How long the send waits for the store before it does without an entry, or `nil` if it needs one.
     /// - Returns: The entry, whatever its age.
     /// - Throws: ``CacheMiss``, or `CancellationError` if the send or the task ends first.
-    func entry(for key: CacheKey, endedBy stop: StopSignal?, isOptional: Bool = false) async throws -> CacheEntry {
+    func entry(
+        for key: CacheKey,
+        endedBy stop: StopSignal?,
+        _ patience: CachePatience? = nil
+    ) async throws -> CacheEntry {
         if let found = memory?.entry(for: key) {
             disk?.didUse(key)
             return found
@@ -126,8 +132,13 @@ public final class ResponseCache: Sendable {
         guard let disk else { throw CacheMiss.absent }
         let wait = CacheWait<CacheEntry>()
         let queue = reads[Int(key.words.1 & 3)]
-        let late: CacheReadQueue.Work = { wait.finish(with: .failure(CacheMiss.tooSlow)) }
-        let id = queue.add(orIfLate: isOptional ? late : nil) { [self] in
+        let began = DispatchTime.now()
+        defer { patience?.spend(since: began) }
+        let late = patience.map { patience in
+            CacheReadQueue.Late(deadline: patience.deadline) { wait.finish(with: .failure(CacheMiss.tooSlow)) }
+        }
+        if let late, late.deadline <= began { throw CacheMiss.tooSlow }
+        let id = queue.add(orIfLate: late) { [self] in
             wait.finish(with: Result { try read(key, from: disk, since: changes) })
         }
         guard let id else { throw CacheMiss.tooSlow }

@@ -3,7 +3,7 @@ enum NormalizedField {
     /// Returns the form of a field's value, or `nil` if the request doesn't have the field.
     ///
     /// Several lines of the field are combined, and white space around their commas is removed. For the fields of content
-    /// negotiation, case, order, and how a weight is written, don't count either (RFC 9110, section 12.5).
+    /// negotiation, empty members, case, order, and how a weight is written, don't count either (RFC 9110, section 12.5).
     ///
     /// - Parameters:
     ///   - name: The name of the field.
@@ -13,7 +13,8 @@ enum NormalizedField {
         guard let value = headers[name] else { return nil }
         if name.isSameFieldName(as: "Cookie") || name.isSameFieldName(as: "Authorization") { return value }
         guard negotiating.contains(where: { $0.isSameFieldName(as: name) }) else {
-            return value.utf8.contains(UInt8(ascii: ",")) ? members(of: value).joined(separator: ",") : value
+            let comma = UInt8(ascii: ",")
+            return value.utf8.contains(comma) ? parts(of: value, at: comma).joined(separator: ",") : value
         }
         return list(value)
     }
@@ -42,10 +43,11 @@ enum NormalizedField {
             for part in parts.dropFirst() {
                 let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 let name = pair[0].lowercased()
-                // What follows a weight belongs to it, so that the weight keeps its place then.
+                // What follows a weight belongs to it, so that the weight keeps its place then. No field can contain the
+                // separator, so that no invalid weight is the same.
                 if name == "q", pair.count == 2, weight == nil, let found = Choice.weight(pair[1]) {
                     weight = found
-                    if found < 1000 || part != parts.last { texts.append("q=\(found)") }
+                    if found < 1000 || part != parts.last { texts.append("q\u{1}\(found)") }
                 } else {
                     texts.append(pair.count == 2 ? "\(name)=\(pair[1])" : name)
                 }

@@ -103,15 +103,13 @@ struct PartialContent: Sendable, Equatable {
     ///
     /// They do if both have the same strong validator and complete length, and agree on all bytes that both contain.
     ///
-    /// - Parameters:
-    ///   - newer: The parts of the newer response.
-    ///   - limit: The maximum number of bytes of the result.
+    /// - Parameter newer: The parts of the newer response.
     /// - Returns: All parts.
-    func combined(with newer: PartialContent, limit: Int = .max) -> PartialContent? {
+    func combined(with newer: PartialContent) -> PartialContent? {
         guard let validator, validator == newer.validator, completeLength == newer.completeLength else { return nil }
         var result = self
         for part in newer.parts { guard result.insert(part) else { return nil } }
-        return result.parts.count <= Self.maximumCount && result.byteCount <= limit ? result : nil
+        return result.parts.count <= Self.maximumCount ? result : nil
     }
 
     /// Inserts a part, and returns whether it agrees with the others.

@@ -38,15 +38,34 @@ struct SecretNames: Sendable {
         return false
     }
 
-    /// Whether a name refers to a user, as `From` and `X-User-ID` do; `User-Agent` doesn't.
-    static func namesUser(_ name: String) -> Bool {
-        let words = words(of: name)
-        return words == ["from"] || words != ["user", "agent"] && words.contains(where: wordsForUsers.contains)
+    /// Whether the value of a header field of this name refers to no user, as that of `User-Agent` or `X-Request-ID`.
+    ///
+    /// Any other field may refer to one: services have names of their own for that.
+    static func namesNoUser(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return fieldsOfNoUser.contains(name) || beginningsOfNoUser.contains(where: name.hasPrefix)
+    }
+
+    /// Whether a word of a header field's name often refers to a user, as in `X-Org-ID`.
+    static func mayNameUser(_ name: String) -> Bool {
+        !namesNoUser(name) && words(of: name).contains { wordsForUsers.contains($0) }
     }
 
     private static let wordsForUsers: Set<String> = [
-        "account", "client", "customer", "identity", "login", "member", "person", "profile", "subject", "tenant", "uid",
-        "user", "userid", "username",
+        "account", "assertion", "auth", "bearer", "client", "credential", "credentials", "customer", "device", "dpop",
+        "email", "employee", "from", "household", "identity", "impersonate", "jwt", "key", "login", "member", "org",
+        "organization", "owner", "patient", "person", "principal", "profile", "session", "sid", "subject", "tenant",
+        "ticket", "token", "uid", "user", "userid", "username", "workspace",
+    ]
+
+    private static let beginningsOfNoUser = ["accept", "content-", "if-"]
+    // Content negotiation, the message itself, tracing, and what makes a request unique.
+    private static let fieldsOfNoUser: Set<String> = [
+        "cache-control", "connection", "date", "dnt", "expect", "idempotency-key", "pragma", "prefer", "priority",
+        "range",
+        "save-data", "te", "traceparent", "tracestate", "transfer-encoding", "user-agent", "x-amzn-trace-id",
+        "x-b3-parentspanid", "x-b3-sampled", "x-b3-spanid", "x-b3-traceid", "x-cloud-trace-context", "x-correlation-id",
+        "x-nonce", "x-request-id", "x-requested-with", "x-timestamp", "x-trace-id",
     ]
 
     /// Whether a name or the last part of a nested name is one of these: `a[password]` and `user.password` are like `password`.

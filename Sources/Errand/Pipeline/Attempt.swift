@@ -117,13 +117,7 @@ extension Pipeline {
                 }
                 if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
                 if prepared.cacheUse != nil || prepared.identityCheck != nil {
-                    let note = CacheNote(
-                        prepared,
-                        sent: sent,
-                        adapted: adapted?.headers,
-                        response: response.headers,
-                        ticket: beforeSending
-                    )
+                    let note = CacheNote(sent: sent, adapted: adapted?.headers, ticket: beforeSending)
                     response.cacheNote = note
                     prepared.identityCheck?.didExchange(note)
                 }

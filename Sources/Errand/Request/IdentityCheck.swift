@@ -5,9 +5,9 @@ internal import Foundation
 ///
 /// The identified request is the one before adapters, with the credential scope of each adapter and interceptor. Each
 /// change is attributed to the one that made it, which is its hook here. A hook that still has its scope accounts for its
-/// own changes. One without a scope may change header fields that don't depend on the user, such as a nonce. If it changes
-/// anything else, only the send itself receives the response. No credential and no ``CacheIdentity`` makes a difference,
-/// because it may not be the user's whom the hook adds.
+/// own changes. One without a scope may change the header fields that refer to no user, such as the ID of a trace. If it
+/// changes anything else, only the send itself receives the response: any other field may refer to a user, whatever its
+/// name is. No credential and no ``CacheIdentity`` makes a difference, because it may not be the user's whom the hook adds.
 final class IdentityCheck: Sendable {
     private struct State {
         /// The types of the hooks that changed a request, for which nothing accounts.
@@ -80,7 +80,12 @@ extension PreparedRequest {
     func mayShare(_ result: Result<AcceptedResponse, any Error>) -> Bool {
         switch result {
         case .success(let accepted):
-            if let note = accepted.response.cacheNote { !note.isUnidentified && !note.changesVary } else { true }
+            if let note = accepted.response.cacheNote {
+                !note.isUnidentified
+                    && !note.isChanged(CacheControl.varyNames(accepted.response.headers), since: self)
+            } else {
+                true
+            }
         // A mismatch concerns the stored response of one send only.
         case .failure(let error): !(error is CacheValidation.Mismatch) && identityCheck?.isChanged != true
         }
@@ -115,8 +120,8 @@ extension PreparedRequest {
 }
 
 extension OutgoingRequest {
-    /// Whether this request belongs to the same user as another, judged by method, URL, content and the header fields
-    /// that may identify a user.
+    /// Whether this request belongs to the same user as another, judged by method, URL, content and all header fields,
+    /// except those that refer to no user.
     fileprivate func showsSameUser(as other: OutgoingRequest, _ prepared: PreparedRequest) -> Bool {
         guard method == other.method else { return false }
         let ignored = prepared.cacheIdentity.ignoredParameters
@@ -142,7 +147,7 @@ extension OutgoingRequest {
 
 extension Secrets {
     fileprivate func fieldsOfUser(_ headers: HTTPHeaders) -> [String] {
-        headers.filter { isCredential(header: $0.name) || SecretNames.namesUser($0.name) }
+        headers.filter { isCredential(header: $0.name) || !SecretNames.namesNoUser($0.name) }
             .map { "\($0.name.lowercased()):\($0.value)" }.sortedUnspecialized(by: <)
     }
 }

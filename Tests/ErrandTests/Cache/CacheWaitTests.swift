@@ -124,11 +124,11 @@ import Testing
         store.inner.store(.sample("x"), for: key)
         let cache = ResponseCache(memory: memory, disk: store)
         await #expect(throws: CacheMiss.tooSlow) {
-            _ = try await cache.entry(for: key, endedBy: nil, isOptional: true)
+            _ = try await cache.entry(for: key, endedBy: nil, CachePatience())
         }
         store.release()
         await wait { memory.entry(for: key) != nil }
-        #expect(try await cache.entry(for: key, endedBy: nil, isOptional: true).text == "x")
+        #expect(try await cache.entry(for: key, endedBy: nil, CachePatience()).text == "x")
     }
 
     @Test func lookUpThatNeedsTheStoreWaitsForIt() async throws {
@@ -137,11 +137,11 @@ import Testing
         let cache = ResponseCache(memory: nil, disk: store)
         let task = Task { try await cache.entry(for: key) }
         await #expect(throws: CacheMiss.tooSlow) {
-            _ = try await cache.entry(for: key, endedBy: nil, isOptional: true)
+            _ = try await cache.entry(for: key, endedBy: nil, CachePatience())
         }
         store.release()
         #expect(try await task.value.text == "x")
-        #expect(try await cache.entry(for: key, endedBy: nil, isOptional: true).text == "x")
+        #expect(try await cache.entry(for: key, endedBy: nil, CachePatience()).text == "x")
     }
 
     @Test func lookUpsAbandonedInTheQueueNeverReachTheStore() async throws {

@@ -29,6 +29,7 @@ import Testing
         ("Accept", ["a/b;q=1;x=1"], ["a/b;x=1"]), ("X-Any", ["1, 2"], ["2, 1"]), ("X-Any", ["a"], ["A"]),
         ("X-Any", ["a b"], ["ab"]), ("X-Any", ["\"a, b\""], ["\"a,b\""]), ("Cookie", ["a=1; b=2"], ["b=2; a=1"]),
         ("Authorization", ["Bearer a,b"], ["Bearer a, b"]), ("X-Any", [], [""]),
+        ("X-Any", ["a,,b"], ["a,b"]), ("X-Any", [",a"], ["a,"]), ("Accept", ["a/b;q=500"], ["a/b;q=0.5"]),
     ])
     func theseDiffer(name: String, one: [String], other: [String]) {
         #expect(value(name, one) != value(name, other))

@@ -148,7 +148,6 @@ import Testing
         }
         #expect(try content.combined(with: some("900-900/1000", of: text)) == nil)
         #expect(try content.combined(with: some("1-1/1000", of: text)) != nil)
-        #expect(try content.combined(with: some("1-1/1000", of: text), limit: 32) == nil)
     }
 
     /// Random parts of two contents: the result is the one content or nothing, and is read again as it was.
