@@ -185,6 +185,26 @@ import Testing
         #expect(try await agent.send(request) == "newest")
     }
 
+    @Test func aHeadRemovesAResponseThatCouldNotBeRead() async throws {
+        let delay = Lock(0.0)
+        respond(
+            .text("old", headers: ["Cache-Control": "max-age=600", "ETag": "\"1\""]),
+            .status(200, headers: ["ETag": "\"2\""]),
+            .text("new")
+        )
+        let store = SlowStore(delay: delay)
+        let cache = ResponseCache(memory: nil, disk: store)
+        let agent = agent(.http, cache)
+        #expect(try await agent.send(request) == "old")
+        await cache.flush()
+        delay.withLock { $0 = 0.7 }
+        try await agent.send(GeneralRequest("/x").expecting(Void.self).method(.head))
+        delay.withLock { $0 = 0 }
+        while store.readCount.withLock({ $0 }) > 0 { await Task.yield() }
+        await cache.flush()
+        #expect(try await agent.send(request) == "new")
+    }
+
     /// Each of several reads of one send is fast enough, all together are not.
     @Test func aSlowStoreDelaysASendByHalfASecondAltogether() async throws {
         let delay = Lock(0.0)

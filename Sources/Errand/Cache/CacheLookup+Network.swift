@@ -101,9 +101,17 @@ extension CacheLookup {
             let identification = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get)
         else { return }
         var place = identification.place(of: fields)
-        guard let entry = try? await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches),
-            let key = place.found
-        else { return }
+        let entry: CacheEntry
+        do {
+            entry = try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)
+        } catch let miss as CacheMiss where miss == .absent || miss == .varies {
+            return
+        } catch {
+            // What could not be read may be obsolete now.
+            cache.discard(place)
+            return
+        }
+        guard let key = place.found else { return }
         let merged = CacheControl.merging(entry, withHead: head, requested: ticket.date, received: cache.now())
         if let merged, entry.isStored(for: head.url), policy.allowsKeeping(merged, head.cacheNote, of: prepared),
             CacheControl.varyNames(merged.headers).sorted() == entry.vary.map(\.name)
