@@ -59,6 +59,11 @@ let package = Package(
                 .defaultIsolation(MainActor.self), .enableUpcomingFeature("InferIsolatedConformances"),
             ]
         ),
+        .testTarget(
+            name: "MigrationTests",
+            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

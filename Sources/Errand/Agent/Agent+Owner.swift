@@ -22,6 +22,34 @@ extension Agent {
         }
     }
 
+    /// Starts a send for a delegate that is held weakly, and whose methods have the type of the model.
+    ///
+    /// Spelling: `agent.start(GetUser(id: 7), delegate: self, didFinish: { $0.show($1) }, didFail: { $0.report($1) })`.
+    ///
+    /// If the delegate is deallocated, the send is cancelled and no method is called.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - delegate: The delegate.
+    ///   - didFinish: Called with the delegate and the model.
+    ///   - didFail: Called with the delegate and the error, which is `CancellationError` if the send was cancelled.
+    /// - Returns: A handle to cancel the send. It need not be kept.
+    @MainActor
+    @discardableResult
+    public func start<R: Request, Delegate: AnyObject>(
+        _ request: R,
+        delegate: Delegate,
+        didFinish: @escaping @MainActor (Delegate, R.Model) -> Void,
+        didFail: @escaping @MainActor (Delegate, any Error) -> Void
+    ) -> RequestHandle {
+        start(request, owner: delegate) { delegate, result in
+            switch result {
+            case .success(let model): didFinish(delegate, model)
+            case .failure(let error): didFail(delegate, error)
+            }
+        }
+    }
+
     /// Returns a task that abandons the send once the owner is deallocated.
     ///
     /// Nothing notifies of that, so the task checks ten times a second.
