@@ -49,7 +49,7 @@ public struct Pages<R: Request>: AsyncSequence {
             guard let response = try await advance(last, count - 1) else { return nil }
             last = response
             count += 1
-            isOver = count >= Pages.maximumRequestCount
+            isOver = false
             for (place, limit) in pages.limits.enumerated() where limit.isReached(response.model, count, &items[place])
             {
                 isOver = true
@@ -65,9 +65,8 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request for the first page. The others are changed copies of it.
     ///   - rule: The rule that finds the next page.
-    ///   - limits: The limits at which to stop, although another page follows; at the latest at
-    ///     ``Pages/maximumRequestCount``. A page that repeats the link or the parameter of the one before ends the
-    ///     sequence too.
+    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///     another one is an error. A page that repeats the link or the parameter of the one before ends the sequence.
     /// - Returns: The pages.
     public func pages<R: Request & Sendable>(
         of request: R,
@@ -79,6 +78,7 @@ extension Agent {
             return { last, index in
                 guard let last else { return try await self.response(for: request) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
+                try checkPageCount(index)
                 step = next
                 return try await self.response(for: NextPage(base: request, step: next))
             }
@@ -91,9 +91,8 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request for the first page. The others are changed copies of it.
     ///   - rule: The rule that finds the next page.
-    ///   - limits: The limits at which to stop, although another page follows; at the latest at
-    ///     ``Pages/maximumRequestCount``. A page that repeats the link or the parameter of the one before ends the
-    ///     sequence too.
+    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///     another one is an error. A page that repeats the link or the parameter of the one before ends the sequence.
     /// - Returns: The pages.
     public func pages<R: Request>(
         of request: R,
@@ -105,6 +104,7 @@ extension Agent {
             return { last, index in
                 guard let last else { return try await self.response(for: request) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
+                try checkPageCount(index)
                 step = next
                 return try await self.response(for: NextPage(base: request, step: next))
             }
@@ -115,8 +115,8 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request for the first page.
-    ///   - limits: The limits at which to stop, although another page follows; at the latest at
-    ///     ``Pages/maximumRequestCount``.
+    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///     another one is an error.
     ///   - next: Returns the request for the page after this one, or `nil` if it is the last; called on the caller.
     /// - Returns: The pages.
     public func pages<R: Request & Sendable>(
@@ -125,9 +125,10 @@ extension Agent {
         next: @escaping (Response<R.Model>) throws -> R?
     ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
         Pages(limits: limits) {
-            { last, _ in
+            { last, index in
                 guard let last else { return try await self.response(for: request) }
                 guard let request = try next(last) else { return nil }
+                try checkPageCount(index)
                 return try await self.response(for: request)
             }
         }
@@ -138,8 +139,8 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request for the first page.
-    ///   - limits: The limits at which to stop, although another page follows; at the latest at
-    ///     ``Pages/maximumRequestCount``.
+    ///   - limits: The limits at which to stop, although another page follows. After ``Pages/maximumRequestCount`` pages,
+    ///     another one is an error.
     ///   - next: Returns the request for the page after this one, or `nil` if it is the last; called on the caller.
     /// - Returns: The pages.
     public func pages<R: Request>(
@@ -148,12 +149,20 @@ extension Agent {
         next: @escaping (Response<R.Model>) throws -> R?
     ) -> Pages<R> {
         Pages(limits: limits) {
-            { last, _ in
+            { last, index in
                 guard let last else { return try await self.response(for: request) }
                 guard let request = try next(last) else { return nil }
+                try checkPageCount(index)
                 return try await self.response(for: request)
             }
         }
+    }
+}
+
+/// Checks that another page may be requested after that of an index, starting at 0.
+private func checkPageCount(_ index: Int) throws {
+    guard index + 1 < Pages<GeneralRequest<DefaultFormatter<Data>>>.maximumRequestCount else {
+        throw NetworkError(.tooManyPages(index + 1))
     }
 }
 

@@ -54,10 +54,12 @@ extension NetworkError.Reason {
         case .unsupportedModel(let text): text
         case .notOneRequest(let name):
             "\(name) is more than one request and has no response of its own; use send, start or results"
+        case .tooManyPages(let count):
+            "there is a next page after \(count); check the name of the parameter, or stop at a limit with upTo:"
         case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
         case .loginChanged: "the credential has changed since the request began; send it again if it is still wanted"
-        case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause)"
-        case .tooSoon(let pause): "the same was sent a moment ago; try again in \(pause)"
+        case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause.words)"
+        case .tooSoon(let pause): "the same was sent a moment ago; try again in \(pause.words)"
         case .duplicate: "the same is being sent already; wait for it, or share its response with .share"
         case .superseded:
             "a newer equal request took its place; give the requests different duplicate keys or another duplicatePolicy"
@@ -77,7 +79,8 @@ extension NetworkError.Reason {
         case .sendFailed: "the request could not be sent whole; the connection died"
         case .bodyUnreadable: "the request's body could not be read while it was sent"
         case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
-        case .deadlineExceeded(let duration): "the send took longer than its deadline of \(duration)"
+        case .deadlineExceeded(let duration):
+            "the deadline of \(duration) has passed: that of the request, or of the batch or chain that it is part of"
         case .certificateRefused(let text): "the server's certificate is not trusted: \(text)"
         case .tlsHandshakeFailed(let text): "the TLS handshake failed: \(text)"
         case .insecureSchemeNotAllowed:
@@ -98,12 +101,13 @@ extension NetworkError.Reason {
         case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"
         case .bodyTooLarge(let limit):
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
-        case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error)"
-        case .shape(let error): "the body has another shape than it must have: \(error)"
+        case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error.sentence)"
+        case .shape(let error): "the body has another shape than it must have: \(error.sentence)"
         case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"
-        case .path(let error): "the path leads to no value: \(error)"
+        case .path(let error):
+            "the path leads to no value: \(error.sentence); it begins at the payload, and with ~ at the whole body"
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"
-        case .notCached: "there is no cached response"
+        case .notCached: "there is no cached response; use a policy that may send the request"
         case .other(let text): text
         }
     }

@@ -35,6 +35,8 @@ extension NetworkError {
         /// A request that consists of several requests, such as a batch or a chain, is used where a single one is
         /// required; the text is its name.
         case notOneRequest(String)
+        /// A list had another page after ``Pages/maximumRequestCount`` pages; the number is how many were received.
+        case tooManyPages(Int)
 
         // The request was rejected by a client-side policy.
         /// A send interceptor returned without running the send.
@@ -153,7 +155,7 @@ extension NetworkError.Reason {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel, .notOneRequest, .bodyAlreadySent:
+            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent:
             .invalidRequest
         case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated

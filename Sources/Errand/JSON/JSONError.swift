@@ -74,6 +74,14 @@ extension JSONError: CustomStringConvertible {
         return text
     }
 
+    /// The description for the middle of a sentence.
+    var sentence: String {
+        let text = description
+        // An abbreviation keeps its capitals.
+        let isWord = text.dropFirst().first?.isLowercase == true || text.dropFirst().first == " "
+        return isWord ? text.prefix(1).lowercased() + text.dropFirst() : text
+    }
+
     private func tooDeep(_ limit: Int) -> String {
         let advice =
             limit < JSONDepth.maximum

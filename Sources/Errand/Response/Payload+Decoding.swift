@@ -21,7 +21,11 @@ extension Payload {
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
             return try foundation?.withoutJSON5.decode(type, from: value) ?? decoder.decode(type, from: value)
         } catch let error as DecodingError {
-            let detail = error.place(decoding: type, from: value, with: decoder)
+            var detail = error.place(decoding: type, from: value, with: decoder)
+            if path.isPayload, root.count == data.count, let member = error.memberOfEnvelope(in: value) {
+                detail +=
+                    "; the body has a member '\(member)': if that is the payload, give the service an EnvelopeFilter"
+            }
             throw NetworkError(.model(type: String(describing: type), detail: detail), underlying: error)
         }
     }
@@ -103,6 +107,14 @@ extension DecodingError {
             // This decoder fails for another reason than Foundation's.
         }
         return place
+    }
+
+    /// The usual name of a payload that the top level of a body has in place of a member that is missing, or `nil`.
+    fileprivate func memberOfEnvelope(in json: Data) -> String? {
+        guard case .keyNotFound(_, let context) = self, context.codingPath.isEmpty,
+            case .object(let members)? = try? JSONValue(parsing: json)
+        else { return nil }
+        return ["data", "result", "payload", "response"].first { members[$0] != nil }
     }
 
     /// The reason and the path, without any value of the body but a number that does not fit.

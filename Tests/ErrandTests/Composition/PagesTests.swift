@@ -72,6 +72,17 @@ import Testing
         #expect(try await pages(endless().pages(of: List(), by: .number(), upTo: .items(99), .requests(2))).count == 2)
     }
 
+    /// Such as that of a server which does not read the parameter.
+    @Test func aListWithoutAnEndIsAnError() async throws {
+        let rig = rig(.max) { _ in ([:], "") }
+        var count = 0
+        let error = await #expect(throws: NetworkError.self) {
+            for try await _ in rig.agent.pages(of: List(), by: .number("p")) { count += 1 }
+        }
+        #expect(count == Pages<List>.maximumRequestCount)
+        #expect(error?.reason == .tooManyPages(count))
+    }
+
     @Test func aPageNumberThatHasNoNextIsTheEnd() async throws {
         let rig = rig(.max) { _ in ([:], "") }
         #expect(try await pages(rig.agent.pages(of: List(), by: .number("page", from: .max))).count == 1)

@@ -34,7 +34,14 @@ import Testing
         (.closedWithoutResponse, .connectionLost, "the connection was closed without a response"),
         (.closedInBody, .connectionLost, "the connection was closed before the body was whole"),
         (.idleTimeout(.seconds(2)), .timedOut, "nothing was sent or received for 2.0 seconds"),
-        (.deadlineExceeded(.seconds(3)), .timedOut, "the send took longer than its deadline of 3.0 seconds"),
+        (
+            .deadlineExceeded(.seconds(3)), .timedOut,
+            "the deadline of 3.0 seconds has passed: that of the request, or of the batch or chain that it is part of"
+        ),
+        (
+            .tooManyPages(10_000), .invalidRequest,
+            "there is a next page after 10000; check the name of the parameter, or stop at a limit with upTo:"
+        ),
         (.certificateRefused("expired"), .insecureConnection, "the server's certificate is not trusted: expired"),
         (.tlsHandshakeFailed("why"), .insecureConnection, "the TLS handshake failed: why"),
         (
@@ -63,7 +70,7 @@ import Testing
             .model(type: "User", detail: "no member 'id'"), .undecodable,
             "the payload does not become User: no member 'id'"
         ),
-        (.notCached, .cacheMiss, "there is no cached response"),
+        (.notCached, .cacheMiss, "there is no cached response; use a policy that may send the request"),
         (.other("the system said no"), .unknown, "the system said no"),
     ]
 
