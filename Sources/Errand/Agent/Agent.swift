@@ -227,7 +227,10 @@ extension Agent {
     ///
     /// - Throws: The errors that the send would throw before its first attempt.
     public func urlRequest<R: Request>(for request: R) async throws -> URLRequest {
-        try await preview(request).final.urlRequest()
+        let (_, prepared, final) = try await preview(request)
+        var request = final.urlRequest()
+        if !prepared.transportOptions.allowsCellularAccess { request.allowsCellularAccess = false }
+        return request
     }
 
     /// Returns what the send would do, and the source of each setting, without sending anything.

@@ -196,7 +196,8 @@ final class PreparedRequest: Sendable {
             readAhead: accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
             maximumBodySize: resolved.maximumBodySize.value ?? .max,
             maximumHeadSize: resolved.maximumHeadSize.value ?? .max,
-            maximumExpansion: resolved.maximumExpansion.value ?? .max
+            maximumExpansion: resolved.maximumExpansion.value ?? .max,
+            allowsCellularAccess: settings.request.allowsCellularAccess
         )
     }
 }

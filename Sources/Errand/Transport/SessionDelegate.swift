@@ -10,7 +10,11 @@ internal import FoundationNetworking
 /// task, nor respond to a challenge: each of these waits for that same queue.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let exchanges = OpenExchanges()
+    /// The configuration of all sessions of the transport.
+    let configuration: URLSessionConfiguration
     private let challenges = DispatchQueue(label: "errand.transport.challenges")
+
+    init(_ configuration: URLSessionConfiguration) { self.configuration = configuration }
 
     func urlSession(
         _ session: URLSession,

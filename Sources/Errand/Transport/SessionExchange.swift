@@ -46,18 +46,19 @@ final class SessionExchange: Stoppable {
         self.control = control
     }
 
-    var isSettled: Bool { state.withLock { $0.isSettled } }
-
     /// Whether the exchange was stopped; its task is cancelled, or is about to be.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     /// Waits for the header section, with the body as far as it is read ahead; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
 
-    /// Records that the task is about to start.
-    func begin() {
-        SessionQueueLoad.exchangeBegan()
-        state.withLock { $0.times.started = $0.times.started ?? .now }
+    /// Records that a task is about to be created and started; returns `false` if the exchange has ended already.
+    func begin() -> Bool {
+        state.withLock { state in
+            guard !state.isSettled else { return false }
+            state.times.started = state.times.started ?? .now
+            return true
+        }
     }
 
     /// Sets the task, which has started and may even have ended; it is cancelled if the exchange was stopped.
@@ -74,10 +75,13 @@ final class SessionExchange: Stoppable {
     }
 
     func urlRequest() -> URLRequest {
+        let body: SessionRequest.Body?
         if let data = request.dataForSession(), state.withLock({ $0.retired == nil }) {
-            return SessionRequest(request, body: .data(data)).urlRequest
+            body = .data(data)
+        } else {
+            body = bodyStream().map(SessionRequest.Body.stream)
         }
-        return SessionRequest(request, body: bodyStream().map(SessionRequest.Body.stream)).urlRequest
+        return SessionRequest(request, body: body, allowsCellularAccess: options.allowsCellularAccess).urlRequest
     }
 
     /// Returns a new stream from the body's first byte, or `nil` if there is no body.

@@ -25,6 +25,16 @@ enum SessionPlatform {
     }
 }
 
+/// The session of a transport.
+final class SessionHolder: Sendable {
+    let current: URLSession
+
+    init(_ session: URLSession) { current = session }
+
+    /// Closes the connections that no exchange uses.
+    func closeIdleConnections(_ makeSession: () -> URLSession) { current.flush {} }
+}
+
 extension OutgoingRequest {
     /// Whether the request needs a connection of its own; the system never sends a request that is not idempotent again.
     var needsNewConnection: Bool { false }

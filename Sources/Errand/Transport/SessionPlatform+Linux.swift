@@ -32,6 +32,28 @@ enum SessionPlatform {
     }
 }
 
+/// The session of a transport.
+final class SessionHolder: Sendable {
+    private let session: Lock<URLSession>
+
+    init(_ session: URLSession) { self.session = Lock(session) }
+
+    var current: URLSession { session.withLock { $0 } }
+
+    /// Closes the connections that no exchange uses: `flush` has no effect on this platform, so another session is used.
+    ///
+    /// The old one is not invalidated: another thread may be about to create a task with it, which would end the process.
+    /// Its connections are closed with the last reference to it, which its exchanges have.
+    func closeIdleConnections(_ makeSession: () -> URLSession) {
+        let new = makeSession()
+        let old = session.withLock { session in
+            defer { session = new }
+            return session
+        }
+        withExtendedLifetime(old) {}
+    }
+}
+
 extension OutgoingRequest {
     /// The maximum size of a body that shares an HTTP/2 connection; the body is copied once more while it is sent.
     private static let largestSharedBody = 1 << 20

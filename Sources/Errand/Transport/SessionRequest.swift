@@ -14,11 +14,12 @@ struct SessionRequest {
 
     let urlRequest: URLRequest
 
-    init(_ outgoing: OutgoingRequest, body: Body?) {
+    init(_ outgoing: OutgoingRequest, body: Body?, allowsCellularAccess: Bool = true) {
         var request = URLRequest(url: outgoing.url)
         if outgoing.method != .get { request.httpMethod = outgoing.method.rawValue }
         // The initializer's timeout has no effect, only the setter.
         request.timeoutInterval = SessionPlatform.never
+        if !allowsCellularAccess { request.allowsCellularAccess = false }
         // A second line of a name would be joined with a bare comma, cookies too.
         for field in outgoing.headers.combined { request.setValue(field.value, forHTTPHeaderField: field.name) }
         if let body {

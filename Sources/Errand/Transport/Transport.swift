@@ -55,6 +55,11 @@ public struct TransportOptions: Sendable, Hashable {
     /// The default is 200.
     public var maximumExpansion: Int
 
+    /// Whether the cellular network may be used, on platforms that have one; see ``Request/allowsCellularAccess``.
+    ///
+    /// The default is `true`.
+    public var allowsCellularAccess: Bool
+
     #if canImport(FoundationNetworking)
     /// The maximum size of a header section that the system accepts; a limit that is not lower needs no check.
     static let greatestHeaderSectionSize = 300 << 10
@@ -74,13 +79,15 @@ public struct TransportOptions: Sendable, Hashable {
         readAhead: Int = .max,
         maximumBodySize: Int = 64 << 20,
         maximumHeadSize: Int = 300 << 10,
-        maximumExpansion: Int = 200
+        maximumExpansion: Int = 200,
+        allowsCellularAccess: Bool = true
     ) {
         self.idleTimeout = idleTimeout
         self.readAhead = readAhead
         self.maximumBodySize = maximumBodySize
         self.maximumHeadSize = maximumHeadSize
         self.maximumExpansion = maximumExpansion
+        self.allowsCellularAccess = allowsCellularAccess
     }
 }
 

@@ -1,7 +1,9 @@
 internal import Foundation
 
 #if canImport(FoundationNetworking)
-internal import FoundationNetworking
+public import FoundationNetworking
+#else
+public import Foundation
 #endif
 
 /// A ``Transport`` over one URLSession without cache, cookies, credential storage and redirects.
@@ -10,34 +12,87 @@ internal import FoundationNetworking
 /// cancellation handler must not wait there, and a caller only briefly. So tasks are cancelled on a queue of the
 /// transport's own, and while the shared queue is busy also created and started there.
 public final class URLSessionTransport: StoppableTransport {
-    private let maximumConnectionsPerHost: Int
-    private let session: URLSession
-    private let delegate = SessionDelegate()
+    private let session: SessionHolder
+    private let delegate: SessionDelegate
     private let control = DispatchQueue(label: "errand.transport.control", qos: .userInitiated)
 
     /// Creates a transport with a session, which lives as long as the transport.
     ///
     /// - Parameter maximumConnectionsPerHost: The maximum number of open connections to one host, at least 1. Further requests
     ///   wait inside the system with their idle timeout running.
-    public init(maximumConnectionsPerHost: Int = 8) {
-        self.maximumConnectionsPerHost = maximumConnectionsPerHost
-        session = Self.session(delegate, maximumConnectionsPerHost)
+    public convenience init(maximumConnectionsPerHost: Int = 8) {
+        self.init(configuration: Self.configuration(maximumConnectionsPerHost: maximumConnectionsPerHost))
     }
 
-    private static func session(_ delegate: SessionDelegate, _ maximumConnectionsPerHost: Int) -> URLSession {
+    /// Creates a transport with a session of your own configuration, which lives as long as the transport.
+    ///
+    /// Begin with ``configuration(maximumConnectionsPerHost:)``, change what you need, and pass the result:
+    ///
+    /// ```swift
+    /// let configuration = URLSessionTransport.configuration(maximumConnectionsPerHost: 2)
+    /// let agent = Agent(config: config, transport: URLSessionTransport(configuration: configuration))
+    /// ```
+    ///
+    /// The configuration is copied. Whatever it contains, the transport sets the following, because Errand does itself what
+    /// these properties do, or because they would send what ``Secrets`` and origins forbid:
+    ///
+    /// - `urlCache` is `nil` and `requestCachePolicy` ignores local data: ``NetworkConfig/cache`` is the cache. On Linux a
+    ///   URLCache can also end the process when a request is cancelled.
+    /// - `httpCookieStorage` is `nil`, `httpShouldSetCookies` is `false` and `httpCookieAcceptPolicy` is `.never`.
+    /// - `urlCredentialStorage` is `nil`: ``NetworkConfig/authorization`` and ``AuthenticationSession`` have the credentials.
+    /// - `httpAdditionalHeaders` is `nil`: ``NetworkConfig/headers`` are validated, and withheld from other origins.
+    /// - `timeoutIntervalForRequest` has no effect: ``Limits/timeout`` is measured by Errand.
+    ///
+    /// On Apple platforms everything else applies, such as `protocolClasses`, `connectionProxyDictionary`,
+    /// `tlsMinimumSupportedProtocolVersion`, `waitsForConnectivity`, `multipathServiceType`, `allowsCellularAccess`,
+    /// `allowsExpensiveNetworkAccess` and `timeoutIntervalForResource`. Background configurations are not supported.
+    ///
+    /// On Linux only `httpMaximumConnectionsPerHost` and `protocolClasses` have an effect; proxies are taken from the
+    /// environment, and certificates from the system.
+    ///
+    /// - Parameter configuration: The configuration.
+    public init(configuration: URLSessionConfiguration) {
+        delegate = SessionDelegate(Self.adjusted(configuration))
+        session = SessionHolder(Self.session(delegate, delegate.configuration))
+    }
+
+    /// Returns the configuration of the library: an ephemeral one without cache, cookies and credential storage.
+    ///
+    /// - Parameter maximumConnectionsPerHost: The maximum number of open connections to one host, at least 1.
+    /// - Returns: A new configuration, which can be changed and passed to ``init(configuration:)``.
+    public static func configuration(maximumConnectionsPerHost: Int = 8) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpCookieStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.httpCookieAcceptPolicy = .never
-        configuration.urlCredentialStorage = nil
-        configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
+        configuration.httpMaximumConnectionsPerHost = maximumConnectionsPerHost
+        return adjusted(configuration)
+    }
+
+    /// Returns a copy with the settings that the library depends on.
+    private static func adjusted(_ configuration: URLSessionConfiguration) -> URLSessionConfiguration {
+        let copy = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
+        copy.urlCache = nil
+        copy.requestCachePolicy = .reloadIgnoringLocalCacheData
+        copy.httpCookieStorage = nil
+        copy.httpShouldSetCookies = false
+        copy.httpCookieAcceptPolicy = .never
+        copy.urlCredentialStorage = nil
+        copy.httpAdditionalHeaders = nil
+        copy.httpMaximumConnectionsPerHost = max(1, copy.httpMaximumConnectionsPerHost)
+        return copy
+    }
+
+    private static func session(_ delegate: SessionDelegate, _ configuration: URLSessionConfiguration) -> URLSession {
         let queue = SessionPlatform.delegateQueue()
         return URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
     }
 
-    deinit { session.finishTasksAndInvalidate() }
+    deinit { session.current.finishTasksAndInvalidate() }
+
+    /// Closes the connections that no exchange uses, such as when an app moves to the background or the network changes.
+    ///
+    /// Exchanges that have begun are not affected; those that begin later open new connections.
+    public func closeIdleConnections() {
+        session.closeIdleConnections { Self.session(delegate, delegate.configuration) }
+    }
 
     /// The number of exchanges whose last callback has not been called yet.
     var openExchangeCount: Int { delegate.exchanges.count }
@@ -75,23 +130,25 @@ public final class URLSessionTransport: StoppableTransport {
 
     private func start(_ exchange: SessionExchange) {
         if exchange.needsNewConnection { return Self.startAlone(exchange, delegate: delegate) }
-        guard !exchange.isSettled else { return }
-        Self.start(exchange, on: session, delegate: delegate)
+        guard exchange.begin() else { return }
+        Self.start(exchange, on: session.current, delegate: delegate)
     }
 
     /// Starts an exchange on a connection of its own.
     ///
     /// Sessions do not share connections, and libcurl never sends again on a new one.
     static func startAlone(_ exchange: SessionExchange, delegate: SessionDelegate) {
-        guard !exchange.isSettled else { return }
-        let session = session(delegate, 1)
+        guard exchange.begin() else { return }
+        let configuration = adjusted(delegate.configuration)
+        configuration.httpMaximumConnectionsPerHost = 1
+        let session = session(delegate, configuration)
         start(exchange, on: session, delegate: delegate)
         session.finishTasksAndInvalidate()
     }
 
     private static func start(_ exchange: SessionExchange, on session: URLSession, delegate: SessionDelegate) {
         let task = session.dataTask(with: exchange.urlRequest())
-        exchange.begin()
+        SessionQueueLoad.exchangeBegan()
         delegate.exchanges.add(exchange, for: task)
         task.resume()
         exchange.began(task)
