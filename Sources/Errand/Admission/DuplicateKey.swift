@@ -35,7 +35,7 @@ struct DuplicateKey: Sendable, Hashable {
         fields.add(prepared.cacheIdentity.variant)
         fields.add(prepared.cacheIdentity.user)
         for scope in prepared.scopes { fields.add(scope ?? "") }
-        fields.add(String(reflecting: prepared.acceptance))
+        fields.add(prepared.acceptance.identity)
         fields.add("\(prepared.transportOptions)")
         fields.add(filter.source == .request && isShareable ? String(reflecting: filter.value) : "")
         let isOwn = !prepared.duplicateKey.isEmpty

@@ -38,8 +38,8 @@ extension Agent {
     ///
     /// - Throws: ``CacheMiss`` if it has none, and the errors that a send would throw before its first attempt.
     public func cacheKey<R: Request>(for request: R) throws -> CacheKey {
-        let (prepared, _) = try prepareEntry(of: request)
-        return try CacheIdentification(prepared, appVersion: config.cache?.appVersion ?? "").key
+        let (prepared, cache) = try prepareEntry(of: request)
+        return try CacheIdentification(prepared, appVersion: cache?.appVersion ?? "").key
     }
 
     /// Stores a response as if it had just been received for a request, such as a part of another response.
@@ -83,7 +83,8 @@ extension Agent {
     private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {
         let send = makeSend(request)
         do {
-            return (try send.prepare(request), send.config.value.cache)
+            let prepared = try send.prepare(request)
+            return (prepared, prepared.settings.cache)
         } catch {
             throw send.withContext(error)
         }

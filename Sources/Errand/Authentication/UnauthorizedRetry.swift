@@ -31,7 +31,8 @@ struct UnauthorizedRetry: Sendable {
             await authenticated.notify(.willRetry(after: .zero, because: unauthorized.error))
         }
         do {
-            return try await attempt().adding(rejected.timing.map(Metrics.Attempt.init), waiting: waiting)
+            let first = rejected.timing.map { Metrics.Attempt($0, origin: prepared.origin) }
+            return try await attempt().adding(first, waiting: waiting)
         } catch {
             throw ((error as? UnauthorizedError)?.error ?? error).repeated()
         }

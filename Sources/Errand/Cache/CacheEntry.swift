@@ -35,6 +35,9 @@ public struct CacheEntry: Sendable {
 
     /// Whether the request's veto was called; until then the entry is kept in memory only.
     var isVetted = true
+
+    /// Whether the entry is never written to disk.
+    var isMemoryOnly = false
 }
 
 extension CacheEntry {

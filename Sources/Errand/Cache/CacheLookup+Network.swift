@@ -58,6 +58,8 @@ extension CacheLookup {
                 let new = CacheEntry(response, to: prepared, scope: scope, requested: ticket.date, received: received)
                 entry = try await completed(new, &place)
             }
+            // A stored response that was validated or completed may come from the disk.
+            entry?.isMemoryOnly = prepared.storesInMemoryOnly
             if let entry, cache.needsIndex(entry, at: place) {
                 try await cache.findPrimary(&place, endedBy: prepared.stop, patience, where: matches)
                 try await cache.readIndex(&place, endedBy: prepared.stop, patience)

@@ -33,6 +33,9 @@ struct CacheStoring: Sendable {
 }
 
 extension PreparedRequest {
+    /// Whether its responses are never written to disk.
+    var storesInMemoryOnly: Bool { resolved.cacheStorage.value == .memoryOnly }
+
     /// Returns the error of a send that uses stored responses only.
     func notCached(_ reason: any Error) -> NetworkError {
         NetworkError(.notCached, underlying: reason).with(url: outgoing.url, method: outgoing.method)
@@ -52,6 +55,7 @@ extension CacheEntry {
             scope: scope
         )
         user = CacheIdentity.digest(ofUser: prepared.cacheIdentity.user)
+        isMemoryOnly = prepared.storesInMemoryOnly
         headers = CacheControl.storedHeaders(response.headers)
         vary = CacheControl.vary(response.headers, request: response.cacheNote?.sent ?? prepared.outgoing.headers)
     }

@@ -36,12 +36,14 @@ extension PreparedRequest {
     ///   - isFirst: Whether it was sent for the request itself and not for a redirect.
     func invalidate(by response: RawResponse, to sent: OutgoingRequest, isFirst: Bool) {
         // A request that caches any method declares that it changes nothing.
-        guard let cache, !cacheIdentity.allowsAnyMethod else { return }
+        guard !cacheIdentity.allowsAnyMethod else { return }
         var targets = [sent.url]
         // Cache keys have the URL before adapters; an interceptor's request to another path is unrelated.
         let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
         if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
         let requested = response.cacheNote?.ticket?.date
-        cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters, requested: requested)
+        for cache in settings.config.value.allCaches {
+            cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters, requested: requested)
+        }
     }
 }

@@ -92,7 +92,7 @@ extension ResponseCache {
     func needsIndex(_ entry: CacheEntry, at place: CachePlace) -> Bool {
         guard entry.vary.contains(where: { place.isSelecting($0.name) }) else { return false }
         // Nothing of such a response is written, and an index is.
-        return !CacheDirectives(entry.headers).noStore
+        return !entry.isMemoryOnly && !CacheDirectives(entry.headers).noStore
     }
 
     /// Stores a response under the key of its variant: in memory at once, on disk soon after.

@@ -190,7 +190,7 @@ public final class ResponseCache: Sendable {
     ) {
         // A response with `no-store` is never written, whatever the policy.
         let rules = CacheDirectives(entry.headers)
-        let isWritten = !rules.noStore || rules.mustUnderstand
+        let isWritten = !entry.isMemoryOnly && (!rules.noStore || rules.mustUnderstand)
         if !isWritten { write?.finish(.inMemory) }
         let date = now()
         change(key, isOnDisk: entry.isVetted, to: isWritten ? entry : nil, reportingTo: write) { state in

@@ -2,7 +2,8 @@ public import Foundation
 
 /// The URL that paths are resolved against: a scheme, a host and possibly a path of its own.
 ///
-/// It is created from a literal or a `URL`. If it is invalid, building a request throws a ``NetworkError``.
+/// It is created from a literal, a `URL`, or a text that is known only at run time. If a literal or a `URL` is invalid,
+/// building a request throws a ``NetworkError``; an invalid text throws at once.
 public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     private let checked: Checked
 
@@ -22,13 +23,27 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 
     /// Creates a base URL from a literal.
     ///
-    /// Create it from a `URL` if it is known only at run time.
+    /// If it is known only at run time, create it from a `URL` or a `String`.
     public init(stringLiteral value: StaticString) { self.init(text: value.description) }
 
     /// Creates a base URL from a URL that is known only at run time.
     ///
     /// It is validated when a request is built.
     public init(_ url: URL) { self.init(text: url.absoluteString) }
+
+    /// Creates a base URL from a text that is known only at run time, such as one that a user has typed.
+    ///
+    /// Spaces and line breaks around the text are ignored.
+    ///
+    /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind/invalidRequest``, whose description says what is wrong: no
+    ///   scheme, another scheme than http or https, no host, or a host that the system does not support.
+    public init(_ text: String) throws {
+        self.init(text: text.trimmingCharacters(in: .whitespacesAndNewlines))
+        switch parts {
+        case .success(let parts): _ = try parts.url()
+        case .failure(let boxed): throw NetworkError(boxed.reason)
+        }
+    }
 
     init(text: String) {
         do throws(NetworkError) {

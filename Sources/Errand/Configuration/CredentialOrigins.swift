@@ -12,13 +12,13 @@ struct CredentialOrigins: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - base: The base URL that applies to the request, or `nil` if there is none.
-    ///   - cdn: The URL of the CDN that applies to the request, or `nil` if there is none.
+    ///   - cdn: The URLs of the CDN that apply to the request.
     ///   - listed: Further origins, of service and config.
     ///   - requestOrigin: The origin of the request's own URL.
     /// - Throws: ``NetworkError`` if one of them is not a URL.
-    init(base: BaseURL?, cdn: BaseURL?, listed: [BaseURL], requestOrigin: String) throws(NetworkError) {
+    init(base: BaseURL?, cdn: [BaseURL], listed: [BaseURL], requestOrigin: String) throws(NetworkError) {
         var keys: [String] = []
-        for url in [base, cdn].compactMap(\.self) + listed {
+        for url in (base.map { [$0] } ?? []) + cdn + listed {
             switch url.parts {
             case .success(let parts): keys.append(parts.originKey)
             case .failure(let boxed): throw NetworkError(boxed.reason)

@@ -10,6 +10,11 @@ public struct NetworkConfig: Sendable {
     /// The URL that relative paths of requests with `usesCDN` are resolved against, or `nil` if only services have one.
     public var cdnURL: BaseURL?
 
+    /// Further URLs of the CDN, which are tried in order if ``cdnURL`` fails; see ``Service/cdnFallbacks``.
+    ///
+    /// The default is none.
+    public var cdnFallbacks: [BaseURL]
+
     /// Further origins that receive the credentials of config and service: `["https://files.example"]`.
     ///
     /// They are added to those of the base URL and the CDN. Only scheme, host and port count. Without a base URL and without
@@ -30,6 +35,11 @@ public struct NetworkConfig: Sendable {
     /// ``Request/body`` of its own sends them only if they belong to the query.
     public var parameters: Parameters
 
+    /// The place and the format of the parameters of requests and services that have none of their own, such as `.form`.
+    ///
+    /// `.inherited`, the default, is ``ParameterEncoding/automatic``.
+    public var parameterEncoding: ParameterEncoding
+
     /// The authorization of requests that have none of their own.
     ///
     /// `.inherited`, the default, is none.
@@ -39,6 +49,11 @@ public struct NetworkConfig: Sendable {
     ///
     /// `.inherited`, the default, is none.
     public var authentication: Authentication
+
+    /// The conditions for accepting a response to requests and services that have none of their own.
+    ///
+    /// `.inherited`, the default, is status codes 200 to 299 and any content type.
+    public var acceptance: Acceptance
 
     /// The filter that unwraps the envelope of responses.
     ///
@@ -101,6 +116,11 @@ public struct NetworkConfig: Sendable {
     /// The cache in which responses are stored, or `nil`, the default, to store none, whatever the cache policies.
     public var cache: ResponseCache?
 
+    /// Further caches, for services and requests whose ``CacheStorage`` is ``CacheStorage/named(_:)``.
+    ///
+    /// The default is none.
+    public var namedCaches: [String: ResponseCache]
+
     /// The names of secrets, which are redacted and are not sent to other origins.
     public var secrets: Secrets
 
@@ -120,15 +140,18 @@ public struct NetworkConfig: Sendable {
     /// Creates a config; each argument sets the property of its name.
     ///
     /// Without a base URL it is for requests with absolute paths and services with base URLs of their own. The base URL
-    /// is a literal such as `"https://api.example/v1"`, or `BaseURL(url)`.
+    /// is a literal such as `"https://api.example/v1"`, `BaseURL(url)`, or `try BaseURL(text)`.
     public init(
         baseURL: BaseURL? = nil,
         cdnURL: BaseURL? = nil,
+        cdnFallbacks: [BaseURL] = [],
         credentialOrigins: [BaseURL] = [],
         headers: HTTPHeaders = [:],
         parameters: Parameters = [:],
+        parameterEncoding: ParameterEncoding = .inherited,
         authorization: Authorization = .inherited,
         authentication: Authentication = .inherited,
+        acceptance: Acceptance = .inherited,
         filter: (any ResponseFilter)? = nil,
         decoder: any DataDecoder = JSONDecoder(),
         urlFilters: [any URLFilter] = [],
@@ -144,16 +167,20 @@ public struct NetworkConfig: Sendable {
         sendGates: [any SendGate] = [],
         throttle: Throttle = .inherited,
         cache: ResponseCache? = nil,
+        namedCaches: [String: ResponseCache] = [:],
         secrets: Secrets = Secrets(),
         environment: [String: String]? = nil
     ) {
         self.baseURL = baseURL
         self.cdnURL = cdnURL
+        self.cdnFallbacks = cdnFallbacks
         self.credentialOrigins = credentialOrigins
         self.headers = headers
         self.parameters = parameters
+        self.parameterEncoding = parameterEncoding
         self.authorization = authorization
         self.authentication = authentication
+        self.acceptance = acceptance
         self.filter = filter
         self.decoder = decoder
         self.urlFilters = urlFilters
@@ -169,6 +196,7 @@ public struct NetworkConfig: Sendable {
         self.sendGates = sendGates
         self.throttle = throttle
         self.cache = cache
+        self.namedCaches = namedCaches
         self.secrets = secrets
         ownEnvironment = environment
     }

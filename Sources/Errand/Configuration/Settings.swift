@@ -24,8 +24,20 @@ final class Settings: Sendable {
     /// The URL that relative paths are resolved against, unless the environment overrides it.
     var baseURL: BaseURL? { request.service.baseURL ?? config.value.baseURL }
 
-    /// The URL that relative paths of the CDN are resolved against, unless the environment overrides it.
-    var cdnURL: BaseURL? { request.service.cdnURL ?? (request.service.baseURL == nil ? config.value.cdnURL : nil) }
+    /// The URLs that relative paths of the CDN are resolved against, in order, unless the environment overrides them.
+    var cdnURLs: [BaseURL] {
+        let service = request.service
+        if service.cdnURL != nil || !service.cdnFallbacks.isEmpty {
+            return Self.list(service.cdnURL, service.cdnFallbacks)
+        }
+        return service.baseURL == nil ? Self.list(config.value.cdnURL, config.value.cdnFallbacks) : []
+    }
+
+    private static func list(_ first: BaseURL?, _ others: [BaseURL]) -> [BaseURL] {
+        var list = first.map { [$0] } ?? []
+        for other in others where !list.contains(other) { list.append(other) }
+        return list
+    }
 
     /// Returns the origins that credentials of config and service are sent to.
     ///
@@ -36,7 +48,7 @@ final class Settings: Sendable {
         let overriding = overridingBaseURL
         return try CredentialOrigins(
             base: overriding ?? baseURL,
-            cdn: overriding == nil ? cdnURL : nil,
+            cdn: overriding == nil ? cdnURLs : [],
             listed: config.value.credentialOrigins.and(request.service.credentialOrigins),
             requestOrigin: requestOrigin
         )

@@ -13,16 +13,21 @@ public struct Metrics: Sendable, Hashable {
         public var transfer: Duration?
         /// The time from the request, before redirects, to the last byte or the failure.
         public var total: Duration
+        /// The origin that the attempt was for, such as `https://cdn.example`, before adapters and redirects.
+        ///
+        /// It shows which of several URLs of a CDN was used; see ``Service/cdnFallbacks``.
+        public var origin: String
 
-        /// Creates the times of an attempt; `nil` for what did not happen.
-        public init(firstByte: Duration? = nil, transfer: Duration? = nil, total: Duration) {
+        /// Creates the times of an attempt; `nil` for what did not happen, and an empty origin if it is not known.
+        public init(firstByte: Duration? = nil, transfer: Duration? = nil, total: Duration, origin: String = "") {
             self.firstByte = firstByte
             self.transfer = transfer
             self.total = total
+            self.origin = origin
         }
 
-        init(_ timing: ExchangeTiming) {
-            self.init(firstByte: timing.firstByte, transfer: timing.transfer, total: timing.total)
+        init(_ timing: ExchangeTiming, origin: String) {
+            self.init(firstByte: timing.firstByte, transfer: timing.transfer, total: timing.total, origin: origin)
         }
     }
 

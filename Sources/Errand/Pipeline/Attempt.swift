@@ -121,7 +121,7 @@ extension Pipeline {
                     response.cacheNote = note
                     prepared.identityCheck?.didExchange(note)
                 }
-                if prepared.cache != nil, !outgoing.method.isSafe {
+                if prepared.hasCache, !outgoing.method.isSafe {
                     prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
                 }
                 let hop = try prepared.resolved.redirectPolicy.value.next(
@@ -250,7 +250,7 @@ extension Pipeline {
         payload.headers = response.headers
         payload.decoder = prepared.decoder
         var metrics = Metrics()
-        if let timing = response.timing { metrics.attempts = [Metrics.Attempt(timing)] }
+        if let timing = response.timing { metrics.attempts = [Metrics.Attempt(timing, origin: prepared.origin)] }
         metrics.filter = timeline.now() - began
         if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
         return AcceptedResponse(response: response, payload: payload, metrics: metrics)

@@ -140,7 +140,7 @@ extension Pipeline {
         _ prepared: PreparedRequest,
         validating entry: CacheValidation?
     ) async throws -> AcceptedResponse {
-        try await retries.run(prepared) { attempt, record in
+        try await retries.run(prepared) { prepared, attempt, record in
             try await authentication.run(prepared, attempt: attempt, record) {
                 var received = try await admission.permits.run(prepared, attempt: attempt) {  // 5
                     guard prepared.mayChangeOnItsWay || entry != nil else {

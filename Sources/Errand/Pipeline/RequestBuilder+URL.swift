@@ -1,34 +1,54 @@
 // The URL of a request: an absolute path as it is, or the base URL and the path joined.
 
 extension RequestBuilder {
+    /// A URL before filters and parameters.
+    struct Place {
+        let parts: URLParts
+        /// Whether it was joined with the base URL or the CDN's.
+        let isBelowBase: Bool
+    }
+
     /// Returns the URL before filters and parameters: an absolute path unchanged, otherwise joined with the base URL.
-    func url() throws -> (URLParts, isBelowBase: Bool) {
+    func place() throws -> Place {
         let path = settings.request.path
         if let absolute = try URLParts(absolute: path) {
             // The path may contain an interpolated component; dots in a URL from elsewhere are resolved as every client
             // does.
             let ownPath = path.prefix { $0 != "?" && $0 != "#" }
             if URLParts.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
-            return (absolute, false)
+            return Place(parts: absolute, isBelowBase: false)
         }
         guard let base = try base(usesCDN: settings.request.usesCDN) else {
             throw NetworkError(
                 .invalidBaseURL("the path is relative, and neither its service nor the config has a base URL")
             )
         }
+        return try place(below: base)
+    }
+
+    /// Returns the same URL below each further URL of the CDN; an unsafe request has none, because another server may be
+    /// in another state after it.
+    func fallbackPlaces() throws -> [Place] {
+        guard settings.request.usesCDN, settings.request.method.isSafe, settings.overridingBaseURL == nil,
+            try URLParts(absolute: settings.request.path) == nil
+        else { return [] }
+        return try settings.cdnURLs.dropFirst().map { try place(below: $0) }
+    }
+
+    private func place(below base: BaseURL) throws -> Place {
         var parts: URLParts
         switch base.parts {
         case .success(let found): parts = found
         case .failure(let boxed): throw NetworkError(boxed.reason)
         }
-        try parts.append(path)
-        return (parts, true)
+        try parts.append(settings.request.path)
+        return Place(parts: parts, isBelowBase: true)
     }
 
     private func base(usesCDN: Bool) throws -> BaseURL? {
         if let overriding = settings.overridingBaseURL { return overriding }
         guard usesCDN else { return settings.baseURL }
-        guard let cdn = settings.cdnURL else {
+        guard let cdn = settings.cdnURLs.first else {
             throw NetworkError(
                 .invalidBaseURL("the request wants the CDN, and neither its service nor the config has its URL")
             )

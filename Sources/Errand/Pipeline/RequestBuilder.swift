@@ -16,6 +16,7 @@ struct RequestBuilder {
     func prepare(_ content: RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
         var context = send.context
         let built: BuiltRequest
+        var fallbacks: [BuiltRequest] = []
         let pinnedCredential: PinnedCredential?
         if let outgoing = content.custom {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
@@ -23,18 +24,23 @@ struct RequestBuilder {
             built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { outgoing.headers }
         } else {
-            built = try build(content, context: &context)
+            built = try build(content, at: try place(), context: &context)
+            for place in try fallbackPlaces() {
+                fallbacks.append(try build(content, at: place, context: &context))
+            }
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { settings.request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
         try built.outgoing.validate()
+        for fallback in fallbacks { try fallback.outgoing.validate() }
         return PreparedRequest(
             content,
             of: settings,
             as: context,
             typeID: send.typeID,
             built: built,
+            fallbacks: fallbacks,
             pinnedCredential: pinnedCredential,
             accessories: send.accessories,
             deadline: send.deadline,
@@ -57,9 +63,13 @@ struct RequestBuilder {
         return CredentialDecision(areSent: isOwn, policy: policy, origin: origin)
     }
 
-    private func build(_ content: RequestContent, context: inout RequestContext) throws -> BuiltRequest {
+    private func build(
+        _ content: RequestContent,
+        at place: Place,
+        context: inout RequestContext
+    ) throws -> BuiltRequest {
         let method = settings.request.method
-        let (found, isBelowBase) = try url()
+        let (found, isBelowBase) = (place.parts, place.isBelowBase)
         let policy = settings.request.credentialPolicy
         func decide(for origin: String) throws -> CredentialDecision {
             try self.decide(
@@ -91,7 +101,7 @@ struct RequestBuilder {
             }
         }
         var headers = headers(withCredentials: credentials.areSent)
-        let encoding = settings.request.parameterEncoding
+        let encoding = settings.resolved.parameterEncoding.value
         parts.append(encodedQuery: encoding.encodedPairs(try content.query.values(dates: encoding.dates)))
         var parameters = content.parameters
         let body = content.body

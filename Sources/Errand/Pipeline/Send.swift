@@ -72,7 +72,7 @@ final class Send: Sendable {
         try request.check()
         let custom = try request.customURLRequest().map { try OutgoingRequest($0) }
         let settings = Settings(config, RequestValues(request, isBuilt: custom == nil))
-        let content = try RequestContent(request, custom: custom, filter: settings.resolved.filter.value)
+        let content = try RequestContent(request, custom: custom, resolved: settings.resolved)
         let prepared = try RequestBuilder(send: self, settings: settings).prepare(content, step: step)
         state.withLock { $0.prepared = prepared }
         return prepared

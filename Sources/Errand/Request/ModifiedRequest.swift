@@ -86,6 +86,9 @@ extension ModifiedRequest {
     public var cachePolicy: CachePolicy {
         changes.replaces(.cachePolicy) ? changes.values.cachePolicy : base.cachePolicy
     }
+    public var cacheStorage: CacheStorage {
+        changes.replaces(.cacheStorage) ? changes.values.cacheStorage : base.cacheStorage
+    }
     public var cacheIdentity: CacheIdentity {
         changes.replaces(.cacheIdentity) ? changes.values.cacheIdentity : base.cacheIdentity
     }

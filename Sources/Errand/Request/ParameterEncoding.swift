@@ -2,10 +2,13 @@
 ///
 /// In a request, write `var parameterEncoding: ParameterEncoding { .form }`, or with other styles
 /// `.query.arrays(.repeated)`. The defaults are `a[]=1` for arrays, `a[b]=1` for nested objects, `true` for Bool and
-/// ISO 8601 for Date.
-public struct ParameterEncoding: Sendable, Hashable {
+/// ISO 8601 for Date. A style of ``inherited``, as in `.inherited.arrays(.repeated)`, replaces that of the inherited
+/// encoding.
+public struct ParameterEncoding: Sendable, Hashable, CustomStringConvertible {
     /// The place and the format.
     public enum Format: String, Sendable, Hashable {
+        /// The service's, then the config's, then ``automatic``.
+        case inherited
         /// The query for GET, HEAD and DELETE, or else a JSON body.
         case automatic
         /// The query of the URL, with any method.
@@ -50,16 +53,24 @@ public struct ParameterEncoding: Sendable, Hashable {
     public typealias Dates = JSONDateStrategy
 
     /// The place and the format.
-    public private(set) var format: Format
+    public let format: Format
     /// The style of arrays in a query or a form.
-    public private(set) var arrays: Arrays = .brackets
+    public var arrays: Arrays { ownArrays ?? .brackets }
     /// The style of nested objects' members in a query or a form.
-    public private(set) var nesting: Nesting = .brackets
+    public var nesting: Nesting { ownNesting ?? .brackets }
     /// The style of Bools in a query or a form.
-    public private(set) var booleans: Booleans = .words
+    public var booleans: Booleans { ownBooleans ?? .words }
     /// The style of dates, in every format.
-    public private(set) var dates: Dates = .iso8601
+    public var dates: Dates { ownDates ?? .iso8601 }
 
+    // The styles that were set; the others are the defaults, or those of the inherited encoding.
+    private var ownArrays: Arrays?
+    private var ownNesting: Nesting?
+    private var ownBooleans: Booleans?
+    private var ownDates: Dates?
+
+    /// The encoding of the service, then of the config, then ``automatic``; the default of a request.
+    public static let inherited = ParameterEncoding(format: .inherited)
     /// The query for GET, HEAD and DELETE, or else a JSON body.
     public static let automatic = ParameterEncoding(format: .automatic)
     /// The query of the URL, with any method.
@@ -74,18 +85,48 @@ public struct ParameterEncoding: Sendable, Hashable {
     private init(format: Format) { self.format = format }
 
     /// Returns this encoding with another style for arrays.
-    public func arrays(_ style: Arrays) -> Self { changing { $0.arrays = style } }
+    public func arrays(_ style: Arrays) -> Self { changing { $0.ownArrays = style } }
     /// Returns this encoding with another style for nested objects.
-    public func nesting(_ style: Nesting) -> Self { changing { $0.nesting = style } }
+    public func nesting(_ style: Nesting) -> Self { changing { $0.ownNesting = style } }
     /// Returns this encoding with another style for Bools.
-    public func booleans(_ style: Booleans) -> Self { changing { $0.booleans = style } }
+    public func booleans(_ style: Booleans) -> Self { changing { $0.ownBooleans = style } }
     /// Returns this encoding with another style for dates.
-    public func dates(_ style: Dates) -> Self { changing { $0.dates = style } }
+    public func dates(_ style: Dates) -> Self { changing { $0.ownDates = style } }
 
     private func changing(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)
         return copy
+    }
+
+    /// Whether the encoding is inherited without a change.
+    var isInherited: Bool { self == .inherited }
+
+    /// Returns this encoding, or, if its format is inherited, another one with the styles that were set in this one.
+    func over(_ base: ParameterEncoding) -> ParameterEncoding {
+        guard format == .inherited else { return self }
+        return base.changing { base in
+            base.ownArrays = ownArrays ?? base.ownArrays
+            base.ownNesting = ownNesting ?? base.ownNesting
+            base.ownBooleans = ownBooleans ?? base.ownBooleans
+            base.ownDates = ownDates ?? base.ownDates
+        }
+    }
+
+    /// The encoding that a request inherits while a send reads its parameters.
+    ///
+    /// The parameters of an `Encodable` request are its stored properties as JSON, so the style of dates has to be known
+    /// when they are read.
+    @TaskLocal static var ofSend = ParameterEncoding.automatic
+
+    /// The format and the styles that were set, such as `form, arrays: repeated`.
+    public var description: String {
+        var text = format.rawValue
+        if let ownArrays { text += ", arrays: \(ownArrays)" }
+        if let ownNesting { text += ", nesting: \(ownNesting)" }
+        if let ownBooleans { text += ", booleans: \(ownBooleans)" }
+        if let ownDates { text += ", dates: \(ownDates)" }
+        return text
     }
 
     /// Returns the pairs of a query or a form, percent-encoded and joined, or an empty string if there are none.

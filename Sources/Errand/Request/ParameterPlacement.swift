@@ -51,7 +51,7 @@ struct ParameterPlacement {
             return (.empty, nil)
         }
         switch encoding.format {
-        case .automatic, .query, .json:
+        case .inherited, .automatic, .query, .json:
             try rejectRepeatedNames(in: values)
             return (.data(JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).data), "application/json")
         case .form:

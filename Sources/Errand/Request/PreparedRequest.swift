@@ -15,6 +15,8 @@ final class PreparedRequest: Sendable {
     let baseRemoval: BaseParameterRemoval?
     /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
+    /// The same request below the further URLs of the CDN, in order.
+    let fallbacks: [BuiltRequest]
     /// The declarations of config, service and request.
     let settings: Settings
     let adapters: [any RequestAdapter]
@@ -55,6 +57,7 @@ final class PreparedRequest: Sendable {
         as context: RequestContext,
         typeID: ObjectIdentifier,
         built: BuiltRequest,
+        fallbacks: [BuiltRequest],
         pinnedCredential: PinnedCredential?,
         accessories: AccessoryChain,
         deadline: Deadline?,
@@ -70,12 +73,13 @@ final class PreparedRequest: Sendable {
         baseParameters = built.baseParameters
         baseRemoval = built.baseRemoval
         requestOrigin = built.requestOrigin
+        self.fallbacks = fallbacks
         self.pinnedCredential = pinnedCredential
         adapters = config.value.adapters.and(settings.request.service.adapters)
         interceptors = config.value.interceptors.and(settings.request.service.interceptors)
         sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
         self.accessories = accessories
-        cacheUse = CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: config.value.cache)
+        cacheUse = CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: settings.cache)
         let isGivenToOthers = cacheUse != nil || settings.request.duplicatePolicy == .share
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
@@ -129,22 +133,42 @@ final class PreparedRequest: Sendable {
         self.init(other, as: context, notifying: AccessoryChain([]), deadline: deadline, check: check, isPassing: false)
     }
 
+    /// Creates the same request of the same send, below another URL of the CDN.
+    convenience init(_ other: PreparedRequest, at fallback: BuiltRequest) {
+        var context = other.context
+        context.url = fallback.outgoing.url
+        context.allowsCredentials = fallback.credentials.areSent
+        self.init(
+            other,
+            as: context,
+            notifying: other.accessories,
+            deadline: other.deadline,
+            check: other.identityCheck,
+            isPassing: other.isPassing,
+            at: fallback,
+            endedBy: other.stop
+        )
+    }
+
     private init(
         _ other: PreparedRequest,
         as context: RequestContext,
         notifying accessories: AccessoryChain,
         deadline: Deadline?,
         check: IdentityCheck?,
-        isPassing: Bool
+        isPassing: Bool,
+        at fallback: BuiltRequest? = nil,
+        endedBy stop: StopSignal = StopSignal()
     ) {
         self.isPassing = isPassing
         self.context = context
         settings = other.settings
-        credentials = other.credentials
-        baseParameters = other.baseParameters
-        baseRemoval = other.baseRemoval
-        requestOrigin = other.requestOrigin
-        outgoing = other.outgoing
+        credentials = fallback?.credentials ?? other.credentials
+        baseParameters = fallback?.baseParameters ?? other.baseParameters
+        baseRemoval = fallback.map(\.baseRemoval) ?? other.baseRemoval
+        requestOrigin = fallback?.requestOrigin ?? other.requestOrigin
+        outgoing = fallback?.outgoing ?? other.outgoing
+        fallbacks = fallback == nil ? other.fallbacks : []
         adapters = other.adapters
         interceptors = other.interceptors
         sendInterceptors = other.sendInterceptors
@@ -159,12 +183,12 @@ final class PreparedRequest: Sendable {
         guarding = other.guarding
         guardsPayload = other.guardsPayload
         self.deadline = deadline
-        stop = StopSignal()
+        self.stop = stop
     }
 
     /// The resolved settings of the send.
     var resolved: ResolvedSettings { settings.resolved }
-    var acceptance: Acceptance { settings.request.acceptance }
+    var acceptance: Acceptance { resolved.acceptance.value }
     var priority: Priority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
     var duplicatePolicy: DuplicatePolicy { settings.request.duplicatePolicy }
@@ -183,8 +207,8 @@ final class PreparedRequest: Sendable {
     /// The maximum number of retries for one host.
     var retryBudget: RetryBudget { settings.config.value.retryBudget }
 
-    /// The cache whose entries an unsafe method invalidates, whatever the policy, or `nil` if the config has none.
-    var cache: ResponseCache? { settings.config.value.cache }
+    /// Whether the config has a cache, whose entries an unsafe method invalidates, whatever the policy.
+    var hasCache: Bool { settings.config.value.cache != nil || !settings.config.value.namedCaches.isEmpty }
 
     /// The filter that unwraps the response.
     var filter: any ResponseFilter { resolved.filter.value }
@@ -203,7 +227,7 @@ final class PreparedRequest: Sendable {
 }
 
 /// The result of building a request.
-struct BuiltRequest {
+struct BuiltRequest: Sendable {
     let outgoing: OutgoingRequest
     let credentials: CredentialDecision
     /// The origin of the request's own URL, before URL filters.

@@ -17,8 +17,8 @@ extension Request {
     public var query: Parameters { Parameters() }
     /// The default for a request that is not `Encodable`: empty.
     public var parameters: Parameters { Parameters() }
-    /// The default: ``ParameterEncoding/automatic``.
-    public var parameterEncoding: ParameterEncoding { .automatic }
+    /// The default: ``ParameterEncoding/inherited``.
+    public var parameterEncoding: ParameterEncoding { .inherited }
     /// The default: ``RequestBody/automatic``.
     public var body: RequestBody { .automatic }
     /// The default: empty.
@@ -45,14 +45,16 @@ extension Request {
     public var redirectPolicy: RedirectPolicy { .inherited }
     /// The default: ``CachePolicy/inherited``.
     public var cachePolicy: CachePolicy { .inherited }
+    /// The default: ``CacheStorage/inherited``.
+    public var cacheStorage: CacheStorage { .inherited }
     /// The default: nothing in addition to method, URL, body and credentials.
     public var cacheIdentity: CacheIdentity { CacheIdentity() }
     /// The default: ``DuplicatePolicy/allow``.
     public var duplicatePolicy: DuplicatePolicy { .allow }
     /// The default: empty, so two sends are equal if method, URL, header fields and body are.
     public var duplicateKey: String { "" }
-    /// The default: status codes 200 to 299 and any content type.
-    public var acceptance: Acceptance { Acceptance() }
+    /// The default: ``Acceptance/inherited``.
+    public var acceptance: Acceptance { .inherited }
     /// The default: ``FormattingContext/background``.
     public var formattingContext: FormattingContext { .background }
     /// The default: none.
@@ -74,7 +76,10 @@ extension Request {
 extension Request where Self: Encodable {
     /// The default for an `Encodable` request: the stored properties, as ``Request/parameters`` describes.
     public var parameters: Parameters {
-        get throws { try Parameters(propertiesOf: self, dates: parameterEncoding.dates) }
+        get throws {
+            let encoding = parameterEncoding.over(.ofSend)
+            return try Parameters(propertiesOf: self, dates: encoding.dates)
+        }
     }
 }
 

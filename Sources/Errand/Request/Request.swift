@@ -73,7 +73,10 @@ public protocol Request<Model> {
     /// Spelling: `var parameters: Parameters { ["name": name] }`.
     var parameters: Parameters { get throws }
 
-    /// The place and the format of ``parameters``; the default is `.automatic`.
+    /// The place and the format of ``parameters``; the default is `.inherited`.
+    ///
+    /// If neither the service nor the config has one, it is ``ParameterEncoding/automatic``. The parameters of an
+    /// `Encodable` request apply it to their dates only if they are the default ones.
     ///
     /// Spelling: `var parameterEncoding: ParameterEncoding { .form }`.
     var parameterEncoding: ParameterEncoding { get }
@@ -148,6 +151,11 @@ public protocol Request<Model> {
     /// Spelling: `var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }`.
     var cachePolicy: CachePolicy { get }
 
+    /// The cache in which responses are stored; the default is `.inherited`.
+    ///
+    /// Spelling: `var cacheStorage: CacheStorage { .memoryOnly }`.
+    var cacheStorage: CacheStorage { get }
+
     /// Further components of the cache key; the default is none.
     ///
     /// Spelling: `var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }`.
@@ -168,7 +176,9 @@ public protocol Request<Model> {
 
     // MARK: Which responses are accepted, and how they are formatted
 
-    /// The conditions for accepting a response; the default is status codes 200 to 299 and any content type.
+    /// The conditions for accepting a response; the default is `.inherited`.
+    ///
+    /// If neither the service nor the config has any, they are status codes 200 to 299 and any content type.
     ///
     /// Spelling: `var acceptance: Acceptance { Acceptance(statusCodes: 200..<400) }`.
     var acceptance: Acceptance { get }

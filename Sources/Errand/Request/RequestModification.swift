@@ -8,7 +8,7 @@ public struct RequestModification: Sendable {
     enum Member: UInt32, Sendable, CaseIterable {
         case service, usesCDN, headers, authorization, credentialPolicy, idempotencyKey, usesBaseHeaders
         case usesBaseParameters, allowsCellularAccess, limits, priority, retryPolicy, redirectPolicy, cachePolicy
-        case cacheIdentity, duplicatePolicy, duplicateKey, acceptance, formattingContext, tag
+        case cacheStorage, cacheIdentity, duplicatePolicy, duplicateKey, acceptance, formattingContext, tag
     }
 }
 
@@ -95,6 +95,8 @@ extension ModifiableRequest {
     }
     /// Returns a copy with another cache policy.
     public func cachePolicy(_ policy: CachePolicy) -> Self { modified(.cachePolicy) { $0.cachePolicy = policy } }
+    /// Returns a copy whose responses are stored in another cache, or in memory only.
+    public func cacheStorage(_ storage: CacheStorage) -> Self { modified(.cacheStorage) { $0.cacheStorage = storage } }
     /// Returns a copy with further components in its cache key.
     public func cacheIdentity(_ identity: CacheIdentity) -> Self {
         modified(.cacheIdentity) { $0.cacheIdentity = identity }
@@ -187,6 +189,10 @@ extension Request {
     /// Returns a copy with another cache policy.
     public func cachePolicy(_ policy: CachePolicy) -> ModifiedRequest<Self> {
         ModifiedRequest(self).cachePolicy(policy)
+    }
+    /// Returns a copy whose responses are stored in another cache, or in memory only.
+    public func cacheStorage(_ storage: CacheStorage) -> ModifiedRequest<Self> {
+        ModifiedRequest(self).cacheStorage(storage)
     }
     /// Returns a copy with further components in its cache key.
     public func cacheIdentity(_ identity: CacheIdentity) -> ModifiedRequest<Self> {

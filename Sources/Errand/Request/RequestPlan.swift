@@ -126,9 +126,19 @@ extension RequestPlan {
                 setting(name, resolved.retryPolicy)
                 add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
             case "redirectPolicy": setting(name, resolved.redirectPolicy)
+            case "parameterEncoding": setting(name, resolved.parameterEncoding)
+            case "acceptance": setting(name, resolved.acceptance)
+            case "usesCDN":
+                add(name, "\(values.usesCDN)", values.usesCDN ? .request : .library)
+                if !prepared.fallbacks.isEmpty {
+                    let isOwn = service.cdnURL != nil || !service.cdnFallbacks.isEmpty
+                    let urls = prepared.fallbacks.map { URLParts.redacted($0.outgoing.url.absoluteString) }
+                    add("cdnFallbacks", urls, isOwn ? .service : .config)
+                }
             case "cachePolicy":
                 setting(name, resolved.cachePolicy)
                 add("identity", prepared.identityText, .library)
+            case "cacheStorage": setting(name, resolved.cacheStorage)
             case "duplicateKey":
                 add(name, values.duplicateKey, values.duplicateKey.isEmpty ? .library : .request)
                 setting("throttle", resolved.throttle)

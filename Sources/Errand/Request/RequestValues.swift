@@ -30,6 +30,7 @@ struct RequestValues: Sendable {
     var retryPolicy: RetryPolicy
     var redirectPolicy: RedirectPolicy
     var cachePolicy: CachePolicy
+    var cacheStorage: CacheStorage
     var cacheIdentity: CacheIdentity
     var duplicatePolicy: DuplicatePolicy
     var duplicateKey: String
@@ -70,6 +71,7 @@ struct RequestValues: Sendable {
         retryPolicy = request.retryPolicy
         redirectPolicy = request.redirectPolicy
         cachePolicy = request.cachePolicy
+        cacheStorage = request.cacheStorage
         cacheIdentity = request.cacheIdentity
         duplicatePolicy = request.duplicatePolicy
         duplicateKey = request.duplicateKey
@@ -95,13 +97,20 @@ struct RequestContent {
     /// Whether the formatter is the user's own and decodes a payload that was not guarded.
     let guardsPayload: Bool
 
-    init(_ request: some Request, custom: OutgoingRequest?, filter: any ResponseFilter) throws {
+    init(_ request: some Request, custom: OutgoingRequest?, resolved: ResolvedSettings) throws {
         self.custom = custom
         query = try custom == nil ? request.query : Parameters()
-        parameters = try custom == nil ? request.parameters : Parameters()
+        let encoding = resolved.parameterEncoding.value
+        if custom != nil {
+            parameters = Parameters()
+        } else if encoding.dates == ParameterEncoding.automatic.dates {
+            parameters = try request.parameters
+        } else {
+            parameters = try ParameterEncoding.$ofSend.withValue(encoding) { try request.parameters }
+        }
         body = try custom == nil ? request.body : .automatic
         let formatter = request.formatter
-        guarding = JSONGuard.Strictness(filter, before: formatter)
+        guarding = JSONGuard.Strictness(resolved.filter.value, before: formatter)
         guardsPayload = !formatter.guardsItself
     }
 }
@@ -137,6 +146,7 @@ extension RequestWrapper {
     public var retryPolicy: RetryPolicy { base.retryPolicy }
     public var redirectPolicy: RedirectPolicy { base.redirectPolicy }
     public var cachePolicy: CachePolicy { base.cachePolicy }
+    public var cacheStorage: CacheStorage { base.cacheStorage }
     public var cacheIdentity: CacheIdentity { base.cacheIdentity }
     public var duplicatePolicy: DuplicatePolicy { base.duplicatePolicy }
     public var duplicateKey: String { base.duplicateKey }

@@ -45,9 +45,11 @@ protocol Inheritable {
     var isInherited: Bool { get }
 }
 
+extension Acceptance: Inheritable {}
 extension Authentication: Inheritable { var isInherited: Bool { self == .inherited } }
 extension Authorization: Inheritable { var isInherited: Bool { scheme == .inherited } }
 extension CachePolicy: Inheritable { var isInherited: Bool { if case .inherited = self { true } else { false } } }
+extension CacheStorage: Inheritable { var isInherited: Bool { self == .inherited } }
 extension RedirectPolicy: Inheritable { var isInherited: Bool { maximumHops == nil } }
 extension RetryPolicy: Inheritable { var isInherited: Bool { maximumAttempts == nil } }
 extension Throttle: Inheritable {}
@@ -80,6 +82,9 @@ struct ResolvedSettings: Sendable {
     let retryPolicy: ResolvedSetting<RetryPolicy>
     let redirectPolicy: ResolvedSetting<RedirectPolicy>
     let cachePolicy: ResolvedSetting<CachePolicy>
+    let cacheStorage: ResolvedSetting<CacheStorage>
+    let acceptance: ResolvedSetting<Acceptance>
+    let parameterEncoding: ResolvedSetting<ParameterEncoding>
     let throttle: ResolvedSetting<Throttle>
     let filter: ResolvedSetting<any ResponseFilter>
 }
@@ -141,6 +146,19 @@ extension RequestValues {
                 config: config.value.cachePolicy,
                 library: .networkOnly
             ),
+            cacheStorage: ResolvedSetting(
+                request: cacheStorage,
+                service: service.cacheStorage,
+                config: .inherited,
+                library: .standard
+            ),
+            acceptance: ResolvedSetting(
+                request: acceptance,
+                service: service.acceptance,
+                config: config.value.acceptance,
+                library: Acceptance()
+            ),
+            parameterEncoding: resolvedEncoding(config),
             throttle: ResolvedSetting(
                 request: nil,
                 service: service.throttle,
@@ -149,6 +167,16 @@ extension RequestValues {
             ),
             filter: resolvedFilter(config)
         )
+    }
+
+    /// The format of the innermost encoding that has one; the styles of those inside replace its own.
+    private func resolvedEncoding(_ config: ConfigSnapshot) -> ResolvedSetting<ParameterEncoding> {
+        let (service, config) = (service.parameterEncoding, config.value.parameterEncoding)
+        let source: SettingSource =
+            !parameterEncoding.isInherited
+            ? .request : !service.isInherited ? .service : !config.isInherited ? .config : .library
+        if source == .library { return ResolvedSetting(value: .automatic, source: source) }
+        return ResolvedSetting(value: parameterEncoding.over(service.over(config.over(.automatic))), source: source)
     }
 
     private func resolvedFilter(_ config: ConfigSnapshot) -> ResolvedSetting<any ResponseFilter> {

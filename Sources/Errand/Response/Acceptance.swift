@@ -6,18 +6,32 @@ internal import Foundation
 /// shape if there is one.
 ///
 /// In a request, write `var acceptance: Acceptance { Acceptance(statusCodes: 200..<300, contentTypes: ["application/json"]) }`.
-public struct Acceptance: Sendable, Hashable {
+public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
     /// The ranges of accepted status codes.
-    public var statusCodes: [Range<Int>]
+    public var statusCodes: [Range<Int>] { didSet { isInherited = false } }
 
     /// The accepted media types, such as `application/json` or `text/*`; if empty, any type and a missing one are
     /// accepted.
-    public var contentTypes: [String]
+    public var contentTypes: [String] { didSet { isInherited = false } }
 
     /// The required shape of the whole body, including its envelope, or `nil` for any.
     ///
     /// A body of another shape is rejected, unless the filter finds that the service reports an error in it.
-    public var shape: JSONShape?
+    public var shape: JSONShape? { didSet { isInherited = false } }
+
+    /// Whether the service's conditions apply, then the config's, then those of ``init(statusCodes:contentTypes:shape:)``.
+    private(set) var isInherited = false
+
+    /// The conditions of the service, then of the config, then status codes 200 to 299 with any content type and any
+    /// body; the default of a request.
+    ///
+    /// A changed copy has conditions of its own and inherits none: `.inherited.accepting(304)` is
+    /// `Acceptance().accepting(304)`.
+    public static let inherited = {
+        var acceptance = Acceptance()
+        acceptance.isInherited = true
+        return acceptance
+    }()
 
     /// Creates conditions; by default, status codes 200 to 299 with any content type and any body.
     public init(statusCodes: Range<Int> = 200..<300, contentTypes: [String] = [], shape: JSONShape? = nil) {
@@ -26,12 +40,24 @@ public struct Acceptance: Sendable, Hashable {
         self.shape = shape
     }
 
+    /// The conditions in words, such as `status 200..<300, type application/json`.
+    public var description: String {
+        if isInherited { return "inherited" }
+        var text = "status " + statusCodes.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0)" }.joined(separator: ", ")
+        if !contentTypes.isEmpty { text += ", type " + contentTypes.joined(separator: ", ") }
+        if shape != nil { text += ", with a shape" }
+        return text
+    }
+
     /// Returns a copy that accepts further status codes.
     public func accepting(_ codes: Int...) -> Acceptance {
         var copy = self
         copy.statusCodes += codes.map { $0..<$0.advanced(by: $0 == .max ? 0 : 1) }
         return copy
     }
+
+    /// A text that contains all conditions, for comparing two sends.
+    var identity: String { "\(statusCodes) \(contentTypes) \(String(reflecting: shape))" }
 
     /// Returns the reason for rejecting a response, or `nil` if it is accepted.
     func failure(of response: RawResponse) -> NetworkError? {

@@ -27,34 +27,50 @@ struct RetryLoop: Sendable {
 
     /// Runs attempts until one succeeds or a failure is final.
     ///
+    /// An attempt that failed because of its server is followed by one at the next URL of the CDN, if there is one. Only
+    /// the failures of the last URL are retried.
+    ///
     /// - Throws: The failure of the last attempt, or `CancellationError`, also during a delay.
     func run(
         _ prepared: PreparedRequest,
-        _ attempt: (Int, AttemptRecord?) async throws -> AcceptedResponse
+        _ attempt: (PreparedRequest, Int, AttemptRecord?) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
         let retries = prepared.retries
+        var prepared = prepared
+        var fallbacks = prepared.fallbacks[...]
         var began = timeline.now()
         var number = 1
         var record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
         var failed: [Metrics.Attempt] = []
         while true {
             do {
-                var accepted = try await attempt(number, record)
+                var accepted = try await attempt(prepared, number, record)
                 if !failed.isEmpty { accepted.metrics.attempts.insert(contentsOf: failed, at: 0) }
                 return accepted
             } catch {
                 let error = final(error, of: prepared, attempt: number)
-                guard retries else { throw error }
-                switch try next(after: error, of: prepared, attempt: number, record) {
-                case .none: throw error
-                case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
-                case .retry(let pause, let isPaid):
-                    let timing = error.rawResponse?.timing.map(Metrics.Attempt.init)
-                    failed.append(timing ?? Metrics.Attempt(total: timeline.now() - began))
-                    try await wait(pause, after: error, of: prepared, attempt: number)
-                    let key =
-                        record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
-                    record = AttemptRecord(isPaid: isPaid, idempotencyKey: key)
+                func noteFailure() {
+                    let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, origin: prepared.origin) }
+                    failed.append(timing ?? Metrics.Attempt(total: timeline.now() - began, origin: prepared.origin))
+                }
+                if let next = fallbacks.first, (error as? NetworkError)?.isFailureOfServer == true {
+                    noteFailure()
+                    try await wait(.zero, after: error, of: prepared, attempt: number)
+                    fallbacks.removeFirst()
+                    prepared = PreparedRequest(prepared, at: next)
+                    record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
+                } else {
+                    guard retries else { throw error }
+                    switch try next(after: error, of: prepared, attempt: number, record) {
+                    case .none: throw error
+                    case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
+                    case .retry(let pause, let isPaid):
+                        noteFailure()
+                        try await wait(pause, after: error, of: prepared, attempt: number)
+                        let key =
+                            record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
+                        record = AttemptRecord(isPaid: isPaid, idempotencyKey: key)
+                    }
                 }
             }
             number += 1
@@ -156,6 +172,22 @@ struct RetryLoop: Sendable {
             if timeline.now() < end { try await prepared.stop.run { [timeline] in try await timeline.sleep(end) } }
         } catch {
             throw final(error, of: prepared, attempt: attempt)
+        }
+    }
+}
+
+extension NetworkError {
+    /// Whether another server may respond where this one failed: with an error, too late, or not at all.
+    fileprivate var isFailureOfServer: Bool {
+        switch reason {
+        case .deadlineExceeded, .bodyUnreadable: return false
+        case .idleTimeout: return true
+        case .status(let code): return 500..<600 ~= code
+        default: break
+        }
+        switch kind {
+        case .unreachable, .connectionLost, .insecureConnection, .invalidResponse: return true
+        default: return false
         }
     }
 }

@@ -41,7 +41,7 @@ import Testing
     func credentialsAreBoundToTheOrigins(it: Case) throws {
         let origins = try CredentialOrigins(
             base: it.base,
-            cdn: it.cdn,
+            cdn: it.cdn.map { [$0] } ?? [],
             listed: it.listed,
             requestOrigin: "https://request.example"
         )

@@ -5,20 +5,21 @@ import Testing
 
 @Suite struct NetworkConfigTests {
     /// The names of all properties, read from the source.
-    private static func names() throws -> [String] {
+    private static func names(of type: String = "NetworkConfig") throws -> [String] {
         let source = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Sources/Errand/Configuration/NetworkConfig.swift")
+            .appending(path: "../../../Sources/Errand/Configuration/\(type).swift")
         return try String(contentsOf: source, encoding: .utf8).matches(of: #/    public var (\w+):/#)
             .map { String($0.output.1) }
     }
 
     private static var properties: [PartialKeyPath<NetworkConfig>] {
         [
-            \.baseURL, \.cdnURL, \.credentialOrigins, \.headers, \.parameters, \.authorization, \.authentication,
-            \.filter,
+            \.baseURL, \.cdnURL, \.cdnFallbacks, \.credentialOrigins, \.headers, \.parameters, \.parameterEncoding,
+            \.authorization, \.authentication, \.acceptance, \.filter,
             \.decoder, \.urlFilters, \.adapters, \.interceptors, \.sendInterceptors, \.accessories, \.limits,
             \.retryPolicy,
-            \.retryBudget, \.redirectPolicy, \.cachePolicy, \.sendGates, \.throttle, \.cache, \.secrets, \.environment,
+            \.retryBudget, \.redirectPolicy, \.cachePolicy, \.sendGates, \.throttle, \.cache, \.namedCaches,
+            \.secrets, \.environment,
         ]
     }
 
@@ -42,11 +43,14 @@ import Testing
         let config = NetworkConfig(
             baseURL: "https://api.example",
             cdnURL: "https://cdn.example",
+            cdnFallbacks: ["https://cdn2.example"],
             credentialOrigins: ["https://files.example"],
             headers: ["X-A": "1"],
             parameters: ["a": 1],
+            parameterEncoding: .form,
             authorization: .bearer("token"),
             authentication: .anonymous,
+            acceptance: Acceptance(),
             filter: PassthroughFilter(),
             decoder: Hook(),
             urlFilters: [Hook()],
@@ -62,6 +66,7 @@ import Testing
             sendGates: [Hook()],
             throttle: Throttle(maximumPerHost: 1),
             cache: ResponseCache(memory: nil, disk: nil),
+            namedCaches: ["a": ResponseCache(disk: nil)],
             secrets: Secrets(headers: ["X-A"]),
             environment: ["A": "1"]
         )
@@ -70,6 +75,58 @@ import Testing
         for (name, property) in zip(names, Self.properties) {
             let values = (
                 String(describing: config[keyPath: property]), String(describing: defaults[keyPath: property])
+            )
+            #expect(values.0 != values.1, "the initializer does not set \(name)")
+        }
+    }
+
+    private static var serviceProperties: [(name: String, path: PartialKeyPath<Service>)] {
+        [
+            ("baseURL", \.baseURL), ("cdnURL", \.cdnURL), ("cdnFallbacks", \.cdnFallbacks),
+            ("baseURLVariable", \.baseURLVariable), ("credentialOrigins", \.credentialOrigins), ("headers", \.headers),
+            ("parameters", \.parameters), ("parameterEncoding", \.parameterEncoding),
+            ("authorization", \.authorization), ("authentication", \.authentication), ("acceptance", \.acceptance),
+            ("filter", \.filter), ("decoder", \.decoder), ("urlFilters", \.urlFilters), ("adapters", \.adapters),
+            ("interceptors", \.interceptors), ("sendInterceptors", \.sendInterceptors),
+            ("accessories", \.accessories), ("limits", \.limits), ("retryPolicy", \.retryPolicy),
+            ("redirectPolicy", \.redirectPolicy), ("cachePolicy", \.cachePolicy), ("cacheStorage", \.cacheStorage),
+            ("sendGates", \.sendGates), ("throttle", \.throttle),
+        ]
+    }
+
+    @Test func initializerOfAServiceSetsEveryProperty() throws {
+        let service = Service(
+            id: "s",
+            baseURL: "https://api.example",
+            cdnURL: "https://cdn.example",
+            cdnFallbacks: ["https://cdn2.example"],
+            baseURLVariable: "S_BASE",
+            credentialOrigins: ["https://files.example"],
+            headers: ["X-A": "1"],
+            parameters: ["a": 1],
+            parameterEncoding: .form,
+            authorization: .bearer("token"),
+            authentication: .anonymous,
+            acceptance: Acceptance(),
+            filter: PassthroughFilter(),
+            decoder: Hook(),
+            urlFilters: [Hook()],
+            adapters: [Hook()],
+            interceptors: [Hook()],
+            sendInterceptors: [Hook()],
+            accessories: [Hook()],
+            limits: Limits(timeout: .seconds(7)),
+            retryPolicy: .never,
+            redirectPolicy: .refuse,
+            cachePolicy: .reload,
+            cacheStorage: .memoryOnly,
+            sendGates: [Hook()],
+            throttle: Throttle(maximumPerHost: 1)
+        )
+        #expect(try Self.names(of: "Service") == Self.serviceProperties.map(\.name))
+        for (name, property) in Self.serviceProperties {
+            let values = (
+                String(describing: service[keyPath: property]), String(describing: Service(id: "d")[keyPath: property])
             )
             #expect(values.0 != values.1, "the initializer does not set \(name)")
         }

@@ -12,7 +12,9 @@ import Testing
             .parameterEncoding(.form).body(.empty).header("X-A", "1").authorization(.anonymous)
             .credentialPolicy(.requestOrigin).idempotencyKey(.automatic).limits(Limits(timeout: .seconds(7)))
             .priority(.high).retryPolicy(.never).redirectPolicy(.refuse).cachePolicy(.reload)
-            .cacheIdentity(CacheIdentity(variant: "v")).duplicatePolicy(.share).duplicateKey("list")
+            .cacheStorage(.memoryOnly).cacheIdentity(CacheIdentity(variant: "v")).duplicatePolicy(.share).duplicateKey(
+                "list"
+            )
             .acceptance(Acceptance(statusCodes: 200..<400)).filter(PassthroughFilter()).formattingContext(.caller)
             .accessory(LoggingAccessory { _ in }).tag("tagged").attribute("screen", "home")
             .usingBaseHeaders(false).usingBaseParameters(false).allowingCellularAccess(false)

@@ -55,6 +55,7 @@ import Testing
             ("retryPolicy", GetUser().retryPolicy(.never)),
             ("redirectPolicy", GetUser().redirectPolicy(.refuse)),
             ("cachePolicy", GetUser().cachePolicy(.reload)),
+            ("cacheStorage", GetUser().cacheStorage(.named("other"))),
             ("cacheIdentity", GetUser().cacheIdentity(CacheIdentity(version: 2))),
             ("duplicatePolicy", GetUser().duplicatePolicy(.share)),
             ("duplicateKey", GetUser().duplicateKey("key")),

@@ -91,6 +91,24 @@ import Testing
             request: { $0 = $0.cachePolicy(.networkOnly) }
         ),
         Member(
+            name: "parameterEncoding",
+            library: "automatic",
+            values: [.config: "form", .service: "query", .request: "json, dates: secondsSince1970"],
+            config: { $0.parameterEncoding = .form },
+            service: { $0.parameterEncoding = .query },
+            request: { $0 = $0.parameterEncoding(.json.dates(.secondsSince1970)) }
+        ),
+        Member(
+            name: "acceptance",
+            library: "status 200..<300",
+            values: [
+                .config: "status 200..<299", .service: "status 200..<300, type text/*", .request: "status 200..<400",
+            ],
+            config: { $0.acceptance = Acceptance(statusCodes: 200..<299) },
+            service: { $0.acceptance = Acceptance(contentTypes: ["text/*"]) },
+            request: { $0 = $0.acceptance(Acceptance(statusCodes: 200..<400)) }
+        ),
+        Member(
             name: "filter",
             library: "PassthroughFilter",
             values: [.config: "EnvelopeFilter", .service: "ClosureFilter", .request: "PassthroughFilter"],
@@ -119,6 +137,33 @@ import Testing
         let last = levels.last
         #expect(entry.value == (last.flatMap { member.values[$0] } ?? member.library))
         #expect(entry.source == (last.flatMap { SettingSource(rawValue: $0.rawValue) } ?? .library))
+    }
+
+    @Test func stylesOfAnInheritedEncodingReplaceThoseOfTheInheritedOne() async throws {
+        let config = NetworkConfig.test { $0.parameterEncoding = .form.dates(.secondsSince1970).booleans(.digits) }
+        let service = Service(id: "s", parameterEncoding: .inherited.arrays(.repeated).dates(.millisecondsSince1970))
+        let request = GeneralRequest("/x").method(.post).service(service)
+            .parameters(["a": [1, 2], "d": Date(timeIntervalSince1970: 1), "f": true, "n": ["b": 1]])
+            .parameterEncoding(.inherited.nesting(.dots))
+        let rig = Rig(config: config)
+        #expect(try await rig.wire(request).bodyText() == "a=1&a=2&d=1000&f=1&n.b=1")
+        #expect(
+            try await rig.wire(request.parameterEncoding(.form)).bodyText()
+                == "a%5B%5D=1&a%5B%5D=2&d=1970-01-01T00%3A00%3A01Z&f=true&n%5Bb%5D=1"
+        )
+        let plan = try await rig.agent.plan(for: request)
+        #expect(plan["parameterEncoding"]?.source == .request)
+    }
+
+    @Test func theStorageIsTheRequestsElseTheServices() async throws {
+        let service = Service(id: "s", cacheStorage: .named("s"))
+        let agent = Rig().agent
+        let request = GeneralRequest("/x")
+        #expect(try await agent.plan(for: request)["cacheStorage"]?.source == .library)
+        let inherited = try await agent.plan(for: request.service(service))["cacheStorage"]
+        #expect(inherited?.value == "the cache 's'" && inherited?.source == .service)
+        let own = try await agent.plan(for: request.service(service).cacheStorage(.memoryOnly))["cacheStorage"]
+        #expect(own?.value == "the config's cache, in memory only" && own?.source == .request)
     }
 
     @Test func decodersAreTheFormattersElseTheServicesElseTheConfigs() async throws {

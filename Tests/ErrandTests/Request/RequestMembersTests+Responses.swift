@@ -71,6 +71,7 @@ import FoundationNetworking
         var allowsCellularAccess: Bool { false }
         var retryPolicy: RetryPolicy { .never }
         var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }
+        var cacheStorage: CacheStorage { .memoryOnly }
         var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }
         func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { false }
     }
@@ -78,7 +79,7 @@ import FoundationNetworking
     @Test(arguments: [
         ("priority", "\(Priority.high)"), ("allowsCellularAccess", "false"), ("retryPolicy", "\(RetryPolicy.never)"),
         ("cachePolicy", "\(CachePolicy.cacheElseNetwork(maxAge: .seconds(60)))"),
-        ("cacheIdentity", "\(CacheIdentity(variant: "u7"))"),
+        ("cacheStorage", "\(CacheStorage.memoryOnly)"), ("cacheIdentity", "\(CacheIdentity(variant: "u7"))"),
     ])
     func policiesAreSeenInThePlan(name: String, value: String) async throws {
         let entry = try #require(try await Rig().agent.plan(for: WithPolicies())[name])

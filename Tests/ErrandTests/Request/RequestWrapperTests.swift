@@ -45,6 +45,7 @@ import Testing
         var priority: Priority { .high }
         var retryPolicy: RetryPolicy { .never }
         var cachePolicy: CachePolicy { .reload }
+        var cacheStorage: CacheStorage { .memoryOnly }
         var cacheIdentity: CacheIdentity { CacheIdentity(variant: "v") }
         var duplicatePolicy: DuplicatePolicy { .share }
         var duplicateKey: String { "list" }

@@ -1,0 +1,142 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// The URLs of a CDN, tried in order.
+@Suite struct CDNFallbackTests {
+    private static func closedPort() throws -> BaseURL {
+        let server = try MockServer()
+        server.stop()
+        return BaseURL(server.baseURL)
+    }
+
+    private static func request(_ method: HTTPMethod = .get) -> GeneralRequest<DefaultFormatter<String>> {
+        GeneralRequest("/a/file.txt").method(method).query(["v": 1]).usingCDN().expecting(String.self)
+    }
+
+    private static func config(_ urls: [BaseURL], _ change: (inout NetworkConfig) -> Void = { _ in }) -> NetworkConfig {
+        var config = NetworkConfig(
+            baseURL: "https://api.example",
+            cdnURL: urls[0],
+            cdnFallbacks: Array(urls.dropFirst())
+        )
+        config.environment = [:]
+        config.retryPolicy = .never
+        change(&config)
+        return config
+    }
+
+    @Test(arguments: ["closed", "500", "lost", "silent"])
+    func theNextURLIsUsedIfOneFails(fault: String) async throws {
+        let failing = try MockServer { _ in
+            switch fault {
+            case "500": .status(503)
+            case "lost": .text("x").faulted(.closeInBody(after: 0))
+            default: .text("late").faulted(.hang)
+            }
+        }
+        let working = try MockServer { .text("found \($0.target)") }
+        let last = try MockServer { _ in .text("unused") }
+        defer { for server in [failing, working, last] { server.stop() } }
+        let first = fault == "closed" ? try Self.closedPort() : BaseURL(failing.baseURL)
+        let config = Self.config([first, BaseURL(working.baseURL), BaseURL(last.baseURL)]) {
+            $0.limits.timeout = .milliseconds(200)
+        }
+        let response = try await Agent(config: config).response(for: Self.request())
+        #expect(response.model == "found /a/file.txt?v=1")
+        #expect(response.url.port == Int(working.port))
+        #expect(response.metrics.attempts.map(\.origin) == [first.description, working.baseURL.absoluteString])
+        #expect(
+            failing.requestCount == (fault == "closed" ? 0 : 1) && working.requestCount == 1 && last.requestCount == 0
+        )
+    }
+
+    @Test func eachURLIsUsedOnceAndTheLastOneIsRetried() async throws {
+        let servers = try (0..<3).map { _ in try MockServer { _ in .status(503) } }
+        defer { for server in servers { server.stop() } }
+        let urls = servers.map { BaseURL($0.baseURL) }
+        let once = await #expect(throws: NetworkError.self) {
+            try await Agent(config: Self.config(urls + urls)).send(Self.request())
+        }
+        #expect(servers.map(\.requestCount) == [1, 1, 1])
+        #expect(once?.attempts == 3 && once?.host?.hasSuffix("\(servers[2].port)") == true)
+        let retrying = Self.config(urls) {
+            $0.retryPolicy = RetryPolicy(maximumAttempts: 5, baseDelay: .milliseconds(1))
+        }
+        await #expect(throws: NetworkError.self) { try await Agent(config: retrying).send(Self.request()) }
+        #expect(servers.map(\.requestCount) == [2, 2, 4])
+    }
+
+    @Test func aServerThatRespondsIsBelieved() async throws {
+        let server = try MockServer { _ in .status(404) }
+        let other = try MockServer { _ in .text("unused") }
+        defer { for server in [server, other] { server.stop() } }
+        let agent = Agent(config: Self.config([server, other].map { BaseURL($0.baseURL) }))
+        let error = await #expect(throws: NetworkError.self) { try await agent.send(Self.request()) }
+        #expect(error?.statusCode == 404 && other.requestCount == 0)
+    }
+
+    @Test func unsafeRequestsAndOthersUseTheirFirstURLOnly() async throws {
+        let server = try MockServer { _ in .status(500) }
+        let other = try MockServer { _ in .text("unused") }
+        defer { for server in [server, other] { server.stop() } }
+        let config = Self.config([server, other].map { BaseURL($0.baseURL) }) { $0.baseURL = BaseURL(server.baseURL) }
+        let agent = Agent(config: config)
+        let absolute = GeneralRequest(server.baseURL.absoluteString).usingCDN().expecting(String.self)
+        for request in [Self.request(.put), Self.request().usingCDN(false), absolute] {
+            await #expect(throws: NetworkError.self) { try await agent.send(request) }
+        }
+        #expect(server.requestCount == 3 && other.requestCount == 0)
+    }
+
+    @Test func theFallbacksOfAServiceReplaceThoseOfTheConfig() async throws {
+        let working = try MockServer { .text($0.headers["Authorization"] ?? "-") }
+        let other = try MockServer { _ in .text("unused") }
+        defer { for server in [working, other] { server.stop() } }
+        let config = Self.config([try Self.closedPort(), BaseURL(other.baseURL)]) {
+            $0.authorization = .bearer("token")
+        }
+        let service = Service(id: "s", cdnURL: try Self.closedPort(), cdnFallbacks: [BaseURL(working.baseURL)])
+        let agent = Agent(config: config)
+        #expect(try await agent.send(Self.request().service(service)) == "Bearer token")
+        #expect(other.requestCount == 0)
+        let plan = try await agent.plan(for: Self.request().service(service))
+        #expect(plan["cdnFallbacks"]?.value == "\(working.baseURL.absoluteString)/a/file.txt")
+        #expect(plan["cdnFallbacks"]?.source == .service)
+    }
+
+    @Test func aResponseOfAFallbackIsStoredForTheFirstURL() async throws {
+        let failing = try MockServer { _ in .status(503) }
+        let working = try MockServer { _ in .text("file", headers: ["ETag": "\"1\""]) }
+        defer { for server in [failing, working] { server.stop() } }
+        let config = Self.config([failing, working].map { BaseURL($0.baseURL) }) {
+            $0.cache = ResponseCache(disk: nil)
+            $0.cachePolicy = .cacheElseNetwork(maxAge: .seconds(60))
+        }
+        let agent = Agent(config: config)
+        #expect(try await agent.response(for: Self.request()).source.isFromCache == false)
+        #expect(try await agent.response(for: Self.request()).source.isFromCache)
+        #expect(failing.requestCount == 1 && working.requestCount == 1)
+    }
+
+    @Test func adaptersAndURLFiltersApplyToEachURL() async throws {
+        struct Versioned: URLFilter {
+            func filter(_ url: URL, for context: RequestContext) throws -> URL { url.appending(path: "v2") }
+        }
+        struct Signed: RequestAdapter {
+            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+                request.headers["X-Signed"] = "\(request.url.port ?? 0) \(context.url?.port ?? 0)"
+            }
+        }
+        let failing = try MockServer { _ in .status(503) }
+        let working = try MockServer { .text("\($0.target) \($0.headers["X-Signed"] ?? "-")") }
+        defer { for server in [failing, working] { server.stop() } }
+        let config = Self.config([failing, working].map { BaseURL($0.baseURL) }) {
+            $0.urlFilters = [Versioned()]
+            $0.adapters = [Signed()]
+        }
+        let port = working.port
+        #expect(try await Agent(config: config).send(Self.request()) == "/a/file.txt/v2?v=1 \(port) \(port)")
+    }
+}
