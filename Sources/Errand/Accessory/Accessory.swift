@@ -20,7 +20,7 @@ public enum AccessoryEvent: Sendable {
     ///
     /// Sent bytes were passed to the system; only the response shows whether the server has received them.
     case didProgress(TransferProgress)
-    /// An attempt failed, and another one follows after a delay.
+    /// An attempt failed, and another one follows after a delay, which is zero if it goes to the next URL of a CDN.
     case willRetry(after: Duration, because: any Error)
     /// An attempt failed with this error and is not retried, although the policy allows it, because the
     /// ``RetryBudget`` of the host is exhausted.
@@ -29,6 +29,8 @@ public enum AccessoryEvent: Sendable {
     case willRefreshCredential(because: (any Error)?)
     /// A redirect is followed.
     case didRedirect(Redirect)
+    /// A declaration of the request has no effect, or probably another one than intended; once for each type of request.
+    case didDiagnose(Diagnostic)
     /// The send has waited for a permit of the throttle.
     case didWait(Duration)
     /// The outcome is known; delivery follows.

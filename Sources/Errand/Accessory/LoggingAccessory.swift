@@ -8,7 +8,7 @@ internal import Foundation
 public struct LoggingAccessory: Accessory {
     /// The events that are written.
     public enum Level: Int, Sendable, Hashable, Comparable {
-        /// A line for each failed send.
+        /// A line for each failed send, and for each ``Diagnostic``.
         case failures
         /// A line for each send when it has ended.
         case outcomes
@@ -58,12 +58,14 @@ public struct LoggingAccessory: Accessory {
         case .didProgress(let progress):
             "\(progress.direction == .upload ? "sent" : "received") \(progress.completed) bytes"
                 + (progress.total.map { " of \($0)" } ?? "")
+        case .willRetry(.zero, let error): "tries again, because \(words(for: error))"
         case .willRetry(let pause, let error): "tries again in \(pause.words), because \(words(for: error))"
         case .didExhaustRetryBudget(let error):
             "is not retried, because the retry budget of the host is exhausted: \(words(for: error))"
         case .willRefreshCredential(let error?): "waits for a new credential, because \(words(for: error))"
         case .willRefreshCredential(nil): "waits for a new credential, because this one expires soon"
         case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(secrets.redacted(redirect.to))"
+        case .didDiagnose(let diagnostic): "\(diagnostic)"
         case .didWait(let time): "waited \(time.words) for a permit"
         case .willStop(let outcome): words(for: outcome)
         case .didStop: "stopped"
@@ -92,7 +94,7 @@ public struct LoggingAccessory: Accessory {
 extension AccessoryEvent {
     fileprivate var level: LoggingAccessory.Level {
         switch self {
-        case .willStop(.failure): .failures
+        case .willStop(.failure), .didDiagnose: .failures
         case .willStop: .outcomes
         default: .events
         }

@@ -1,6 +1,6 @@
 /// The reason why no stored response was used.
 public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
-    /// The config has no cache.
+    /// The config has no cache, or none of the name in ``CacheStorage/named(_:)``.
     case noCache
     /// The policy does not read the cache, or the request has several ranges, a condition or `no-store` of its own.
     case bypassed
@@ -50,6 +50,7 @@ public enum CacheForecast: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .unused: "not used"
         case .hit(let age): "a hit, \(age) old"
+        case .miss(.noCache): "not used: there is no cache"
         case .miss(let reason): "a miss (\(reason.rawValue))"
         }
     }

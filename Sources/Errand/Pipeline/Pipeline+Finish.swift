@@ -31,6 +31,7 @@ extension Pipeline {
         } catch {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
+        if send.mayLackModel, accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
         if settled != nil || deliver != nil || !send.accessories.isEmpty {
             await notifyEnd(of: send, with: model, of: accepted, delivering: deliver, settled: settled)  // 12
         }

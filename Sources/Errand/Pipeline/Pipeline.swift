@@ -12,6 +12,7 @@ final class Pipeline: Sendable {
     let sends = RunningSends()
     let admission: Admission
     let cache = ResponseCacheStage()
+    let diagnostics = ReportedDiagnostics()
     let retries: RetryLoop
     let authentication: UnauthorizedRetry
     private let lastID = Atomic<Int>(0)
@@ -80,7 +81,9 @@ extension Pipeline {
         sends.note(send)
         send.watchDeadline()
         if !send.accessories.isEmpty { await send.notify(.willStart) }  // 1
-        return try send.prepare(request, step: step)  // 2
+        let prepared = try send.prepare(request, step: step)  // 2
+        if prepared.isDiagnosed { await diagnose(request, prepared, as: send) }
+        return prepared
     }
 
     @concurrent

@@ -11,6 +11,8 @@ final class Send: Sendable {
     let typeID: ObjectIdentifier
     /// Whether the model is created by code of the library alone.
     let hasLibraryFormatter: Bool
+    /// Whether the request may have no model because it declares none.
+    let mayLackModel: Bool
     /// The context without the URL, which is not known yet.
     let context: RequestContext
     private let timeline: Timeline
@@ -54,6 +56,7 @@ final class Send: Sendable {
         let type = RequestType.of(R.self)
         typeID = type.id
         hasLibraryFormatter = type.hasLibraryFormatter
+        mayLackModel = type.mayLackModel
         context = RequestContext(
             id: id,
             typeName: type.name,

@@ -137,6 +137,9 @@ extension RequestPlan {
                 }
             case "cachePolicy":
                 setting(name, resolved.cachePolicy)
+                if prepared.ignoresCachePolicy {
+                    add("cache", Diagnostic.cachePolicyWithoutCache.description, .library)
+                }
                 add("identity", prepared.identityText, .library)
             case "cacheStorage": setting(name, resolved.cacheStorage)
             case "duplicateKey":
@@ -147,7 +150,10 @@ extension RequestPlan {
             case "filter":
                 add(name, "\(type(of: prepared.filter))", resolved.filter.source)
                 let formatter = "\(type(of: request.formatter))"
-                add("formatter", formatter, formatter.hasPrefix("DefaultFormatter<") ? .library : .request)
+                let isDefault = formatter.hasPrefix("DefaultFormatter<")
+                // Swift infers Void for a request that declares no Model.
+                let text = type(of: request).Model.self == Void.self ? "\(formatter): the model is Void" : formatter
+                add("formatter", text, isDefault ? .library : .request)
             case "accessories":
                 add(name, accessories, Self.source(values, service, config))
                 let isBuilt = try request.customURLRequest() == nil
@@ -156,6 +162,11 @@ extension RequestPlan {
             default: add(name, "\(child.value)", "\(child.value)" == "\(own.value)" ? .library : .request)
             }
         }
+        #if DEBUG
+        if let diagnostic = IgnoredMembers.diagnostic(of: request) {
+            add("ignoredMembers", diagnostic.description, .request)
+        }
+        #endif
         self.entries = entries
     }
 

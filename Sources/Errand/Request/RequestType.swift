@@ -5,6 +5,8 @@ struct RequestType: Sendable {
     let name: String
     /// Whether its formatter is one of the library's, which cannot block.
     let hasLibraryFormatter: Bool
+    /// Whether its model is `Void` by default, which Swift infers for a request that declares no `Model`.
+    let mayLackModel: Bool
     /// Whether it consists of requests and is not sent itself.
     let isComposed: Bool
 
@@ -17,6 +19,7 @@ struct RequestType: Sendable {
             id: (type as? any AnyModifiedRequest.Type)?.unmodified ?? id,
             name: TypeNames.name(of: type),
             hasLibraryFormatter: R.Formatter.self is any OwnFormatter.Type,
+            mayLackModel: R.Formatter.self == DefaultFormatter<Void>.self,
             isComposed: type is any ComposedRequest.Type
         )
         known.withLock { $0[id] = facts }

@@ -131,6 +131,7 @@ extension AccessoryEvent {
         case .didExhaustRetryBudget: "didExhaustRetryBudget"
         case .willRefreshCredential: "willRefreshCredential"
         case .didRedirect: "didRedirect"
+        case .didDiagnose: "didDiagnose"
         case .didWait: "didWait"
         case .willStop(let outcome): "willStop \(outcome.word)"
         case .didStop(let outcome): "didStop \(outcome.word)"

@@ -1,0 +1,52 @@
+internal import Foundation
+
+// What is reported of a send, once for each type of request.
+
+extension PreparedRequest {
+    /// Whether its cache policy has no effect.
+    var ignoresCachePolicy: Bool { cacheUse != nil && settings.cache == nil }
+
+    /// Whether there may be something to report before it is sent; without a cache policy, only in debug builds.
+    var isDiagnosed: Bool {
+        #if DEBUG
+        true
+        #else
+        ignoresCachePolicy
+        #endif
+    }
+}
+
+extension Pipeline {
+    /// Reports what the declarations of a request show before it is sent.
+    func diagnose(_ request: some Request, _ prepared: PreparedRequest, as send: Send) async {
+        if prepared.ignoresCachePolicy { await report(.cachePolicyWithoutCache, of: send) }
+        #if DEBUG
+        if let diagnostic = IgnoredMembers.diagnostic(of: request) { await report(diagnostic, of: send) }
+        #endif
+    }
+
+    func report(_ diagnostic: Diagnostic, of send: Send) async {
+        guard diagnostics.isNew(diagnostic, of: send.typeID) else { return }
+        await send.notify(.didDiagnose(diagnostic))
+        #if DEBUG
+        guard !send.accessories.names.contains("LoggingAccessory") else { return }
+        StandardError.write("Errand: \(send.context.typeName): \(diagnostic)".oneLine + "\n")
+        #endif
+    }
+}
+
+extension Payload {
+    /// Whether the bytes are a JSON object or array that is not empty, as far as its first characters show.
+    var hasMembers: Bool {
+        let first = data.lazy.filter { !$0.isJSONSpace }.prefix(2)
+        guard let opening = first.first, opening == UInt8(ascii: "{") || opening == UInt8(ascii: "[") else {
+            return false
+        }
+        let second = first.dropFirst().first
+        return second != nil && second != UInt8(ascii: "}") && second != UInt8(ascii: "]")
+    }
+}
+
+extension UInt8 {
+    fileprivate var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+}

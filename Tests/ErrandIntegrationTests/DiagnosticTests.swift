@@ -1,0 +1,151 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+class BaseRequest: Request {
+    typealias Model = String
+    let name: String
+    init(_ name: String) { self.name = name }
+    var path: String { "/\(name)" }
+    var tag: String { "base" }
+}
+
+class Middle: BaseRequest {
+    var priority: Priority { .high }
+    override var tag: String { "middle" }
+}
+
+final class ForgetfulRequest: Middle {
+    let method = HTTPMethod.post
+    var cachePolicy: CachePolicy { .reload }
+    var headers: HTTPHeaders { ["X-Own": "1"] }
+    override var path: String { "/forgetful" }
+    override var priority: Priority { .low }
+    func check() throws { throw CancellationError() }
+    func own() {}
+    var unrelated: Int { 1 }
+}
+
+final class GoodRequest: BaseRequest {
+    override var path: String { "/good" }
+    override var tag: String { "good" }
+}
+
+/// A name of which words occur in its members, which the symbols abbreviate.
+final class RetryPolicyCachePolicyRequest: BaseRequest {
+    var retryPolicy: RetryPolicy { .never }
+    var cachePolicy: CachePolicy { .reload }
+}
+
+/// What an agent reports of declarations without an effect.
+@Suite struct DiagnosticTests {
+    final class Recorder: Accessory {
+        let lines = Lock<[String]>([])
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            if case .didDiagnose(let diagnostic) = event {
+                lines.withLock { $0.append("\(context.typeName): \(diagnostic)") }
+            }
+        }
+        var all: [String] { lines.withLock { $0 } }
+    }
+
+    private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.retryPolicy = .never
+        change(&config)
+        return Agent(config: config)
+    }
+
+    struct Cached: Request, Sendable {
+        typealias Model = String
+        var path: String { "/x" }
+        var cachePolicy: CachePolicy { .http }
+    }
+
+    struct WithoutModel: Request, Sendable {
+        var path: String { "/x" }
+    }
+
+    struct Ignoring: Request, Sendable {
+        var path: String { "/x" }
+        var formatter: VoidFormatter { VoidFormatter() }
+    }
+
+    @Test func aCachePolicyWithoutACacheIsReportedOnce() async throws {
+        let server = try MockServer { _ in .text("x") }
+        defer { server.stop() }
+        let (recorder, lines) = (Recorder(), Lock<[String]>([]))
+        let log = LoggingAccessory(level: .failures) { line in lines.withLock { $0.append(line) } }
+        let agent = Self.agent(server) { $0.accessories = [recorder, log] }
+        for _ in 0..<3 { #expect(try await agent.send(Cached()) == "x") }
+        _ = try await agent.send(Cached().tag("modified"))
+        #expect(recorder.all.count == 1 && lines.withLock { $0.count } == 1)
+        #expect(lines.withLock { $0 }.first?.contains("Cached GET") == true)
+        #expect(recorder.all.first?.hasPrefix("Cached: the cache policy has no effect") == true)
+        _ = try await agent.send(GeneralRequest("/x").cachePolicy(.reload).expecting(String.self))
+        _ = try await agent.send(GeneralRequest("/x").expecting(String.self))
+        #expect(recorder.all.count == 2)
+        let plan = try await agent.plan(for: Cached())
+        #expect(plan["cache"]?.value.contains("no effect") == true)
+        #expect(plan.description.contains("cache: not used: there is no cache"))
+        agent.updateConfig { $0.cache = ResponseCache(disk: nil) }
+        #expect(try await agent.plan(for: Cached())["cache"] == nil)
+        let named = Cached().cacheStorage(.named("nowhere"))
+        #expect(try await agent.plan(for: named)["cache"] != nil)
+    }
+
+    @Test func aRequestThatDeclaresNoModelIsReportedAtItsFirstContent() async throws {
+        let recorder = Recorder()
+        let server = try MockServer { _ in .json(#" {"id": 7}"#) }
+        defer { server.stop() }
+        server.enqueue(.status(204), .json("{}"), .json("[ ]"), .text("OK"), .json("null"))
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        for _ in 0..<5 { try await agent.send(WithoutModel()) }
+        #expect(recorder.all == [])
+        for _ in 0..<3 { try await agent.send(WithoutModel()) }
+        #expect(recorder.all.count == 1)
+        #expect(recorder.all.first?.contains("WithoutModel: the response has content, and the model is Void") == true)
+        try await agent.send(Ignoring())
+        try await agent.send(GeneralRequest("/x").expecting(Void.self))
+        _ = try await agent.send(GeneralRequest("/x"))
+        #expect(recorder.all.count == 1)
+        #expect(try await agent.plan(for: WithoutModel())["formatter"]?.value.contains("the model is Void") == true)
+    }
+
+    #if DEBUG && canImport(FoundationNetworking)
+    @Test func membersThatOnlyASubclassDeclaresAreReported() async throws {
+        let server = try MockServer { .text("\($0.method) \($0.path)") }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        for _ in 0..<2 {
+            #expect(try await agent.send(ForgetfulRequest("a")) == "GET /forgetful")
+            _ = try await agent.send(ForgetfulRequest("b").header("X-A", "1"))
+        }
+        #expect(recorder.all.count == 1)
+        #expect(
+            recorder.all.first?.contains(
+                "cachePolicy, check, headers, method, priority of ForgetfulRequest ignored, because BaseRequest"
+            ) == true,
+            "\(recorder.all)"
+        )
+        _ = try await agent.send(RetryPolicyCachePolicyRequest("c") as BaseRequest)
+        #expect(
+            recorder.all.last?.contains("cachePolicy, retryPolicy of RetryPolicyCachePolicyRequest ignored") == true
+        )
+        #expect(try await agent.plan(for: ForgetfulRequest("d"))["ignoredMembers"] != nil)
+    }
+
+    @Test func overriddenMembersOfAClassAreNotReported() async throws {
+        let server = try MockServer { .text("\($0.method) \($0.path)") }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        #expect(try await agent.send(GoodRequest("a")) == "GET /good")
+        #expect(try await agent.send(BaseRequest("b")) == "GET /b")
+        #expect(recorder.all == [])
+    }
+    #endif
+}
