@@ -82,15 +82,12 @@ enum IgnoredMembers {
         var symbols: Set<String> = []
         let pattern = Array(prefix.utf8)
         file.withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return }
+            guard let start = bytes.baseAddress, let search else { return }
             var offset = 0
-            while let found = memchr(start + offset, Int32(UInt8(ascii: "$")), bytes.count - offset) {
-                let begin = UnsafeRawPointer(found) - start
-                offset = begin + 1
-                guard bytes.count - begin > pattern.count, memcmp(found, pattern, pattern.count) == 0 else { continue }
-                let end = bytes[begin...].prefix(4096).firstIndex(of: 0) ?? begin + pattern.count
-                symbols.insert(String(decoding: bytes[begin..<end], as: UTF8.self))
-                offset = end
+            while let found = search(start + offset, bytes.count - offset, pattern, pattern.count) {
+                let begin = found - start
+                offset = bytes[begin...].prefix(4096).firstIndex(of: 0) ?? begin + pattern.count
+                symbols.insert(String(decoding: bytes[begin..<offset], as: UTF8.self))
             }
         }
         return symbols
@@ -108,19 +105,25 @@ enum IgnoredMembers {
         #endif
     }
 
+    private typealias Search = @convention(c) (UnsafeRawPointer, Int, UnsafeRawPointer, Int) -> UnsafeRawPointer?
+    private typealias Demangle =
+        @convention(c) (
+            UnsafePointer<CChar>?, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UInt32
+        ) -> UnsafeMutablePointer<CChar>?
+
+    /// `memmem`, which Glibc declares for programs in C only.
+    private static let search: Search? = function("memmem").map { unsafeBitCast($0, to: Search.self) }
+
     /// The demangler of the Swift runtime, or `nil` if the program does not export it.
-    private static let demangle: (@Sendable (String) -> String?)? = {
-        typealias Function =
-            @convention(c) (
-                UnsafePointer<CChar>?, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UInt32
-            ) -> UnsafeMutablePointer<CChar>?
-        guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "swift_demangle") else { return nil }
-        let function = unsafeBitCast(symbol, to: Function.self)
+    private static let demangle: (@Sendable (String) -> String?)? = function("swift_demangle").map { symbol in
+        let demangle = unsafeBitCast(symbol, to: Demangle.self)
         return { name in
-            guard let text = function(name, name.utf8.count, nil, nil, 0) else { return nil }
+            guard let text = demangle(name, name.utf8.count, nil, nil, 0) else { return nil }
             defer { free(text) }
             return String(cString: text)
         }
-    }()
+    }
+
+    private static func function(_ name: String) -> UnsafeMutableRawPointer? { dlsym(dlopen(nil, RTLD_NOW), name) }
 }
 #endif
