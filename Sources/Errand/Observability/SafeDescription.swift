@@ -115,6 +115,29 @@ extension BaseURL: CustomReflectable {
 }
 
 extension Authorization: SafeDescription {}
+extension AuthenticationChallenge: SafeDescription {
+    /// The scheme and the names of the parameters, without their values.
+    public var description: String {
+        let names = token68 == nil ? parameters.keys.sorted() : ["token68"]
+        return ([scheme] + names).joined(separator: " ").oneLine
+    }
+}
+
+extension Cookie: SafeDescription {
+    /// The name, the domain and the path, without the value.
+    public var description: String { "\(name) of \(domain)\(path)".oneLine }
+}
+
+extension CookieJar: SafeDescription {
+    /// The number of cookies.
+    public var description: String { "\(cookies.count) cookies" }
+}
+
+extension Digest: SafeDescription {
+    /// The scheme, without the user and the password.
+    public var description: String { "Digest" }
+}
+
 extension IdempotencyKey: SafeDescription {
     /// Whether there is a key and who makes it, without the key.
     public var description: String {

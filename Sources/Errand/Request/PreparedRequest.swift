@@ -21,6 +21,8 @@ final class PreparedRequest: Sendable {
     let settings: Settings
     let adapters: [any RequestAdapter]
     let interceptors: [any Interceptor]
+    /// The interceptors of each exchange, which are among ``interceptors``.
+    let exchangeInterceptors: [ExchangeHook]
     let sendInterceptors: [any SendInterceptor]
     /// The session whose credential the request sends, or `nil` for none.
     let pinnedCredential: PinnedCredential?
@@ -77,6 +79,7 @@ final class PreparedRequest: Sendable {
         self.pinnedCredential = pinnedCredential
         adapters = config.value.adapters.and(settings.request.service.adapters)
         interceptors = config.value.interceptors.and(settings.request.service.interceptors)
+        exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count)
         sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
         self.accessories = accessories
         cacheUse = CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: settings.cache)
@@ -171,6 +174,7 @@ final class PreparedRequest: Sendable {
         fallbacks = fallback == nil ? other.fallbacks : []
         adapters = other.adapters
         interceptors = other.interceptors
+        exchangeInterceptors = other.exchangeInterceptors
         sendInterceptors = other.sendInterceptors
         pinnedCredential = other.pinnedCredential
         self.accessories = accessories
@@ -223,6 +227,21 @@ final class PreparedRequest: Sendable {
             maximumExpansion: resolved.maximumExpansion.value ?? .max,
             allowsCellularAccess: settings.request.allowsCellularAccess
         )
+    }
+}
+
+/// An interceptor of each exchange, and its place among the hooks of the request.
+struct ExchangeHook: Sendable {
+    let hook: Int
+    let interceptor: any ExchangeInterceptor
+
+    /// Returns those of a list of interceptors that wrap each exchange, the outermost first.
+    static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int) -> [ExchangeHook] {
+        if interceptors.isEmpty { return [] }
+        let hooks = interceptors.enumerated().compactMap { place, interceptor in
+            (interceptor as? any ExchangeInterceptor).map { ExchangeHook(hook: adapterCount + place, interceptor: $0) }
+        }
+        return hooks.filter { !$0.interceptor.isInnermost } + hooks.filter(\.interceptor.isInnermost)
     }
 }
 
