@@ -36,11 +36,22 @@ struct CacheRemovals: Sendable {
     /// The dates of the requests that removed the entries of their own URL.
     private var requests: [UInt64: Date] = [:]
     private var number = 0
+    /// The date of the latest removal.
+    private var latest = Date.distantPast
     /// The last removal that is no longer kept, or was of entries by a condition: no response from before it is stored.
     private var unknown = 0
 
     /// Returns a ticket to be taken before a request is sent.
     func ticket(at date: Date) -> Ticket { Ticket(number: number, date: date) }
+
+    /// Moves removals to the current time if their date is in the future, because a clock was set back: otherwise everything
+    /// would be hidden until then.
+    mutating func noteTime(_ now: Date) {
+        // Threads read the clock before they have the lock.
+        guard latest > now + 1 else { return }
+        latest = now
+        for (extent, removal) in last where removal.date > now { last[extent]?.date = now }
+    }
 
     /// Records a removal.
     ///
@@ -49,6 +60,8 @@ struct CacheRemovals: Sendable {
     ///   - date: The time of the removal.
     ///   - request: The time of the request that removed the entries of its own URL, whose own response is not hidden.
     mutating func add(_ extent: Extent, at date: Date, by request: Date? = nil) {
+        noteTime(date)
+        latest = max(latest, date)
         number += 1
         if case .group(let group) = extent { requests[group] = request }
         last[extent] = (number, last[extent]?.number ?? 0, date)

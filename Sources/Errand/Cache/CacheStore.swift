@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A type that keeps the entries of a ``ResponseCache``, such as ``DiskStore``, ``MemoryStore`` or one of your own.
 ///
 /// Except for ``didUse(_:)``, it is called on queues of the cache, never on a caller's thread, by one writer at a time and
@@ -10,6 +12,18 @@ public protocol CacheStore: Sendable {
 
     /// Stores an entry, replacing any that the key has.
     func store(_ entry: CacheEntry, for key: CacheKey) throws
+
+    /// Stores an entry, unless the key has one that was requested later, such as by another process.
+    ///
+    /// The default stores it in any case. The cache itself compares the entries of its process.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - key: The key of the entry.
+    ///   - now: The current time. An entry that was requested after it doesn't count, because a clock was set back.
+    /// - Returns: Whether the entry was stored.
+    /// - Throws: An error if it should have been stored and could not be.
+    func storeIfLatest(_ entry: CacheEntry, for key: CacheKey, at now: Date) throws -> Bool
 
     /// Removes the entry of a key, if there is one.
     func remove(for key: CacheKey) throws
@@ -43,6 +57,12 @@ public protocol CacheStore: Sendable {
 }
 
 extension CacheStore {
+    /// Stores the entry in any case, which is the default.
+    public func storeIfLatest(_ entry: CacheEntry, for key: CacheKey, at now: Date) throws -> Bool {
+        try store(entry, for: key)
+        return true
+    }
+
     /// Does nothing, which is the default.
     public func prepare() {}
 

@@ -72,31 +72,29 @@ struct DiskFolder: Sendable {
         if mkdir(String(path), 0o700) != 0, errno != EEXIST { throw POSIXError.last }
     }
 
-    /// Locks the totals; see ``DiskTotals``.
+    /// Creates the folder if it is missing, and locks the totals; see ``DiskTotals``.
     ///
     /// - Throws: `POSIXError`.
-    func lockedTotals() throws -> DiskTotals {
+    func lockedTotals(upTo limit: Int = DiskTotals.patience) throws -> DiskTotals {
         do {
-            return try DiskTotals.locked(totals)
+            return try DiskTotals.locked(totals, upTo: limit)
         } catch let error as POSIXError where error.code == .ENOENT {
             try makeFolder()
-            return try DiskTotals.locked(totals)
+            return try DiskTotals.locked(totals, upTo: limit)
         }
     }
 
-    /// Locks the totals if that is possible soon; otherwise they keep what is removed until the next count.
-    func totalsIfPossible() -> DiskTotals { (try? DiskTotals.locked(totals, upTo: 1_000)) ?? .unavailable }
-
-    /// Removes the temporary files of writers that no longer exist; called with the lock of ``DiskTotals``.
+    /// Removes the temporary files of writers that no longer exist.
     ///
-    /// A writer has this lock while it writes, or else keeps its temporary file locked. The system unlocks both if the
-    /// writer's process ends in any way.
+    /// A writer has the lock of ``DiskTotals`` while it writes, or else keeps its temporary file locked. The system unlocks
+    /// both if the writer's process ends in any way.
     ///
-    /// - Returns: The totals of the temporary files that remain, and of those that were removed.
+    /// - Parameter isLocked: Whether the caller has the lock. Without it, nothing is removed.
+    /// - Returns: The totals of the temporary files that remain.
     @discardableResult
-    func sweep() -> (remaining: CacheTotals, removed: CacheTotals) {
-        var (remaining, removed) = (CacheTotals(), CacheTotals())
-        guard let folder = opendir(temporary) else { return (remaining, removed) }
+    func sweep(isLocked: Bool) -> CacheTotals {
+        var remaining = CacheTotals()
+        guard let folder = opendir(temporary) else { return remaining }
         defer { closedir(folder) }
         while let entry = readdir(folder) {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
@@ -109,14 +107,10 @@ struct DiskFolder: Sendable {
             defer { close(descriptor) }
             var facts = stat()
             fstat(descriptor, &facts)
-            let size = CacheTotals(count: 1, size: Int(clamping: facts.st_size))
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unlink(path) == 0 {
-                removed = removed + size
-            } else {
-                remaining = remaining + size
-            }
+            if isLocked, flock(descriptor, LOCK_EX | LOCK_NB) == 0, unlink(path) == 0 { continue }
+            remaining = remaining + CacheTotals(count: 1, size: Int(clamping: facts.st_size))
         }
-        return (remaining, removed)
+        return remaining
     }
 
     /// Visits the files of a folder whose names are keys; a missing folder has none.
@@ -195,9 +189,19 @@ struct FilePath {
         #endif
     }
 
-    func size() -> Int? {
+    /// Returns the size and the time of the file, or `nil` if there is none.
+    func facts() -> (size: Int, changed: Int64)? {
         var facts = stat()
-        return lstat(start, &facts) == 0 ? Int(clamping: facts.st_size) : nil
+        return lstat(start, &facts) == 0 ? (Int(clamping: facts.st_size), facts.changed) : nil
+    }
+
+    /// Returns the size that the file of a key was written with, or `nil` if there is none; the size is `nil` if the file is
+    /// damaged.
+    func writtenSize(for key: CacheKey) -> Int?? {
+        let descriptor = descriptorForReading()
+        guard descriptor >= 0 else { return errno == ENOENT ? nil : .some(nil) }
+        defer { close(descriptor) }
+        return .some(EntryReader(descriptor: descriptor, key: key).writtenSize())
     }
 
     /// Whether the path still leads to an opened file.

@@ -15,7 +15,7 @@ internal import Darwin
 extension DiskStore {
     /// Removes the least recently used entries until their size is at most `limit` bytes.
     public func trim(toBytes limit: Int) {
-        var totals = files.totalsIfPossible()
+        var totals = totalsIfPossible()
         let target = CacheTotals(count: limit <= 0 ? 0 : .max, size: max(0, limit))
         // If the lock cannot be had, the totals keep what is removed until the next count.
         try? evict(ifOver: target, to: target, in: &totals)
@@ -28,7 +28,10 @@ extension DiskStore {
     func makeRoom(for size: Int, of key: CacheKey, in totals: inout DiskTotals) throws {
         let added = CacheTotals(count: 1, size: size)
         if let known = totals.values, !(known + added).exceeds(limit) { return }
-        let target = CacheTotals(count: limit.count - limit.count / 10, size: limit.size - limit.size / 10) - added
+        // Nothing is removed if even that wouldn't be enough.
+        let room = limit - files.sweep(isLocked: totals.isLocked)
+        guard !added.exceeds(room) else { throw POSIXError(.EDQUOT) }
+        let target = limit - added - CacheTotals(count: room.count / 10, size: room.size / 10)
         try evict(ifOver: limit - added, to: target, replacing: key, in: &totals)
         guard let left = totals.values, !(left + added).exceeds(limit) else { throw POSIXError(.EDQUOT) }
     }
@@ -38,10 +41,11 @@ extension DiskStore {
     /// - Returns: Whether any was removed.
     func freeDisk(for size: Int, in totals: inout DiskTotals) throws -> Bool {
         let before = count(in: &totals)
+        let removable = before.size - files.sweep(isLocked: totals.isLocked).size
         var facts = statvfs()
         // Nothing is removed if even that wouldn't be enough.
-        guard statvfs(files.path, &facts) == 0, before.size > 0,
-            Double(facts.f_bavail) * Double(facts.f_frsize) + Double(before.size) >= Double(size)
+        guard statvfs(files.path, &facts) == 0, removable > 0,
+            Double(facts.f_bavail) * Double(facts.f_frsize) + Double(removable) >= Double(size)
         else { return false }
         let target = CacheTotals(count: .max, size: before.size - max(1, size, before.size / 10))
         try evict(ifOver: target, to: target, in: &totals)
@@ -50,7 +54,7 @@ extension DiskStore {
 
     /// Counts all files.
     func count(in totals: inout DiskTotals) -> CacheTotals {
-        var counted = files.sweep().remaining
+        var counted = files.sweep(isLocked: totals.isLocked)
         for shard in 0..<256 {
             files.visit(shard) { _, size, _ in counted = counted + CacheTotals(count: 1, size: size) }
         }
@@ -74,7 +78,7 @@ extension DiskStore {
         in totals: inout DiskTotals
     ) throws {
         var all = Candidates(replaced: replaced, uses: state.withLock(\.uses), now: timespec.now.nanoseconds)
-        var left = files.sweep().remaining
+        var left = files.sweep(isLocked: totals.isLocked)
         for shard in 0..<256 {
             files.visit(shard) { key, size, changed in
                 left = left + CacheTotals(count: 1, size: size)
@@ -123,13 +127,13 @@ extension DiskStore {
 /// The files that an eviction chooses from, in three arrays, because the times are read some fifty times.
 private struct Candidates {
     let replaced: CacheKey?
-    let uses: RecentUses
+    let uses: RecentTimes
     let now: Int64
     private var keys: [CacheKey] = []
     private var sizes: [Int] = []
     private var times: [Int64] = []
 
-    init(replaced: CacheKey?, uses: RecentUses, now: Int64) {
+    init(replaced: CacheKey?, uses: RecentTimes, now: Int64) {
         (self.replaced, self.uses, self.now) = (replaced, uses, now)
     }
 

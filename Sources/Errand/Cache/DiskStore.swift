@@ -14,7 +14,7 @@ internal import Darwin
 /// sees all of it or nothing, and its checksum covers every byte: a damaged, truncated or foreign file is a miss, and
 /// removed. There is no index: opening costs nothing per entry, and a lookup is one `open` and one or two `read`. Files
 /// have mode 0600 in folders of mode 0700. Nothing is synced to the medium: after a power failure some entries are
-/// misses.
+/// misses. The file system has to support `flock`; on one that doesn't, nothing is stored.
 ///
 /// All stores of a directory, in all processes, have one total, which each of them keeps within its own limits: what is
 /// to be written counts before it is written, and the least recently used entries are removed first. Recency is exact
@@ -29,13 +29,17 @@ public final class DiskStore: CacheStore {
     /// The interval, in nanoseconds, after which a read renews a file's modification time, which is its recency for
     /// other processes.
     let touchInterval: Int64
+    /// The number of milliseconds that a writer waits for others.
+    let patience: Int
     let state = Lock(State())
 
     struct State {
         var isSwept = false
         /// Whether damage was removed, so that the totals include what is no longer there.
         var isDamaged = false
-        var uses = RecentUses()
+        var uses = RecentTimes()
+        /// The time since which others have had the lock of the totals whenever it was tried, or `nil` if it was free.
+        var lockedOutSince: ContinuousClock.Instant?
     }
 
     /// Creates a store in a directory, which is created with the first entry.
@@ -55,7 +59,14 @@ public final class DiskStore: CacheStore {
         self.init(directory: directory, limit: limit, cipher: cipher, touchInterval: 600_000_000_000)
     }
 
-    init(directory: URL, limit: CacheTotals, cipher: (any CacheCipher)?, touchInterval: Int64) {
+    init(
+        directory: URL,
+        limit: CacheTotals,
+        cipher: (any CacheCipher)?,
+        touchInterval: Int64,
+        patience: Int = DiskTotals.patience
+    ) {
+        self.patience = patience
         self.directory = directory
         self.limit = limit
         self.cipher = cipher
@@ -78,7 +89,7 @@ public final class DiskStore: CacheStore {
                 throw CacheMiss.damaged
             }
             defer { close(descriptor) }
-            let reader = EntryReader(descriptor: descriptor, key: key, cipher: cipher)
+            let reader = EntryReader(descriptor: descriptor, key: key, cipher: cipher, maximumSize: limit.size)
             // An error of the cipher is damage, too.
             guard let (entry, changed) = try? reader.entry() else {
                 // Another process may have replaced the file in the meantime.
@@ -112,23 +123,52 @@ public final class DiskStore: CacheStore {
     /// Writes an entry synchronously, and removes others first if the store or the disk is full.
     ///
     /// - Throws: `POSIXError`, or an error of the cipher; the entry that was stored before may be kept then. `EFBIG`: the
-    ///   entry is larger than the store. `ETIMEDOUT`: another process has been writing for 10 seconds.
+    ///   entry is larger than the store. `ETIMEDOUT`: another process has been writing since 10 seconds ago or earlier.
     public func store(_ entry: CacheEntry, for key: CacheKey) throws {
+        _ = try store(entry, for: key, unless: { false })
+    }
+
+    /// Writes an entry like ``store(_:for:)``, unless the file of the key has one that was requested later.
+    ///
+    /// The file is read only if it was changed since the entry was requested.
+    public func storeIfLatest(_ entry: CacheEntry, for key: CacheKey, at now: Date) throws -> Bool {
+        try store(entry, for: key) { hasLater(than: entry, for: key, at: now) }
+    }
+
+    private func hasLater(than entry: CacheEntry, for key: CacheKey, at now: Date) -> Bool {
+        files.withPath(of: key) { path in
+            // The clocks of file systems are up to two seconds coarse.
+            guard let facts = path.facts(), Double(facts.changed) / 1e9 + 2 > entry.requested.timeIntervalSince1970
+            else { return false }
+            let descriptor = path.descriptorForReading()
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            let reader = EntryReader(descriptor: descriptor, key: key, cipher: cipher, maximumSize: limit.size)
+            guard let requested = reader.requested() else { return false }
+            return requested > entry.requested && requested <= now
+        }
+    }
+
+    private func store(_ entry: CacheEntry, for key: CacheKey, unless isObsolete: () -> Bool) throws -> Bool {
         let writer = EntryWriter(files: files)
         let content = try EntryWriter.Content(entry, for: key, cipher: cipher)
         guard content.size <= limit.size, limit.count > 0 else { throw POSIXError(.EFBIG) }
-        var totals = try files.lockedTotals()
-        sweepOnce(&totals)
+        var totals = try waitingOnce(upTo: patience, files.lockedTotals(upTo:))
+        sweepOnce()
+        if isObsolete() { return false }
         try makeRoom(for: content.size, of: key, in: &totals)
         while true {
             do {
-                try writer.write(content, for: key, counting: &totals)
+                try writer.write(content, for: key, counting: &totals, unless: isObsolete)
                 break
+            } catch is EntryWriter.Obsolete {
+                return false
             } catch let error as POSIXError where error.code == .ENOSPC || error.code == .EDQUOT {
                 guard try freeDisk(for: content.size, in: &totals) else { throw error }
             }
         }
         didUse(key)
+        return true
     }
 
     /// Removes the entry of a key, if there is one.
@@ -136,9 +176,9 @@ public final class DiskStore: CacheStore {
 
     func remove(_ keys: [CacheKey]) {
         guard !keys.isEmpty else { return }
-        var totals = files.totalsIfPossible()
+        var totals = totalsIfPossible()
         for key in keys {
-            let size = files.withPath(of: key) { $0.size() }
+            let size = files.withPath(of: key) { $0.writtenSize(for: key) }
             if let size, files.remove(key) { totals.release(size) }
         }
     }
@@ -146,18 +186,42 @@ public final class DiskStore: CacheStore {
     /// Removes what writers left that were killed, so that the first write does not have to.
     public func prepare() {
         // What fails here fails again, and is reported, when an entry is written.
-        guard var totals = try? DiskTotals.locked(files.totals) else { return }
-        sweepOnce(&totals)
+        guard let totals = try? lockedTotals(upTo: patience) else { return }
+        sweepOnce()
+        _ = consume totals
     }
 
-    private func sweepOnce(_ totals: inout DiskTotals) {
+    /// Sweeps with the lock.
+    ///
+    /// The totals keep what is removed until the next count, because it may not be in them.
+    private func sweepOnce() {
         let isFirst = state.withLock { state in
             defer { state.isSwept = true }
             return !state.isSwept
         }
-        guard isFirst else { return }
-        let removed = files.sweep().removed
-        if removed.count > 0 { totals.release(removed) }
+        if isFirst { files.sweep(isLocked: true) }
+    }
+
+    /// Locks the totals if that is possible soon; otherwise they keep what is removed until the next count.
+    func totalsIfPossible() -> DiskTotals { (try? lockedTotals(upTo: min(1_000, patience))) ?? .unavailable }
+
+    private func lockedTotals(upTo limit: Int) throws -> DiskTotals {
+        try waitingOnce(upTo: limit) { try DiskTotals.locked(files.totals, upTo: $0) }
+    }
+
+    /// Locks the totals; while another process keeps the lock, such as one that was stopped, all calls together wait for it
+    /// once.
+    private func waitingOnce(upTo limit: Int, _ lock: (_ limit: Int) throws -> DiskTotals) throws -> DiskTotals {
+        let (since, now) = (state.withLock(\.lockedOutSince), ContinuousClock.now)
+        let waited = since.map { Int(($0.duration(to: now) / .milliseconds(1)).rounded(.down)) } ?? 0
+        do {
+            let totals = try lock(max(0, limit - waited))
+            if since != nil { state.withLock { $0.lockedOutSince = nil } }
+            return totals
+        } catch let error as POSIXError where error.code == .ETIMEDOUT {
+            state.withLock { $0.lockedOutSince = $0.lockedOutSince ?? now }
+            throw error
+        }
     }
 
     /// Returns the number of files, and their size in bytes.
@@ -170,7 +234,7 @@ public final class DiskStore: CacheStore {
             return state.isDamaged
         }
         if !isDamaged, let known = DiskTotals.current(files.totals) { return known }
-        var totals = files.totalsIfPossible()
+        var totals = totalsIfPossible()
         return count(in: &totals)
     }
 }

@@ -23,7 +23,7 @@ struct DiskTotals: ~Copyable {
     /// The number of removals of everything, so that a writer knows whether there was one while it wrote.
     private(set) var clearings: UInt64 = 0
     private let descriptor: Int32
-    private var isLocked: Bool
+    private(set) var isLocked: Bool
 
     private static let magic: UInt64 = 0x0A0D_4C41_544F_1A89
     private static let byteCount = 48
@@ -111,14 +111,21 @@ struct DiskTotals: ~Copyable {
     }
 
     /// Subtracts a file that was removed.
-    mutating func release(_ size: Int) { release(CacheTotals(count: 1, size: size)) }
-
-    /// Subtracts files that were removed.
-    mutating func release(_ removed: CacheTotals) {
+    ///
+    /// - Parameter size: The size that the file was written with, or `nil` if it is unknown, because the file was damaged:
+    ///   then everything is counted again.
+    mutating func release(_ size: Int?) {
         guard let values else { return }
-        let rest = values - removed
+        let rest = size.map { values - CacheTotals(count: 1, size: $0) }
+        guard let rest, rest.count >= 0, rest.size >= 0 else { return forget() }
         // What cannot be written remains a size too many.
-        try? set(CacheTotals(count: max(0, rest.count), size: max(0, rest.size)))
+        try? set(rest)
+    }
+
+    /// Makes the totals unknown, so that the next use counts all files.
+    private mutating func forget() {
+        values = nil
+        if isLocked { ftruncate(descriptor, 0) }
     }
 
     /// Replaces the totals by what was counted.
@@ -132,12 +139,10 @@ struct DiskTotals: ~Copyable {
     /// If nothing is left, the file is removed, too; whoever waits for its lock opens another one.
     mutating func didClear(_ path: String) throws {
         clearings &+= 1
-        if isLocked, values == CacheTotals() {
-            isLocked = false
-            unlink(path)
-        } else {
-            try save()
-        }
+        guard isLocked, values == CacheTotals() else { return try save() }
+        isLocked = false
+        // If the folder was replaced meanwhile, the file at this path is the lock of another writer.
+        if path.withCString({ FilePath(start: $0).leads(to: descriptor) }) { unlink(path) }
     }
 
     /// Runs work while others may have the lock.

@@ -58,7 +58,7 @@ extension CacheEntry {
 
 extension Date {
     // 64 bits on watches too, where an `Int` has 32.
-    fileprivate var microseconds: Int64 {
+    var microseconds: Int64 {
         let (seconds, attoseconds) = timeSince1970.components
         return seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000
     }

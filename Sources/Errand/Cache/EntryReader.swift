@@ -12,7 +12,10 @@ internal import Darwin
 struct EntryReader {
     let descriptor: Int32
     let key: CacheKey
-    let cipher: (any CacheCipher)?
+    var cipher: (any CacheCipher)?
+    /// The size in bytes above which a file is not read: a header may state any size, and it is allocated before the
+    /// checksum can be verified.
+    var maximumSize = Int.max
 
     /// The size of the first read, enough for the metadata of nearly every response, and for a small body.
     private static let firstSize = 4096
@@ -22,16 +25,41 @@ struct EntryReader {
     /// - Returns: The entry and the time of the file, or `nil` if the file is not a valid one of the key.
     /// - Throws: An error of the cipher.
     func entry() throws -> (CacheEntry, changed: Int64)? {
+        try withStart { header, start, changed in try entry(header, start).map { ($0, changed) } }
+    }
+
+    /// Returns the size that the file was written with, or `nil` if it has another one now, or is not one of the key.
+    func writtenSize() -> Int? {
+        withStart { header, _, _ in EntryFile.headerSize + header.metadataSize + header.bodySize }
+    }
+
+    /// Returns the time at which the response was requested, or `nil` if the file is damaged; a body that is not encrypted is
+    /// neither read nor verified.
+    func requested() -> Date? {
+        // An error of the cipher is damage, too.
+        try? withStart { header, start, _ in
+            let end = EntryFile.headerSize + header.metadataSize
+            guard !header.isSealed, end <= start.count else { return try entry(header, start)?.requested }
+            let metadata = UnsafeRawBufferPointer(rebasing: start[EntryFile.headerSize..<end])
+            return CacheEntry(metadata: metadata, body: Data())?.requested
+        }
+    }
+
+    /// Calls a closure with the header, the first bytes and the time of the file, unless it is not a valid one of the key.
+    @inline(__always)
+    private func withStart<Value>(
+        _ body: (EntryFile.Header, UnsafeRawBufferPointer, _ changed: Int64) throws -> Value?
+    ) rethrows -> Value? {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
         let size = Int(clamping: facts.st_size)
-        let found = try withUnsafeTemporaryAllocation(byteCount: Self.firstSize, alignment: 8) { buffer in
+        guard size <= maximumSize else { return nil }
+        return try withUnsafeTemporaryAllocation(byteCount: Self.firstSize, alignment: 8) { buffer in
             let start = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(size, Self.firstSize)])
             guard fill(start), let header = EntryFile.header(UnsafeRawBufferPointer(start), for: key, fileSize: size)
-            else { return CacheEntry?.none }
-            return try entry(header, UnsafeRawBufferPointer(start))
+            else { return nil }
+            return try body(header, UnsafeRawBufferPointer(start), facts.changed)
         }
-        return found.map { ($0, facts.changed) }
     }
 
     private func entry(_ header: EntryFile.Header, _ start: UnsafeRawBufferPointer) throws -> CacheEntry? {

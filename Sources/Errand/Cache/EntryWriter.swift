@@ -42,6 +42,9 @@ struct EntryWriter {
         }
     }
 
+    /// The error of a write that is not needed any more.
+    struct Obsolete: Error {}
+
     /// Writes an entry.
     ///
     /// - Parameters:
@@ -49,18 +52,21 @@ struct EntryWriter {
     ///   - key: The key of the entry.
     ///   - totals: The totals, which are locked.
     ///   - meanwhile: Called while a large file is written, without the lock; for tests.
-    /// - Throws: `POSIXError`; the file that was there before is kept. `ECANCELED`: all entries were removed meanwhile.
+    ///   - isObsolete: Returns whether a large file, whose key others could write meanwhile, is not needed any more.
+    /// - Throws: `POSIXError` or ``Obsolete``; the file that was there before is kept. `ECANCELED`: all entries were removed
+    ///   meanwhile.
     func write(
         _ content: Content,
         for key: CacheKey,
         counting totals: inout DiskTotals,
-        meanwhile: () throws -> Void = {}
+        meanwhile: () throws -> Void = {},
+        unless isObsolete: () -> Bool = { false }
     ) throws {
         // Not after it is written: a process that ends in between would leave a file that doesn't count.
         try totals.reserve(content.size)
         do {
             let replaced = try files.withPath(of: key) {
-                try write(content, to: $0, for: key, counting: &totals, meanwhile)
+                try write(content, to: $0, for: key, counting: &totals, isObsolete, meanwhile)
             }
             if let replaced { totals.release(replaced) }
         } catch {
@@ -69,15 +75,16 @@ struct EntryWriter {
         }
     }
 
-    /// Returns the size of the file that was replaced.
+    /// Returns the size of the file that was replaced, or `nil` if there was none; the size is `nil` if it is unknown.
     @inline(never)
     private func write(
         _ content: Content,
         to path: FilePath,
         for key: CacheKey,
         counting totals: inout DiskTotals,
+        _ isObsolete: () -> Bool,
         _ meanwhile: () throws -> Void
-    ) throws -> Int? {
+    ) throws -> Int?? {
         let number = Self.count.withLock { count in
             count &+= 1
             return count
@@ -87,8 +94,8 @@ struct EntryWriter {
             let descriptor = try create(temporary, for: key)
             defer { close(descriptor) }
             do {
-                try fill(descriptor, with: content, counting: &totals, meanwhile)
-                let replaced = path.size()
+                try fill(descriptor, with: content, counting: &totals, isObsolete, meanwhile)
+                let replaced = size(of: path, for: key, replacedBy: content.size)
                 try move(temporary, to: path, for: key)
                 return replaced
             } catch {
@@ -98,10 +105,19 @@ struct EntryWriter {
         }
     }
 
+    /// Returns the size that the totals have of a file that is replaced, or `nil` if there is none; the size is `nil` if it
+    /// is unknown.
+    private func size(of path: FilePath, for key: CacheKey, replacedBy added: Int) -> Int?? {
+        guard let size = path.facts()?.size else { return nil }
+        // To subtract what has just been added makes the totals no smaller than they were, even if the file was damaged.
+        return size <= added ? .some(size) : path.writtenSize(for: key)
+    }
+
     private func fill(
         _ descriptor: Int32,
         with content: Content,
         counting totals: inout DiskTotals,
+        _ isObsolete: () -> Bool,
         _ meanwhile: () throws -> Void
     ) throws {
         try content.head.withUnsafeBytes { head in
@@ -115,6 +131,7 @@ struct EntryWriter {
                     try meanwhile()
                 }
                 guard totals.clearings == clearings else { throw POSIXError(.ECANCELED) }
+                if isObsolete() { throw Obsolete() }
             }
         }
     }

@@ -11,12 +11,25 @@ struct PendingWrites {
     /// The size of the pending entries in memory.
     private(set) var size = 0
 
-    private struct Change {
-        let entry: CacheEntry?
-        let number: Int
+    struct Change {
+        fileprivate let entry: CacheEntry?
+        /// Whether an entry on disk that was requested later is kept.
+        fileprivate var keepsLater = false
+        fileprivate let number: Int
         /// Who wants to know what became of it.
-        let write: CacheWrite?
-        var cost: Int { entry?.cost ?? 0 }
+        fileprivate let write: CacheWrite?
+        fileprivate var cost: Int { entry?.cost ?? 0 }
+
+        /// Makes the change in a store; returns `false` if the store keeps a later entry.
+        func apply(to store: any CacheStore, _ key: CacheKey, at now: Date) throws -> Bool {
+            guard let entry else {
+                try store.remove(for: key)
+                return true
+            }
+            if keepsLater { return try store.storeIfLatest(entry, for: key, at: now) }
+            try store.store(entry, for: key)
+            return true
+        }
     }
     private var lastNumber = 0
     /// The URLs whose entries are about to be removed; what is stored later is a change of its own.
@@ -32,28 +45,42 @@ struct PendingWrites {
 
     /// Adds a change of a key; an entry of `nil` is a removal.
     ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - key: The key.
+    ///   - keepsLater: Whether an entry on disk that was requested later is kept.
+    ///   - write: Is finished with what became of the entry.
     /// - Returns: The number of the change.
     /// - Throws: `POSIXError` if too much is pending.
-    mutating func add(_ entry: CacheEntry?, for key: CacheKey, reportingTo write: CacheWrite? = nil) throws -> Int {
+    mutating func add(
+        _ entry: CacheEntry?,
+        for key: CacheKey,
+        keepingLater keepsLater: Bool = false,
+        reportingTo write: CacheWrite? = nil
+    ) throws -> Int {
         let rest = size - (changes[key]?.cost ?? 0)
         guard entry == nil || rest < Self.maximumSize else { throw POSIXError(.ENOBUFS) }
         drop(key)
         lastNumber += 1
-        let change = Change(entry: entry, number: lastNumber, write: write)
+        let change = Change(entry: entry, keepsLater: keepsLater, number: lastNumber, write: write)
         size += change.cost
         changes[key] = change
         return lastNumber
     }
 
-    /// Returns the entry of a change, or `nil` if a later change of the key replaced it.
-    func entry(of number: Int, for key: CacheKey) -> CacheEntry?? {
-        guard let change = changes[key], change.number == number else { return nil }
-        return .some(change.entry)
+    /// Returns a change, or `nil` if a later change of the key replaced it.
+    func change(_ number: Int, of key: CacheKey) -> Change? {
+        changes[key].flatMap { $0.number == number ? $0 : nil }
     }
 
-    /// Ends a change that is on disk.
-    mutating func finish(_ number: Int, for key: CacheKey) {
-        if changes[key]?.number == number { drop(key, .stored) }
+    /// Ends a change that is on disk, or that a later entry on disk supersedes.
+    ///
+    /// - Returns: Whether no later change replaced it.
+    @discardableResult
+    mutating func finish(_ number: Int, for key: CacheKey, _ outcome: CacheWrite.Outcome) -> Bool {
+        guard changes[key]?.number == number else { return false }
+        drop(key, outcome)
+        return true
     }
 
     /// Ends a change that has failed; an older entry that it leaves on disk is hidden, as if it were being removed.

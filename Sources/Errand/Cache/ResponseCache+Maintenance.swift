@@ -3,17 +3,35 @@ internal import Dispatch
 extension ResponseCache {
     /// The number of bytes of the entries on disk, or in memory if the cache has no disk store.
     ///
-    /// It includes the entries of other processes that share the directory of a ``DiskStore``; the value is 0 if the task
-    /// is cancelled before the disk has answered.
+    /// It includes the entries of other processes that share the directory of a ``DiskStore``, and those that are still to
+    /// be written if that takes less than half a second; the value is 0 if the task is cancelled before the disk has
+    /// answered.
     public var size: Int { get async { await totals.size } }
 
-    /// The number of entries on disk, or in memory if the cache has no disk store.
+    /// The number of entries on disk, or in memory if the cache has no disk store; see ``size``.
     public var count: Int { get async { await totals.count } }
 
     private var totals: CacheTotals {
         get async {
             guard let disk else { return memory?.totals() ?? CacheTotals() }
-            return await maintain(isReading: true) { try disk.totals() } ?? CacheTotals()
+            let (wait, isBegun) = (CacheWait<CacheTotals>(), Lock(false))
+            let work: @Sendable () -> Void = { [self] in
+                let isFirst = isBegun.withLock { isBegun in
+                    defer { isBegun = true }
+                    return !isBegun
+                }
+                guard isFirst, wait.isWanted else { return }
+                let result = Result { try disk.totals() }
+                if case .failure(let error) = result { state.withLock { $0.lastFailure = error } }
+                wait.finish(with: result)
+            }
+            writes.async(execute: work)
+            // Writes that hang, or fail slowly, are not waited for.
+            timers.asyncAfter(deadline: .now() + .milliseconds(CachePatience.maximum)) { [lateTotals] in
+                lateTotals.async(execute: work)
+            }
+            // An error is kept as the last failure, unless it is that of a cancelled task.
+            return (try? await wait.value()) ?? CacheTotals()
         }
     }
 

@@ -24,7 +24,8 @@ public final class ResponseCache: Sendable {
     // Linux, concurrent queues share their threads with all tasks, and a disk that hangs would block those too.
     let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
     private let reads: [CacheReadQueue]
-    private let timers: DispatchQueue
+    let lateTotals = DispatchQueue(label: "errand.cache.totals", qos: .utility)
+    let timers: DispatchQueue
 
     /// The revalidations that run in the background.
     let revalidations = CacheRevalidations()
@@ -38,6 +39,8 @@ public final class ResponseCache: Sendable {
         var removals = CacheRemovals()
         /// The number of indices of variants that became useless, whatever their key.
         var indexDiscards = 0
+        /// The times, in microseconds, at which the stored responses were requested, because memory may not keep them.
+        var requested = RecentTimes()
         var isPrepared = false
         var lastFailure: (any Error)?
     }
@@ -148,8 +151,9 @@ public final class ResponseCache: Sendable {
 
     /// Reads an entry and keeps it in memory, whether or not a lookup still waits for it.
     private func read(_ key: CacheKey, from disk: any CacheStore, since changes: Int) throws -> CacheEntry {
-        let result = Result { try disk.entry(for: key) }
+        let (result, date) = (Result { try disk.entry(for: key) }, now())
         return try state.withLock { state in
+            state.removals.noteTime(date)
             let isCurrent = state.changes == changes
             if !isCurrent, let pending = state.pending.change(of: key) {
                 guard let pending else { throw CacheMiss.absent }
@@ -167,7 +171,10 @@ public final class ResponseCache: Sendable {
     /// A ticket to be taken before a request is sent: its response is not stored if such entries are removed since.
     var ticket: CacheRemovals.Ticket {
         let date = now()
-        return state.withLock { $0.removals.ticket(at: date) }
+        return state.withLock { state in
+            state.removals.noteTime(date)
+            return state.removals.ticket(at: date)
+        }
     }
 
     /// Stores an entry: in memory at once, on disk soon after.
@@ -192,14 +199,17 @@ public final class ResponseCache: Sendable {
         let rules = CacheDirectives(entry.headers)
         let isWritten = !entry.isMemoryOnly && (!rules.noStore || rules.mustUnderstand)
         if !isWritten { write?.finish(.inMemory) }
-        let date = now()
-        change(key, isOnDisk: entry.isVetted, to: isWritten ? entry : nil, reportingTo: write) { state in
+        let (requested, date) = (entry.requested.microseconds, now().microseconds)
+        let new = isWritten ? entry : nil
+        change(key, isOnDisk: entry.isVetted, to: new, keepingLater: ticket != nil, reportingTo: write) { state in
             if let ticket {
                 guard state.removals.allow(entry, for: key, since: ticket) else { return false }
                 // A response that was requested later is the newer one, unless a clock was set back.
                 let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
-                if let current, current.requested > entry.requested, current.requested <= date { return false }
+                let latest = current?.requested.microseconds ?? state.requested.time(of: key)
+                if let latest, latest > requested, latest <= date { return false }
             }
+            state.requested.note(key, at: requested)
             memory?.store(entry, for: key)
             return true
         }
@@ -225,11 +235,12 @@ public final class ResponseCache: Sendable {
         _ key: CacheKey,
         isOnDisk: Bool = true,
         to entry: CacheEntry?,
+        keepingLater keepsLater: Bool = false,
         reportingTo write: CacheWrite? = nil,
-        _ changeMemory: (State) -> Bool
+        _ changeMemory: (inout State) -> Bool
     ) {
         let number = state.withLock { state -> Int? in
-            guard changeMemory(state) else {
+            guard changeMemory(&state) else {
                 write?.finish(.superseded)
                 return nil
             }
@@ -240,7 +251,7 @@ public final class ResponseCache: Sendable {
                 return nil
             }
             do {
-                return try state.pending.add(entry, for: key, reportingTo: write)
+                return try state.pending.add(entry, for: key, keepingLater: keepsLater, reportingTo: write)
             } catch {
                 state.lastFailure = error
                 write?.finish(.failed(error))
@@ -254,9 +265,8 @@ public final class ResponseCache: Sendable {
     func write(_ key: CacheKey, _ number: Int) {
         guard let disk else { return }
         writes.async { [self] in
-            // A later change of the same key replaces this one.
-            guard let entry = state.withLock({ $0.pending.entry(of: number, for: key) }) else { return }
-            let result = Result { if let entry { try disk.store(entry, for: key) } else { try disk.remove(for: key) } }
+            guard let change = state.withLock({ $0.pending.change(number, of: key) }) else { return }
+            let result = Result { try change.apply(to: disk, key, at: now()) }
             var isOldLeft = false
             if case .failure = result {
                 // An older entry must not come back; if it cannot be removed either, it is hidden.
@@ -265,7 +275,10 @@ public final class ResponseCache: Sendable {
             }
             let isFirst = state.withLock { state in
                 switch result {
-                case .success: state.pending.finish(number, for: key)
+                case .success(true): state.pending.finish(number, for: key, .stored)
+                case .success(false):
+                    // In memory, it hides the later one, which another process stored.
+                    if state.pending.finish(number, for: key, .superseded) { memory?.remove(for: key) }
                 case .failure(let error):
                     state.lastFailure = error
                     state.pending.fail(number, for: key, error, leavingOld: isOldLeft)

@@ -41,6 +41,22 @@ import Testing
         #expect(try await sources(policy, jumps: [0, 3600, -3600, -3600]) == ["1", "2", "3", "4"])
     }
 
+    @Test func removalBeforeTheClockIsSetBackDoesNotHideLaterResponses() async throws {
+        let folder = try TemporaryDirectory()
+        let counter = CacheStageTests.Counter()
+        let rig = CachedRig(disk: DiskStore(directory: folder.url), memory: nil) { _ in .json("\(try counter.next())") }
+        _ = try await rig.agent.send(request)
+        await rig.cache.flush()
+        rig.clock.advance(by: 86_400)
+        await rig.cache.removeAll()
+        rig.clock.advance(by: -86_400)
+        for _ in 0..<3 {
+            #expect(try await rig.agent.send(request) == 2)
+            await rig.cache.flush()
+            rig.clock.advance(by: 1)
+        }
+    }
+
     @Test func anAgeIsNeverNegativeWhereAnyAgeIsTaken() async throws {
         let rig = CachedRig(.networkElseCache(maxStale: nil)) { _ in .json("1") }
         _ = try await rig.agent.send(request)

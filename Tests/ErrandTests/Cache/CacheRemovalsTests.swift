@@ -39,6 +39,22 @@ import Testing
         #expect(removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key))
     }
 
+    @Test func removalFromTheFutureHidesOnlyWhatIsRequestedBeforeTheClockIsSetBack() {
+        var removals = CacheRemovals()
+        let before = removals.ticket(at: date)
+        removals.add(.all, at: date.addingTimeInterval(86_400))
+        removals.noteTime(date.addingTimeInterval(1))
+        #expect(removals.hide(entry, for: key) && !removals.allow(entry, for: key, since: before))
+        var later = entry
+        later.requested = date.addingTimeInterval(1)
+        #expect(!removals.hide(later, for: key))
+        // What is recorded afterwards counts by the new time.
+        removals.add(.key(key), at: date.addingTimeInterval(5))
+        #expect(removals.hide(later, for: key))
+        later.requested = date.addingTimeInterval(5)
+        #expect(!removals.hide(later, for: key))
+    }
+
     @Test func removalByAConditionEndsAllThatIsUnderWay() {
         var removals = CacheRemovals()
         let before = removals.ticket(at: date)

@@ -23,6 +23,73 @@ import Testing
         guard case .failed(POSIXError.EFBIG) = try await small.outcome() else { throw Boom() }
     }
 
+    enum Keeping: CaseIterable {
+        case all, nothing, noMemory
+        var memory: MemoryStore? {
+            switch self {
+            case .all: MemoryStore()
+            case .nothing: MemoryStore(maximumSize: 0)
+            case .noMemory: nil
+            }
+        }
+    }
+
+    @Test(arguments: Keeping.allCases) func earlierResponseDoesNotReplaceALaterOne(keeping: Keeping) async throws {
+        let clock = WallClock()
+        let cache = ResponseCache(memory: keeping.memory, disk: MemoryStore()) { clock.now }
+        let early = cache.ticket
+        clock.advance(by: 1)
+        let late = cache.ticket
+        var (old, new) = (CacheEntry.sample("old"), CacheEntry.sample("new"))
+        (old.requested, new.requested) = (early.date, late.date)
+        cache.store(new, for: key, since: late)
+        await cache.flush()
+        let write = CacheWrite()
+        cache.store(old, for: key, since: early, reportingTo: write)
+        guard case .superseded = try await write.outcome() else { throw Boom() }
+        #expect(try await cache.entry(for: key).text == "new")
+        // What a program stores replaces any.
+        cache.store(old, for: key)
+        await cache.flush()
+        #expect(try await cache.entry(for: key).text == "old")
+    }
+
+    @Test func earlierResponseDoesNotReplaceALaterOneOfAnotherProcess() async throws {
+        let folder = try TemporaryDirectory()
+        let caches = (0..<2).map { _ in ResponseCache(disk: DiskStore(directory: folder.url)) }
+        var (old, new) = (CacheEntry.sample("old"), CacheEntry.sample("new"))
+        (old.requested, new.requested) = (.now - 10, .now - 5)
+        let ticket = caches[0].ticket
+        caches[1].store(new, for: key, since: caches[1].ticket)
+        await caches[1].flush()
+        let write = CacheWrite()
+        caches[0].store(old, for: key, since: ticket, reportingTo: write)
+        guard case .superseded = try await write.outcome() else { throw Boom() }
+        for cache in caches { #expect(try await cache.entry(for: key).text == "new") }
+    }
+
+    /// A store whose writes hang until it is released.
+    private struct Stuck: CacheStore {
+        let gate = DispatchSemaphore(value: 0)
+        func entry(for key: CacheKey) -> CacheEntry? { nil }
+        func store(_ entry: CacheEntry, for key: CacheKey) { gate.wait() }
+        func remove(for key: CacheKey) {}
+        func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) {}
+        func trim(toBytes limit: Int) {}
+        func totals() -> CacheTotals { CacheTotals(count: 3, size: 7) }
+    }
+
+    @Test func sizeDoesNotWaitForWritesThatHang() async throws {
+        let store = Stuck()
+        let cache = ResponseCache(disk: store)
+        let write = cache.store(.sample("x"), for: key)
+        #expect(await cache.size == 7)
+        #expect(await cache.count == 3)
+        store.gate.signal()
+        guard case .stored = try await write.outcome() else { throw Boom() }
+        #expect(await cache.count == 3)
+    }
+
     @Test func storingThatIsReplacedOrRemovedReportsIt() async throws {
         let store = CacheWaitTests.Hanging()
         let cache = ResponseCache(disk: store)

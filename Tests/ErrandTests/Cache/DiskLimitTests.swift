@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func usesOfThousandsOfEntriesAreRemembered() {
-        var uses = RecentUses()
+        var uses = RecentTimes()
         #expect(uses.time(of: key(0)) == nil)
         for number in 0..<1_000 { uses.note(key(number), at: Int64(number + 1)) }
         let known = (0..<1_000).count { uses.time(of: key($0)) == Int64($0 + 1) }

@@ -190,6 +190,14 @@ import Testing
         }
     }
 
+    /// The length is in the header, and cannot be verified before as much is allocated.
+    @Test func fileLargerThanTheStoreIsNotRead() throws {
+        try store.store(.sample(String(repeating: "x", count: 2_000)), for: key(1))
+        let small = small(maximumSize: 2_000)
+        #expect(throws: CacheMiss.damaged) { try small.entry(for: key(1)) }
+        #expect(try store.entry(for: key(1)) == nil)
+    }
+
     @Test func totalsFollowEveryChange() throws {
         #expect(store.totals() == CacheTotals())
         try store.store(.sample("one"), for: key(1))

@@ -1,8 +1,7 @@
-/// The times at which entries of a ``DiskStore`` were last used by this process.
+/// A time for each of the last thousands of keys, in a table of fixed size.
 ///
-/// The time of a file is renewed every ten minutes at most, because that costs more than reading it. A table of fixed size
-/// has the exact times of the last thousands of uses; one that it has no room for falls back to the time of the file.
-struct RecentUses {
+/// A key that the table has no room for has no time.
+struct RecentTimes {
     private static let size = 8192
     private var slots: [(tag: UInt64, time: Int64)] = []
 
@@ -12,7 +11,7 @@ struct RecentUses {
         slots[Int(truncatingIfNeeded: key.words.1) & (Self.size - 1)] = (key.words.1, time)
     }
 
-    /// Returns the time of the last use, or `nil` if it is not known.
+    /// Returns the last time of a key, or `nil` if it is not known.
     func time(of key: CacheKey) -> Int64? {
         guard !slots.isEmpty else { return nil }
         let slot = slots[Int(truncatingIfNeeded: key.words.1) & (Self.size - 1)]
