@@ -329,4 +329,90 @@ import Testing
         // The process that sent it does find it.
         #expect(try await agents[1].send(request.cachePolicy(.cacheOnly)) == "before")
     }
+
+    /// The date of a request has fractions of a second, and files have microseconds.
+    @Test func aResponseToAPostIsFoundOnDisk() async throws {
+        let folder = try CacheFolder()
+        let server = try MockServer { request in
+            .text("\(request.method)", headers: ["Content-Location": request.target, "Cache-Control": "max-age=60"])
+        }
+        defer { server.stop() }
+        let agent = agent(server) { $0.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url)) }
+        for number in 0..<20 {
+            let request = GeneralRequest("/\(number)").expecting(String.self)
+            _ = try await agent.send(request.method(.post))
+            await agent.config.cache?.flush()
+            #expect(try await agent.send(request.cachePolicy(.cacheOnly)) == "POST")
+        }
+    }
+
+    /// Its response is newer than what the POST has changed.
+    @Test func aRequestThatWaitedForAPostIsStored() async throws {
+        let server = try MockServer { request in
+            request.method == .post ? .text("done").delayed(by: .milliseconds(100)) : .text("after")
+        }
+        defer { server.stop() }
+        let agent = agent(server, Self.age) { $0.throttle = Throttle(maximumInTotal: 1) }
+        async let post = agent.send(request.method(.post))
+        while server.requestCount < 1 { await Task.yield() }
+        #expect(try await agent.send(request) == "after")
+        _ = try await post
+        #expect(try await agent.response(for: request).source.isFromCache)
+    }
+
+    private struct Signing: RequestAdapter {
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.url.append(queryItems: [URLQueryItem(name: "signature", value: UUID().uuidString)])
+        }
+        func credentialScope(for context: RequestContext) -> String? { "" }
+    }
+
+    /// A signature in the query names no other resource.
+    @Test func partsOfASignedURLAreCombinedAndReplaceNoWholeContent() async throws {
+        let server = try MockServer { request in
+            Self.part("0123456789", request.headers["Range"] ?? "") ?? .text("0123456789", headers: ["ETag": "\"1\""])
+        }
+        defer { server.stop() }
+        let agent = agent(server, Self.age) { $0.adapters = [Signing()] }
+        #expect(try await agent.send(request.header("Range", "bytes=0-4")) == "01234")
+        #expect(try await agent.send(request) == "0123456789")
+        #expect(server.requests.map { $0.headers["Range"] } == ["bytes=0-4", "bytes=5-"])
+        let part = request.header("Range", "bytes=0-4")
+        #expect(try await agent.response(for: part, cachePolicy: .reload).model == "01234")
+        #expect(try await agent.send(request.cachePolicy(.cacheOnly)) == "0123456789")
+    }
+
+    /// A response that depends on more than can be compared is like one that depends on everything.
+    @Test func aResponseThatDependsOnTooManyFieldsIsNotShared() async throws {
+        struct Language: RequestAdapter {
+            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+                request.headers["X-Lang"] = context.tag
+            }
+            func credentialScope(for context: RequestContext) -> String? { "" }
+        }
+        let names = ["X-Lang"] + (0..<20).map { "X-\($0)" }
+        let vary: HTTPHeaders = ["Vary": names.joined(separator: ",")]
+        let server = try MockServer { .text($0.headers["X-Lang"] ?? "", headers: vary).delayed(by: .milliseconds(50)) }
+        defer { server.stop() }
+        let agent = agent(server, Self.age) { $0.adapters = [Language()] }
+        let shared = request.duplicatePolicy(.share)
+        async let one = agent.send(shared.tag("en"))
+        async let other = agent.send(shared.tag("de"))
+        #expect(try await [one, other] == ["en", "de"])
+        let response = RawResponse(headers: vary, body: Data(), url: server.baseURL)
+        #expect(throws: CacheMiss.varies) { try agent.store(response, for: request) }
+    }
+
+    @Test func aStoredPartOfAnotherResponseIsValidatedOnce() async throws {
+        let headers: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "max-age=0"]
+        let server = try MockServer { request in
+            request.headers.contains("If-None-Match") ? .status(304, headers: headers) : .text("item", headers: headers)
+        }
+        defer { server.stop() }
+        let agent = agent(server)
+        let list = server.baseURL.appending(path: "items")
+        try agent.store(RawResponse(headers: headers, body: Data("item".utf8), url: list), for: request)
+        #expect(try await agent.send(request) == "item")
+        #expect(server.requestCount == 1)
+    }
 }

@@ -141,123 +141,70 @@ import Testing
         #expect(try await agent.send(request.header("X-Columns", "a,b")) == "two")
     }
 
-    // MARK: Slow stores, and none in memory
+    // MARK: Responses at once
 
-    /// A store whose reads take a time.
-    private struct SlowStore: CacheStore {
-        let base = MemoryStore()
-        let delay: Lock<Double>
-        let readCount = Lock(0)
-        func entry(for key: CacheKey) throws -> CacheEntry? {
-            readCount.withLock { $0 += 1 }
-            defer { readCount.withLock { $0 -= 1 } }
-            Thread.sleep(forTimeInterval: delay.withLock { $0 })
-            return base.entry(for: key)
+    /// The response that was requested later stays, whichever arrives first.
+    @Test(arguments: [["X-Kind", nil], [nil, "X-Kind"], ["X-Kind", "X-Kind"]])
+    func theResponseThatWasRequestedLaterStays(vary: [String?]) async throws {
+        func headers(_ number: Int) -> HTTPHeaders {
+            var headers: HTTPHeaders = ["Cache-Control": "max-age=600"]
+            headers["Vary"] = vary[number]
+            return headers
         }
-        func store(_ entry: CacheEntry, for key: CacheKey) throws { base.store(entry, for: key) }
-        func remove(for key: CacheKey) throws { base.remove(for: key) }
-        func removeAll(
-            among keys: @Sendable (CacheKey) -> Bool,
-            where isMeant: @Sendable (StoredEntry) -> Bool
-        ) throws { base.removeAll(among: keys, where: isMeant) }
-        func trim(toBytes limit: Int) throws { base.trim(toBytes: limit) }
-        func totals() throws -> CacheTotals { base.totals() }
-    }
-
-    @Test func aResponseThatIsNotStoredRemovesOneThatCouldNotBeRead() async throws {
-        let delay = Lock(0.0)
         respond(
-            .text("old", headers: ["Cache-Control": "max-age=600"]),
-            .text("new", headers: ["Cache-Control": "no-store"]),
-            .text("newest")
+            .text("old", headers: headers(0)).delayed(by: .milliseconds(200)),
+            .text("new", headers: headers(1)),
+            .text("asked")
         )
-        let store = SlowStore(delay: delay)
-        let cache = ResponseCache(memory: nil, disk: store)
-        let agent = agent(.http, cache)
-        #expect(try await agent.send(request) == "old")
-        await cache.flush()
-        delay.withLock { $0 = 0.7 }
-        let response = try await agent.response(for: request)
-        #expect(response.model == "new" && response.metrics.cacheMiss == .tooSlow)
-        delay.withLock { $0 = 0 }
-        while store.readCount.withLock({ $0 }) > 0 { await Task.yield() }
-        await cache.flush()
-        #expect(try await agent.send(request) == "newest")
-    }
-
-    @Test func aHeadRemovesAResponseThatCouldNotBeRead() async throws {
-        let delay = Lock(0.0)
-        respond(
-            .text("old", headers: ["Cache-Control": "max-age=600", "ETag": "\"1\""]),
-            .status(200, headers: ["ETag": "\"2\""]),
-            .text("new")
-        )
-        let store = SlowStore(delay: delay)
-        let cache = ResponseCache(memory: nil, disk: store)
-        let agent = agent(.http, cache)
-        #expect(try await agent.send(request) == "old")
-        await cache.flush()
-        delay.withLock { $0 = 0.7 }
-        try await agent.send(GeneralRequest("/x").expecting(Void.self).method(.head))
-        delay.withLock { $0 = 0 }
-        while store.readCount.withLock({ $0 }) > 0 { await Task.yield() }
-        await cache.flush()
+        let (agent, request) = (agent(.http), request.header("X-Kind", "1"))
+        async let old = agent.send(request)
+        while server.requestCount < 1 { await Task.yield() }
+        clock.advance(by: 1)
         #expect(try await agent.send(request) == "new")
+        #expect(try await old == "old")
+        #expect(try await agent.send(request) != "old")
     }
 
-    /// Each of several reads of one send is fast enough, all together are not.
-    @Test func aSlowStoreDelaysASendByHalfASecondAltogether() async throws {
-        let delay = Lock(0.0)
-        let headers: HTTPHeaders = ["Vary": "X-Kind", "Cache-Control": "max-age=60"]
-        respond(.text("1", headers: headers), .text("2", headers: headers))
-        let cache = ResponseCache(memory: nil, disk: SlowStore(delay: delay))
-        let agent = agent(.http, cache)
-        _ = try await agent.send(request.header("X-Kind", "1"))
-        await cache.flush()
-        delay.withLock { $0 = 0.4 }
-        let began = ContinuousClock.now
-        _ = try await agent.send(request.header("X-Kind", "2"))
-        #expect(ContinuousClock.now - began < .milliseconds(780))
+    /// The server has responded with a new one, which is a variant, or must not be stored.
+    @Test(
+        arguments: [["Cache-Control": "max-age=600", "Vary": "X-Kind"], ["Cache-Control": "no-store"]] as [HTTPHeaders]
+    )
+    func aValidationUnderWayBringsNothingBack(headers: HTTPHeaders) async throws {
+        let validated: HTTPHeaders = ["Cache-Control": "max-age=600", "ETag": "\"1\""]
+        respond(
+            .text("old", headers: ["Cache-Control": "max-age=1", "ETag": "\"1\""]),
+            .status(304, headers: validated).delayed(by: .milliseconds(200)),
+            .text("new", headers: headers),
+            .text("asked")
+        )
+        let (agent, request) = (agent(.http), request.header("X-Kind", "1"))
+        #expect(try await agent.send(request) == "old")
+        clock.advance(by: 5)
+        async let validation = agent.send(request)
+        while server.requestCount < 2 { await Task.yield() }
+        clock.advance(by: 1)
+        #expect(try await agent.response(for: request, cachePolicy: .reload).model == "new")
+        clock.advance(by: 1)
+        _ = try await validation
+        #expect(try await agent.send(request) != "old")
     }
 
-    @Test func aVariantIsFoundOnASlowDiskWhenTheCacheIsAllThereIs() async throws {
-        let delay = Lock(0.0)
-        respond(.text("1", headers: ["Vary": "X-Kind"]))
-        let cache = ResponseCache(memory: nil, disk: SlowStore(delay: delay))
-        let (agent, request) = (agent(Self.age, cache), request.header("X-Kind", "1"))
-        _ = try await agent.send(request)
-        await cache.flush()
-        delay.withLock { $0 = 0.6 }
-        #expect(try await agent.send(request.cachePolicy(.cacheOnly)) == "1")
-    }
-
-    /// Entries of other URLs are stored between the read of the index and its change.
-    @Test func otherEntriesDoNotCostTheVariantsWithoutMemory() async throws {
-        let cache = ResponseCache(memory: nil, disk: SlowStore(delay: Lock(0)))
-        let url = try #require(URL(string: "https://api.example/x"))
-        func response(_ kind: String) -> CacheEntry {
-            let headers: HTTPHeaders = ["Vary": "X-Kind"]
-            var entry = CacheEntry(RawResponse(headers: headers, body: Data(kind.utf8), url: url), requested: clock.now)
-            entry.vary = CacheControl.vary(headers, request: ["X-Kind": kind])
-            return entry
-        }
-        func place(_ kind: String) -> CachePlace {
-            CachePlace(primary: CacheKey("x"), request: ["X-Kind": kind], counted: [])
-        }
-        for kind in ["1", "2", "3", "4"] {
-            var place = place(kind)
-            _ = try await cache.readIndex(&place, endedBy: nil, nil)
-            cache.store(response("noise"), for: CacheKey("y"))
-            cache.store(response(kind), at: place, since: nil)
-            await cache.flush()
-        }
-        for kind in ["1", "2", "3", "4"] {
-            var place = place(kind)
-            let fields: HTTPHeaders = ["X-Kind": kind]
-            let entry = try await cache.entry(at: &place, endedBy: nil, nil) {
-                CacheControl.matches($0, request: fields)
-            }
-            #expect(entry.body == Data(kind.utf8))
-        }
+    /// Most servers send some `Vary` with everything.
+    @Test(arguments: ["Accept-Encoding", "Origin"])
+    func aVariantIsNotFoundAfterANewerResponseWithAnotherVary(vary: String) async throws {
+        respond(
+            .text("old", headers: ["Cache-Control": "max-age=600", "Vary": "X-Kind, \(vary)"]),
+            .text("new", headers: ["Cache-Control": "max-age=1", "Vary": vary]),
+            .text("newest", headers: ["Cache-Control": "no-store", "Vary": vary]),
+            .text("asked")
+        )
+        let (agent, request) = (agent(.http), request.header("X-Kind", "1"))
+        #expect(try await agent.send(request) == "old")
+        clock.advance(by: 1)
+        #expect(try await agent.response(for: request, cachePolicy: .reload).model == "new")
+        await agent.config.cache?.flush()
+        clock.advance(by: 5)
+        #expect(try await agent.send(request) == "newest")
+        #expect(try await agent.send(request) == "asked")
     }
 }

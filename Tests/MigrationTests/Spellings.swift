@@ -38,13 +38,14 @@ nonisolated enum Spelling {
 
     // MARK: Sends
 
-    static func withProgress(_ agent: Agent, _ see: @escaping @Sendable (Double?) -> Void) async throws -> String {
-        try await agent.send(GetText(), progress: { see($0.fraction) })
+    static func withProgress(_ agent: Agent, _ see: @escaping @Sendable (Double) -> Void) async throws -> String {
+        try await agent.send(GetText(), progress: { see($0.fractionCompleted) })
     }
 
     static func cachedFirst(_ agent: Agent) async throws -> [Bool] {
         var sources: [Bool] = []
-        for try await response in agent.responses(for: GetText(), cachePolicy: .cacheThenNetwork(maxAge: .seconds(60))) {
+        for try await response in agent.responses(for: GetText(), cachePolicy: .cacheThenNetwork(maxAge: .seconds(60)))
+        {
             sources.append(response.source.isFromCache)
         }
         return sources
@@ -60,8 +61,8 @@ nonisolated enum Spelling {
         try await agent.send(GetText(), in: scope)
     }
 
-    static func lastPoll(_ agent: Agent) async throws -> String? {
-        try await agent.poll(GetText(), every: .milliseconds(1), until: { $0.model == "done" }).last()?.model
+    static func lastPoll(_ agent: Agent) async throws -> String {
+        try await agent.poll(GetText(), every: .milliseconds(1), until: { $0.model == "done" }).last().model
     }
 
     static func allPages(_ agent: Agent) async throws -> [Int] {
@@ -100,7 +101,9 @@ nonisolated enum Spelling {
     }
 
     static func repeated(_ agent: Agent) async throws -> String {
-        try await agent.send(GetText().query(Parameters(pairs: [("a", 1), ("b", 2), ("a", 3)])))
+        try await agent.send(
+            GeneralRequest("text").query(Parameters(pairs: [("a", 1), ("b", 2), ("a", 3)])).expecting(String.self)
+        )
     }
 
     // MARK: Config and service
@@ -165,11 +168,17 @@ nonisolated enum Spelling {
         return Agent(config: config)
     }
 
-    static let envelope = EnvelopeFilter(
-        code: "code",
-        data: "data",
-        alternatives: [EnvelopeFilter(code: "fault.code", message: "fault.text", data: "~")]
-    )
+    struct GetState: Request, Sendable {
+        typealias Model = String
+        var path: String { "state" }
+        var filter: EnvelopeFilter {
+            EnvelopeFilter(
+                code: "code",
+                data: "data",
+                alternatives: [EnvelopeFilter(code: "fault.code", message: "fault.text", data: "~")]
+            )
+        }
+    }
 
     // MARK: Sessions of one's own
 

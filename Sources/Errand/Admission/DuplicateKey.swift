@@ -42,7 +42,9 @@ struct DuplicateKey: Sendable, Hashable {
         let secrets = prepared.secrets
         for field in request.headers {
             let counts =
-                isOwn ? secrets.isCredential(header: field.name) : !field.name.isSameFieldName(as: "Idempotency-Key")
+                isOwn
+                ? secrets.isCredential(header: field.name) || SecretNames.mayNameUser(field.name)
+                : !field.name.isSameFieldName(as: "Idempotency-Key")
             guard counts else { continue }
             fields.add(field.name.lowercased())
             fields.add(field.value)

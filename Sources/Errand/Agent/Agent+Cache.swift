@@ -1,3 +1,5 @@
+internal import Foundation
+
 extension Agent {
     // MARK: Another cache policy
 
@@ -62,7 +64,11 @@ extension Agent {
         var response = response
         // It is about another request.
         response.note = nil
-        let entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
+        // A response that depends on everything would never be used.
+        if CacheControl.varyNames(response.headers).contains("*") { throw CacheMiss.varies }
+        var entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
+        // It is validated at the request's own URL.
+        if response.redirects.isEmpty { entry.location = prepared.outgoing.url.absoluteString }
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
         let write = CacheWrite()
         let place = identification.place(of: prepared.outgoing.headers)

@@ -33,6 +33,6 @@ extension Agent {
 
 extension Request {
     fileprivate func reporting(_ progress: @escaping @Sendable (TransferProgress) -> Void) -> ModifiedRequest<Self> {
-        accessory { _, event in if case .didProgress(let one) = event { progress(one) } }
+        accessory { event in if case .didProgress(let one) = event { progress(one) } }
     }
 }

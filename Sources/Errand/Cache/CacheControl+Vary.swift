@@ -30,7 +30,7 @@ extension CacheControl {
 
     /// Whether a request has the same values in the fields that a stored response depends on (RFC 9111, section 4.1).
     static func matches(_ entry: CacheEntry, request: HTTPHeaders) -> Bool {
-        entry.vary.allSatisfy { $0.digest == digest(request, $0.name) }
+        entry.vary.allSatisfy { $0.name != "*" && $0.digest == digest(request, $0.name) }
     }
 
     /// A value may be a secret, so only its digest is kept; an empty one is that of a field that the request doesn't have.

@@ -73,7 +73,8 @@ enum CacheControl {
         switch response.statusCode {
         case ..<200, 304, 412, 416: return false
         case 206:
-            guard request.contains("Range"),
+            // After a redirect, the parts could be those of another resource.
+            guard request.contains("Range"), response.redirects.isEmpty,
                 PartialContent(statusCode: 206, headers: response.headers, body: response.body) != nil
             else { return false }
         default: break

@@ -8,6 +8,7 @@ extension CacheLookup {
     ///   - prepared: The prepared request of this send, or of one in the background.
     ///   - stored: The stored response, or `nil` if there is none.
     ///   - conditions: The header fields that make the request conditional.
+    ///   - place: The place of the response, with what is known of it.
     ///   - miss: The reason why no stored response was used.
     /// - Returns: The response of the network, with what is to be stored.
     /// - Throws: ``NetworkError``, or `CancellationError`.
@@ -15,59 +16,54 @@ extension CacheLookup {
         _ prepared: PreparedRequest,
         _ stored: Stored?,
         _ conditions: HTTPHeaders,
+        at place: CachePlace,
         after miss: CacheMiss
     ) async throws -> AcceptedResponse {
         if let stored, !conditions.isEmpty {
             do {
                 let entry = stored.entry
                 let validation = CacheValidation(entry: entry, conditions: conditions, ticket: ticket, now: cache.now)
-                return try await fetch(prepared, stored, validating: validation, after: miss)
+                return try await fetch(prepared, stored, validating: validation, at: place, after: miss)
             } catch is CacheValidation.Mismatch {
-                cache.discard(stored.place)
+                cache.discard(stored.place, by: ticket)
             }
         }
-        return try await fetch(prepared, stored, validating: nil, after: miss)
+        return try await fetch(prepared, stored, validating: nil, at: place, after: miss)
     }
 
     private func fetch(
         _ prepared: PreparedRequest,
         _ stored: Stored?,
         validating validation: CacheValidation?,
+        at place: CachePlace,
         after miss: CacheMiss
     ) async throws -> AcceptedResponse {
-        var place = stored?.place ?? place
         var answer = try await surroundings.fetch(prepared, validation)
         let (response, note) = (answer.response, answer.response.cacheNote)
         // A response that is shared was requested before this send began, and what was removed while this send waited must
-        // not come back either.
-        var ticket = note?.ticket?.noLater(than: ticket) ?? ticket
+        // not come back either. A new response to a request that waited for an unsafe one is newer than its changes.
+        let ticket = note?.ticket?.noLater(than: ticket, includesURL: false) ?? ticket
         if note?.validated != nil { answer.source = .revalidated }
         var entry: CacheEntry?
         if note?.isUnidentified == true {
             // The stored response may belong to another user, and so may this one.
-            cache.discard(place)
+            cache.discard(place, by: ticket)
             cache.observations.addUntrustedHooks(prepared.identityCheck?.changedBy ?? [])
             answer.metrics.cacheMiss = .unknownScope
         } else {
-            // Its own invalidation precedes it.
-            if storesForGet { ticket.invalidatesItself = true }
             if let validated = note?.validated {
                 entry = policy.allowsKeeping(validated, note, of: prepared) ? validated : nil
             } else if allowsStoring(response) {
                 let (scope, received) = (identification.scope, cache.now())
                 let new = CacheEntry(response, to: prepared, scope: scope, requested: ticket.date, received: received)
-                entry = try await completed(new, &place)
+                entry = new.statusCode == 206 ? try await completed(new, stored, at: place, miss) : new
             }
             // A stored response that was validated or completed may come from the disk.
             entry?.isMemoryOnly = prepared.storesInMemoryOnly
-            if let entry, cache.needsIndex(entry, at: place) {
-                try await cache.findPrimary(&place, endedBy: prepared.stop, patience, where: matches)
-                try await cache.readIndex(&place, endedBy: prepared.stop, patience)
-            }
             // A newer response that must not be stored makes the older one obsolete; a part or an error does not.
             let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
             let isNothingStored = stored == nil && (miss == .absent || miss == .varies)
-            if entry == nil, isWhole || note?.validated != nil, !isNothingStored { cache.discard(place) }
+            if entry == nil, isWhole || note?.validated != nil, !isNothingStored { cache.discard(place, by: ticket) }
             if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
         }
         answer.caching = CacheStoring(cache: cache, place: place, entry: entry, ticket: ticket)
@@ -85,14 +81,24 @@ extension CacheLookup {
         return policy.allowsStoring(response, to: prepared)
     }
 
-    /// Returns a new entry, with the stored parts of its content if it is a part itself.
-    private func completed(_ entry: CacheEntry, _ place: inout CachePlace) async throws -> CacheEntry {
-        guard entry.statusCode == 206 else { return entry }
+    /// Returns a part with the stored ones, or `nil` if it would replace what is worth more: a complete response, or one that
+    /// cannot be read in time.
+    private func completed(
+        _ entry: CacheEntry,
+        _ stored: Stored?,
+        at place: CachePlace,
+        _ miss: CacheMiss
+    ) async throws -> CacheEntry? {
+        if let stored { return entry.completed(by: stored.entry) }
+        if miss == .absent || miss == .varies { return entry.completed(by: nil) }
+        var place = place
         do {
-            let older = try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)
-            return entry.completed(by: older)
-        } catch is CacheMiss {
-            return entry.completed(by: nil)
+            let own = CachePatience(until: prepared.deadline.map { $0.time - surroundings.timeline.now() })
+            return entry.completed(
+                by: try await cache.entry(at: &place, endedBy: prepared.stop, own, where: matches)
+            )
+        } catch let miss as CacheMiss {
+            return miss == .tooSlow ? nil : entry.completed(by: nil)
         }
     }
 
@@ -105,12 +111,13 @@ extension CacheLookup {
         var place = identification.place(of: fields)
         let entry: CacheEntry
         do {
-            entry = try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)
+            let own = CachePatience(until: prepared.deadline.map { $0.time - surroundings.timeline.now() })
+            entry = try await cache.entry(at: &place, endedBy: prepared.stop, own, where: matches)
         } catch let miss as CacheMiss where miss == .absent || miss == .varies {
             return
         } catch {
             // What could not be read may be obsolete now.
-            cache.discard(place)
+            cache.discard(place, by: ticket)
             return
         }
         guard let key = place.found else { return }
@@ -120,7 +127,7 @@ extension CacheLookup {
         {
             cache.store(merged, for: key, since: ticket)
         } else {
-            cache.discard(key)
+            cache.discard(key, by: ticket)
         }
     }
 
@@ -130,7 +137,7 @@ extension CacheLookup {
     func revalidate(_ stored: Stored, _ conditions: HTTPHeaders, veto: CacheVeto?) async {
         // A failure leaves the stored response as it is.
         let answer = try? await surroundings.behind(prepared) {
-            try await fetch($0, stored, conditions, after: .expired)
+            try await fetch($0, stored, conditions, at: stored.place, after: .expired)
         }
         guard let answer, let caching = answer.caching, var entry = caching.entry else { return }
         if let veto, !veto(answer.payload, answer.response) { return }

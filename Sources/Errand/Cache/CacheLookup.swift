@@ -22,7 +22,7 @@ struct CacheLookup: Sendable {
     let identification: CacheIdentification
     /// Whether the response, to a POST, may be stored for a later GET only (RFC 9110, section 9.3.3).
     let storesForGet: Bool
-    let patience = CachePatience()
+    let patience: CachePatience
     /// A ticket from before anything was looked up.
     let ticket: CacheRemovals.Ticket
 
@@ -39,6 +39,7 @@ struct CacheLookup: Sendable {
         identification = try CacheIdentification(prepared, appVersion: cache.appVersion, method: method)
         (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
         ticket = cache.ticket
+        patience = CachePatience(until: prepared.deadline.map { $0.time - surroundings.timeline.now() })
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
         if prepared.hasInterceptor(of: cache.observations.untrustedHooks) { throw .unknownScope }
     }
@@ -52,10 +53,11 @@ struct CacheLookup: Sendable {
         let began = surroundings.timeline.now()
         let mark = use.revalidatesInBackground ? cache.revalidations.mark : nil
         var (stored, decision) = (Stored?.none, CacheDecision.miss(skipped ?? .bypassed))
+        var place = place
         if storesForGet {
             decision = .miss(.methodNotCached)
         } else if skipped == nil, policy.lookupTime == .beforeRequest {
-            (stored, decision) = try await lookUp()
+            (stored, decision) = try await lookUp(at: &place)
         }
         let miss: CacheMiss
         var conditions = HTTPHeaders()
@@ -89,7 +91,7 @@ struct CacheLookup: Sendable {
         }
         var answer: AcceptedResponse
         do {
-            answer = try await fetch(prepared, stored, conditions, after: miss)
+            answer = try await fetch(prepared, stored, conditions, at: place, after: miss)
             if let error = error(in: answer.response, insteadOf: stored),
                 let stale = try await staleResponse(insteadOf: error, stored, aged: nil)
             {
@@ -111,16 +113,17 @@ struct CacheLookup: Sendable {
     func forecast() async throws -> CacheForecast {
         if storesForGet { return .miss(.methodNotCached) }
         guard policy.lookupTime == .beforeRequest else { return .miss(.bypassed) }
-        switch try await lookUp().decision {
+        var place = place
+        switch try await lookUp(at: &place).decision {
         case .use(let age), .useAndRevalidate(let age, _): return .hit(age: age)
         // Its adapters have run for the plan.
         case .miss(let reason, _): return .miss(prepared.isUnidentified ? .unknownScope : reason)
         }
     }
 
-    private func lookUp() async throws -> (stored: Stored?, decision: CacheDecision) {
+    private func lookUp(at place: inout CachePlace) async throws -> (stored: Stored?, decision: CacheDecision) {
         do {
-            let stored = try await find()
+            let stored = try await find(at: &place, patience)
             if case .incomplete(var continuation) = RangeSelection(of: stored.entry, by: fields) {
                 // The whole content is received by this send.
                 if let parts = stored.entry.parts, parts.completeLength > prepared.transportOptions.maximumBodySize {
@@ -136,9 +139,12 @@ struct CacheLookup: Sendable {
 
     /// Returns the stored response.
     ///
+    /// - Parameters:
+    ///   - place: Its place, which receives what is known of it.
+    ///   - patience: How long the store may take, if the response can also come from the network.
+    /// - Returns: The stored response with its place.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
-    func find() async throws -> Stored {
-        var place = place
+    private func find(at place: inout CachePlace, _ patience: CachePatience?) async throws -> Stored {
         let needsEntry = policy == .cacheOnly || policy == .http && CacheDirectives(fields).onlyIfCached
         let (stop, patience) = (prepared.stop, needsEntry ? nil : patience)
         let entry = try await cache.entry(at: &place, endedBy: stop, patience, where: matches)
@@ -221,7 +227,9 @@ struct CacheLookup: Sendable {
         var stored = stored
         if policy.lookupTime == .afterFailure {
             do {
-                stored = try await find()
+                var place = place
+                // There is no network to hurry for.
+                stored = try await find(at: &place, nil)
             } catch let error as CancellationError where prepared.stop.reason != .deadline {
                 throw error
             } catch {

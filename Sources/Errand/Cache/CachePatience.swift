@@ -5,10 +5,22 @@ final class CachePatience: Sendable {
     /// The maximum in milliseconds; a disk takes a few.
     static let maximum = 500
 
-    private let left = Lock(CachePatience.maximum * 1_000_000)
+    /// In nanoseconds.
+    private let left: Lock<Int>
 
-    /// The time at which a read that begins now is late.
-    var deadline: DispatchTime { .now() + .nanoseconds(left.withLock { $0 }) }
+    /// Creates the patience of a send.
+    ///
+    /// - Parameter rest: The time until the send's deadline, of which half is left to the network, or `nil` if it has none.
+    init(until rest: Duration? = nil) {
+        let half = max(0, min(rest.map { $0.timeInterval / 2 } ?? .infinity, Double(Self.maximum) / 1000))
+        left = Lock(Int(half * 1e9))
+    }
+
+    /// The time at which a read that begins now is late, or `nil` if none may begin.
+    var deadline: DispatchTime? {
+        let left = left.withLock { $0 }
+        return left > 0 ? .now() + .nanoseconds(left) : nil
+    }
 
     /// Subtracts the time of a wait.
     func spend(since began: DispatchTime) {

@@ -4,7 +4,7 @@ internal import Dispatch
 ///
 /// It has a list of its own, because a dispatch queue keeps dropped work for as long as a disk hangs. Work that can do
 /// without its result is late at the time that it states: then it is dropped, or its result only fills the memory. While
-/// such work takes longer than ``CachePatience/maximum``, the store is considered to hang, and the queue accepts no more of
+/// any work takes longer than ``CachePatience/maximum``, the store is considered to hang, and the queue accepts no more of
 /// that kind.
 final class CacheReadQueue: Sendable {
     typealias Work = @Sendable () -> Void
@@ -18,15 +18,11 @@ final class CacheReadQueue: Sendable {
     private struct Item {
         let work: Work
         var late: Late?
-        let added = DispatchTime.now()
-        /// When the store is considered to hang, if it has not been done by then.
-        let limit: DispatchTime?
+        /// When it began, once it has.
+        var began: DispatchTime?
         var isLate: Bool { late.map { DispatchTime.now() >= $0.deadline } ?? false }
-        var isHanging: Bool { limit.map { DispatchTime.now() >= $0 } ?? false }
-
-        init(work: @escaping Work, late: Late?) {
-            (self.work, self.late) = (work, late)
-            limit = late == nil ? nil : added + .milliseconds(CachePatience.maximum)
+        var isHanging: Bool {
+            began.map { DispatchTime.now() >= $0 + .milliseconds(CachePatience.maximum) } ?? false
         }
     }
 
@@ -38,17 +34,17 @@ final class CacheReadQueue: Sendable {
         var lastID = 0
         var running: Item?
         var isRunning = false
-        var isHanging = false
         /// When a timer will look for late work, or `nil` if none will.
         var watchTime: DispatchTime?
 
         mutating func next() -> Work? {
-            (running, isHanging) = (nil, false)
+            running = nil
             while first < order.count {
                 let id = order[first]
                 first += 1
                 if let item = waiting.removeValue(forKey: id) {
                     running = item
+                    running?.began = .now()
                     return item.work
                 }
             }
@@ -72,8 +68,7 @@ final class CacheReadQueue: Sendable {
                 late.append(call)
                 running?.late = nil
             }
-            isHanging = running?.isHanging ?? false
-            for id in order[first...] where isHanging ? waiting[id]?.late != nil : waiting[id]?.isLate == true {
+            for id in order[first...] where waiting[id]?.isLate == true {
                 if let call = drop(id)?.late?.call { late.append(call) }
             }
             return late
@@ -83,7 +78,6 @@ final class CacheReadQueue: Sendable {
         var nextLate: DispatchTime? {
             var times = waiting.values.compactMap { $0.late?.deadline }
             if let time = running?.late?.deadline { times.append(time) }
-            if !isHanging, let time = running?.limit { times.append(time) }
             return times.min()
         }
     }
@@ -110,7 +104,7 @@ final class CacheReadQueue: Sendable {
     /// - Returns: The number to drop it by, or `nil` if it is not accepted, because the store hangs.
     func add(orIfLate late: Late? = nil, _ work: @escaping Work) -> Int? {
         let (id, isFirst, isToBeWatched) = state.withLock { state -> (Int?, Bool, Bool) in
-            if late != nil, state.isHanging { return (nil, false, false) }
+            if late != nil, state.running?.isHanging == true { return (nil, false, false) }
             state.lastID += 1
             state.waiting[state.lastID] = Item(work: work, late: late)
             state.order.append(state.lastID)

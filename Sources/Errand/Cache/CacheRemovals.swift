@@ -17,32 +17,52 @@ struct CacheRemovals: Sendable {
     /// A point in time, by the removals before it.
     struct Ticket: Sendable {
         fileprivate var number: Int
+        /// That of the request itself, for the removals by unsafe requests.
+        fileprivate var sentNumber: Int
+        /// Identifies the send, whose own removals don't concern its response.
+        fileprivate let id: Int
         let date: Date
-        /// Whether the send itself removes the entries of its URL, once.
-        var invalidatesItself = false
 
-        /// The same date, with the removals before the earlier of both tickets.
-        func noLater(than other: Ticket) -> Ticket {
+        /// The same send, with the removals before the earlier of both tickets.
+        ///
+        /// - Parameters:
+        ///   - other: A ticket from before something was looked up.
+        ///   - includesURL: Whether this is also so for removals of the URL, because the response contains what was looked
+        ///     up; a new response was requested later.
+        /// - Returns: A ticket of this send.
+        func noLater(than other: Ticket, includesURL: Bool) -> Ticket {
             var ticket = self
             ticket.number = min(number, other.number)
+            if includesURL { ticket.sentNumber = min(sentNumber, other.sentNumber) }
             return ticket
         }
+    }
+
+    private struct Removal {
+        var number: Int
+        /// The number of the removal before this one.
+        var previous: Int
+        var date: Date
+        /// The send that removed what it replaces.
+        var ticket: Ticket?
     }
 
     /// The maximum number of removals that are kept.
     static let maximumCount = 4096
 
-    private var last: [Extent: (number: Int, previous: Int, date: Date)] = [:]
-    /// The dates of the requests that removed the entries of their own URL.
-    private var requests: [UInt64: Date] = [:]
+    private var last: [Extent: Removal] = [:]
     private var number = 0
+    private var lastID = 0
     /// The date of the latest removal.
     private var latest = Date.distantPast
     /// The last removal that is no longer kept, or was of entries by a condition: no response from before it is stored.
     private var unknown = 0
 
     /// Returns a ticket to be taken before a request is sent.
-    func ticket(at date: Date) -> Ticket { Ticket(number: number, date: date) }
+    mutating func ticket(at date: Date) -> Ticket {
+        lastID += 1
+        return Ticket(number: number, sentNumber: number, id: lastID, date: date)
+    }
 
     /// Moves removals to the current time if their date is in the future, because a clock was set back: otherwise everything
     /// would be hidden until then.
@@ -58,19 +78,17 @@ struct CacheRemovals: Sendable {
     /// - Parameters:
     ///   - extent: What was removed.
     ///   - date: The time of the removal.
-    ///   - request: The time of the request that removed the entries of its own URL, whose own response is not hidden.
-    mutating func add(_ extent: Extent, at date: Date, by request: Date? = nil) {
+    ///   - ticket: The send that removed what its own response replaces, or `nil` if nothing may be stored.
+    mutating func add(_ extent: Extent, at date: Date, by ticket: Ticket? = nil) {
         noteTime(date)
         latest = max(latest, date)
         number += 1
-        if case .group(let group) = extent { requests[group] = request }
-        last[extent] = (number, last[extent]?.number ?? 0, date)
+        last[extent] = Removal(number: number, previous: last[extent]?.number ?? 0, date: date, ticket: ticket)
         guard last.count > Self.maximumCount else { return }
         // Half at once, so that this is rare.
         let oldest = last.values.map(\.number).sortedUnspecialized(by: <)[last.count / 2]
         unknown = max(unknown, oldest)
         last = last.filter { $0.value.number > oldest }
-        requests = requests.filter { last[.group($0.key)] != nil }
     }
 
     /// Records a removal of entries by a condition.
@@ -82,25 +100,28 @@ struct CacheRemovals: Sendable {
     /// Returns whether a response that was requested after a ticket may be stored.
     func allow(_ entry: CacheEntry, for key: CacheKey, since ticket: Ticket) -> Bool {
         if ticket.number == number { return true }
-        return ticket.number >= unknown
-            && !Self.extents(of: entry, key).contains { number(of: $0, ticket) > ticket.number }
+        return ticket.number >= unknown && Self.extents(of: entry, key).allSatisfy { allow($0, since: ticket) }
     }
 
-    /// Returns the number of the last removal that a ticket concerns.
-    private func number(of extent: Extent, _ ticket: Ticket) -> Int {
-        guard let last = last[extent] else { return 0 }
-        if ticket.invalidatesItself, case .group = extent { return last.previous }
-        return last.number
+    private func allow(_ extent: Extent, since ticket: Ticket) -> Bool {
+        guard let last = last[extent] else { return true }
+        let number = last.ticket?.id == ticket.id ? last.previous : last.number
+        if case .group = extent { return number <= ticket.sentNumber }
+        return number <= ticket.number
     }
 
     /// Returns whether an entry that was read from disk was requested before it was removed.
     func hide(_ entry: CacheEntry, for key: CacheKey) -> Bool {
         guard !last.isEmpty else { return false }
         return Self.extents(of: entry, key).contains { extent in
-            if case .group(let group) = extent, entry.method == .post, requests[group] == entry.requested {
-                return false
+            guard let last = last[extent], entry.requested < last.date else { return false }
+            // The response to the request that removed the entries of its URL; files have its time in microseconds.
+            if case .group = extent, entry.method == .post, let own = last.ticket?.date {
+                return abs(own.timeIntervalSince(entry.requested)) > 2e-6
             }
-            return last[extent].map { entry.requested < $0.date } ?? false
+            // A send that replaces an entry may have requested its own response before.
+            if case .key = extent, last.ticket != nil { return false }
+            return true
         }
     }
 

@@ -26,7 +26,7 @@ struct CacheStoring: Sendable {
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
     func discard(_ answer: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {
-        if case CacheMiss.vetoed = reason { cache.discard(place) }
+        if case CacheMiss.vetoed = reason { cache.discard(place, by: ticket) }
         if case .stale(_, let failure) = answer.source { throw failure }
         if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }
     }
@@ -127,7 +127,7 @@ final class CacheNote: ExchangeNote {
 
     /// Returns the same note for an exchange whose response validated a stored one, which was looked up after a ticket.
     func validating(_ entry: CacheEntry, since lookup: CacheRemovals.Ticket) -> CacheNote {
-        let ticket = ticket?.noLater(than: lookup) ?? lookup
+        let ticket = ticket?.noLater(than: lookup, includesURL: true) ?? lookup
         return CacheNote(self, isUnidentified: isUnidentified, validated: entry, ticket: ticket)
     }
 

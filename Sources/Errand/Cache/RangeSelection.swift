@@ -88,11 +88,21 @@ extension CacheEntry {
     /// Returns an incomplete response with the parts that an older one adds to it, or any other response unchanged (RFC
     /// 9111, section 3.4).
     ///
-    /// If no byte is missing any more, the result is a complete response with the status 200. Parts of two URLs are never
-    /// combined: their validators may be equal by chance.
-    func completed(by older: CacheEntry?) -> CacheEntry {
+    /// If no byte is missing any more, the result is a complete response with the status 200. Parts of two resources are
+    /// never combined: their validators may be equal by chance.
+    ///
+    /// - Returns: The response, or `nil` if the older one is complete, and seems to be that of another resource.
+    func completed(by older: CacheEntry?) -> CacheEntry? {
         guard let own = parts else { return self }
-        let older = older?.location == location ? older : nil
+        var older = older
+        if let entry = older, entry.location != location {
+            // A part is stored only without a redirect, so its URL can differ by a signature only.
+            let isSame = URL(string: location).map(entry.isStored) ?? false
+            if entry.statusCode == 200 {
+                return StrongValidator(entry.headers) == own.validator ? nil : completed(by: nil)
+            }
+            if !isSame { older = nil }
+        }
         let limit = max(Self.maximumPartsSize, older?.body.count ?? 0)
         let combined = older?.partsOrWhole?.combined(with: own)
         // A complete content is stored once.

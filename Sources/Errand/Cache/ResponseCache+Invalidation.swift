@@ -9,8 +9,13 @@ extension ResponseCache {
     ///   - response: The response; one with an error status invalidates nothing.
     ///   - ignored: The parameters that the request ignores. Those that other requests of the process ignore are also
     ///     omitted, so that the URLs are those that responses are stored under.
-    ///   - requested: The time of the request, whose own response may be stored.
-    func invalidate(_ targets: [URL], by response: RawResponse, ignoring ignored: Set<String>, requested: Date?) {
+    ///   - ticket: The send, whose own response may be stored, or `nil` if it is not stored in this cache.
+    func invalidate(
+        _ targets: [URL],
+        by response: RawResponse,
+        ignoring ignored: Set<String>,
+        ticket: CacheRemovals.Ticket?
+    ) {
         guard (200..<400).contains(response.statusCode) else { return }
         var all = Set(targets)
         for target in targets {
@@ -23,7 +28,7 @@ extension ResponseCache {
         }
         let lists = observations.ignoredParameters.union([ignored, []])
         let texts = all.flatMap { url in lists.map { CacheIdentification.text(of: url, without: $0) } }
-        for text in Set(texts) { removeAll(ofURL: text, by: requested) }
+        for text in Set(texts) { removeAll(ofURL: text, by: ticket) }
     }
 }
 
@@ -41,9 +46,9 @@ extension PreparedRequest {
         // Cache keys have the URL before adapters; an interceptor's request to another path is unrelated.
         let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
         if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
-        let requested = response.cacheNote?.ticket?.date
         for cache in settings.config.value.allCaches {
-            cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters, requested: requested)
+            let ticket = cache === cacheUse?.cache ? response.cacheNote?.ticket : nil
+            cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters, ticket: ticket)
         }
     }
 }

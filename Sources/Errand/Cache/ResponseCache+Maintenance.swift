@@ -58,7 +58,10 @@ extension ResponseCache {
     /// Waits until all changes so far are on disk, such as before a program ends.
     ///
     /// Returns at once if the task is cancelled.
-    public func flush() async { _ = await maintain {} }
+    public func flush() async {
+        await storings.wait()
+        _ = await maintain {}
+    }
 
     /// Runs maintenance after all writes so far; its error is kept in ``lastFailure``.
     ///

@@ -57,12 +57,12 @@ extension ResponseCache {
     ///
     /// - Parameters:
     ///   - url: The URL.
-    ///   - request: The time of the request that does so, whose own response may be stored.
-    func removeAll(ofURL url: String, by request: Date? = nil) {
+    ///   - ticket: The send that does so, whose own response may be stored.
+    func removeAll(ofURL url: String, by ticket: CacheRemovals.Ticket? = nil) {
         let (group, date) = (CacheGroup(url: url), now())
         let isNew = state.withLock { state in
             state.changes &+= 1
-            state.removals.add(.group(group.digest), at: date, by: request)
+            state.removals.add(.group(group.digest), at: date, by: ticket)
             memory?.removeAll(ofGroup: group)
             return disk != nil && state.pending.beginRemoving(group)
         }

@@ -8,10 +8,12 @@ struct CachePlace: Sendable {
     private let counted: Set<String>
     /// The key of the stored response that was found, or `nil` if none was.
     var found: CacheKey?
-    /// Whether it is known what is stored.
+    /// Whether it is known what the request selects.
     fileprivate(set) var isLookedUp = false
+    /// Whether it is known if there is an index.
+    fileprivate var isIndexRead = false
     /// The index as last read, and when.
-    fileprivate var index: (entry: CacheEntry, time: IndexTime)?
+    fileprivate var index: (entry: CacheEntry, ticket: CacheRemovals.Ticket)?
 
     init(primary: CacheKey, request: HTTPHeaders, counted: Set<String>) {
         (self.primary, self.request, self.counted) = (primary, request, counted)
@@ -19,12 +21,6 @@ struct CachePlace: Sendable {
 
     /// Whether a nominated field selects a variant: if the request has it, and it isn't part of the key anyway.
     func isSelecting(_ name: String) -> Bool { !counted.contains(name) && request.contains(name) }
-}
-
-/// When an index was read: what was removed since is known.
-private struct IndexTime: Sendable {
-    let ticket: CacheRemovals.Ticket
-    let discards: Int
 }
 
 extension ResponseCache {
@@ -43,47 +39,55 @@ extension ResponseCache {
         _ patience: CachePatience?,
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
-        place.found = nil
+        (place.found, place.isLookedUp) = (nil, false)
         let miss: CacheMiss
         do {
             let entry = try await entry(for: place.primary, endedBy: stop, patience)
-            place.isLookedUp = true
             if try await matches(entry) {
-                place.found = place.primary
+                (place.found, place.isLookedUp) = (place.primary, true)
                 return entry
             }
             miss = .varies
         } catch let reason as CacheMiss where reason == .absent || reason == .damaged {
             miss = reason
         }
-        guard let index = try await readIndex(&place, endedBy: stop, patience) else { throw miss }
-        place.isLookedUp = true
-        guard let key = index.key(at: place) else { throw miss == .absent ? .varies : miss }
+        guard let index = try await readIndex(&place, endedBy: stop, patience) else {
+            place.isLookedUp = true
+            throw miss
+        }
+        guard let key = index.key(at: place) else {
+            place.isLookedUp = true
+            throw miss == .absent ? .varies : miss
+        }
         do {
             let entry = try await entry(for: key, endedBy: stop, patience)
+            place.isLookedUp = true
             guard try await matches(entry) else { throw CacheMiss.varies }
             place.found = key
             didUse(key, at: place.primary.variantIndex)
             return entry
         } catch CacheMiss.absent {
+            place.isLookedUp = true
             throw CacheMiss.varies
         }
     }
 
     /// Reads the index of the variants, or returns `nil` if there is none.
+    ///
+    /// - Throws: ``CacheMiss/tooSlow``, or `CancellationError`.
     @discardableResult
     func readIndex(
         _ place: inout CachePlace,
         endedBy stop: StopSignal?,
         _ patience: CachePatience?
     ) async throws -> VariantIndex? {
-        let time = IndexTime(ticket: ticket, discards: state.withLock(\.indexDiscards))
+        let ticket = ticket
         do {
             let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, patience)
-            place.index = (entry, time)
+            (place.index, place.isIndexRead) = ((entry, ticket), true)
             return VariantIndex(entry)
-        } catch is CacheMiss {
-            place.index = nil
+        } catch let miss as CacheMiss where miss != .tooSlow {
+            (place.index, place.isIndexRead) = (nil, true)
             return nil
         }
     }
@@ -97,22 +101,58 @@ extension ResponseCache {
 
     /// Stores a response under the key of its variant: in memory at once, on disk soon after.
     ///
-    /// If there are too many variants, the least recently used is removed. What the request selected before is replaced.
+    /// If there are too many variants, the least recently used is removed. What the request selected before is replaced. If
+    /// it is not known what that is, it is read first, without delaying the caller; a response that needs no index is
+    /// stored before that.
     func store(
         _ entry: CacheEntry,
         at place: CachePlace,
         since ticket: CacheRemovals.Ticket?,
         reportingTo write: CacheWrite? = nil
     ) {
+        let needsIndex = needsIndex(entry, at: place)
+        if place.isLookedUp, !needsIndex || place.isIndexRead || currentIndex(of: place) != nil {
+            return replace(place, by: entry, since: ticket, reportingTo: write)
+        }
+        let isStarted = storings.start { [self] in
+            var place = place
+            let request = place.request
+            // What cannot be read is not there.
+            if needsIndex {
+                _ = try? await self.entry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
+            }
+            if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, nil) }
+            if needsIndex {
+                replace(place, by: entry, since: ticket, reportingTo: write)
+            } else if let key = place.index.flatMap({ VariantIndex($0.entry)?.key(at: place) }) {
+                discard(key, by: ticket)
+            }
+        }
+        if !needsIndex || !isStarted { replace(place, by: entry, since: ticket, reportingTo: write) }
+        // Nothing old may be found in place of it.
+        if !isStarted, !needsIndex { discard(place.primary.variantIndex) }
+    }
+
+    /// Replaces the response that a request selects.
+    private func replace(
+        _ place: CachePlace,
+        by entry: CacheEntry,
+        since ticket: CacheRemovals.Ticket?,
+        reportingTo write: CacheWrite?
+    ) {
         var key = place.primary
+        // A response that was requested later stays.
+        let replaced = [place.found, place.index.flatMap { VariantIndex($0.entry)?.key(at: place) }].compactMap(\.self)
+        if ticket != nil, replaced.contains(where: { isLater($0, than: entry) }) {
+            write?.finish(.superseded)
+            return
+        }
         if needsIndex(entry, at: place) {
             var excess: [CacheKey] = []
             let isStored = replace(key.variantIndex, by: entry, since: ticket) { known, state in
                 // What was read before is current unless it was removed since.
                 let read = place.index.flatMap { read in
-                    read.time.discards == state.indexDiscards
-                        && state.removals.allow(read.entry, for: key.variantIndex, since: read.time.ticket)
-                        ? read.entry : nil
+                    state.removals.allow(read.entry, for: key.variantIndex, since: read.ticket) ? read.entry : nil
                 }
                 let names = entry.vary.map(\.name)
                 var index = (known ?? read).flatMap { VariantIndex($0) } ?? VariantIndex(names: names)
@@ -127,15 +167,31 @@ extension ResponseCache {
                 write?.finish(.superseded)
                 return
             }
-            excess.forEach(discard)
-        } else if entry.vary.isEmpty, place.index != nil || !place.isLookedUp {
+            for key in excess { discard(key) }
+        } else if entry.vary.isEmpty, place.index != nil {
             // The server no longer distinguishes variants.
-            discardIndex(of: key)
+            discard(key.variantIndex, by: ticket)
         }
-        if let found = place.found, found != key { discard(found) }
+        if let found = place.found, found != key { discard(found, by: ticket) }
         store(entry, for: key, since: ticket, reportingTo: write)
         // It may have become the least recently used of too many since.
         if key != place.primary, !isListed(key, in: place.primary.variantIndex) { discard(key) }
+    }
+
+    /// Whether the response that is stored for a key was requested later than another one.
+    private func isLater(_ key: CacheKey, than entry: CacheEntry) -> Bool {
+        let (requested, date) = (entry.requested.microseconds, now().microseconds)
+        let latest = state.withLock { state -> Int64? in
+            let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
+            return current?.requested.microseconds ?? state.requested.time(of: key)
+        }
+        return latest.map { $0 > requested && $0 <= date } ?? false
+    }
+
+    /// The index that memory or pending writes have.
+    private func currentIndex(of place: CachePlace) -> CacheEntry? {
+        let key = place.primary.variantIndex
+        return state.withLock { memory?.entry(for: key) ?? $0.pending.change(of: key) ?? nil }
     }
 
     private func isListed(_ key: CacheKey, in indexKey: CacheKey) -> Bool {
@@ -144,33 +200,11 @@ extension ResponseCache {
     }
 
     /// Removes the stored response that was found, or all variants if none was; the send's own response may still be
-    /// stored.
-    func discard(_ place: CachePlace) {
-        guard place.found == nil else { return place.found.map(discard) ?? () }
-        discard(place.primary)
-        discardIndex(of: place.primary)
-    }
-
-    private func discardIndex(of primary: CacheKey) {
-        state.withLock { $0.indexDiscards &+= 1 }
-        discard(primary.variantIndex)
-    }
-
-    /// Finds the response that is stored without a variant if a request selects it, so that a variant replaces it.
-    func findPrimary(
-        _ place: inout CachePlace,
-        endedBy stop: StopSignal?,
-        _ patience: CachePatience?,
-        where matches: (CacheEntry) async throws -> Bool
-    ) async throws {
-        guard place.found == nil else { return }
-        do {
-            let entry = try await entry(for: place.primary, endedBy: stop, patience)
-            if try await matches(entry) { place.found = place.primary }
-        } catch let miss as CacheMiss where miss != .absent {
-            // What cannot be read must not be found later.
-            place.found = place.primary
-        } catch is CacheMiss {}
+    /// stored, and that of an earlier one may not.
+    func discard(_ place: CachePlace, by ticket: CacheRemovals.Ticket?) {
+        if let found = place.found { return discard(found, by: ticket) }
+        discard(place.primary, by: ticket)
+        discard(place.primary.variantIndex, by: ticket)
     }
 
     /// Removes all variants of a cache key; responses that are still being received are not stored.

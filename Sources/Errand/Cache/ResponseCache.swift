@@ -29,6 +29,8 @@ public final class ResponseCache: Sendable {
 
     /// The revalidations that run in the background.
     let revalidations = CacheRevalidations()
+    /// The responses that are stored once it is known what they replace.
+    let storings = CacheStorings()
     /// What is known of the requests of this process.
     let observations = CacheObservations()
 
@@ -37,8 +39,6 @@ public final class ResponseCache: Sendable {
         /// Incremented with each change, so that an earlier lookup does not restore what was removed.
         var changes = 0
         var removals = CacheRemovals()
-        /// The number of indices of variants that became useless, whatever their key.
-        var indexDiscards = 0
         /// The times, in microseconds, at which the stored responses were requested, because memory may not keep them.
         var requested = RecentTimes()
         var isPrepared = false
@@ -137,10 +137,11 @@ public final class ResponseCache: Sendable {
         let queue = reads[Int(key.words.1 & 3)]
         let began = DispatchTime.now()
         defer { patience?.spend(since: began) }
-        let late = patience.map { patience in
-            CacheReadQueue.Late(deadline: patience.deadline) { wait.finish(with: .failure(CacheMiss.tooSlow)) }
+        var late: CacheReadQueue.Late?
+        if let patience {
+            guard let deadline = patience.deadline else { throw CacheMiss.tooSlow }
+            late = CacheReadQueue.Late(deadline: deadline) { wait.finish(with: .failure(CacheMiss.tooSlow)) }
         }
-        if let late, late.deadline <= began { throw CacheMiss.tooSlow }
         let id = queue.add(orIfLate: late) { [self] in
             wait.finish(with: Result { try read(key, from: disk, since: changes) })
         }
@@ -220,9 +221,15 @@ public final class ResponseCache: Sendable {
     /// Whether memory is large enough for an entry whose request could not be asked for its veto.
     func keepsUnvetted(_ entry: CacheEntry) -> Bool { memory?.canStore(entry) ?? false }
 
-    /// Removes the entry of a key, which is of no use to a send; the send's own response may still be stored.
-    func discard(_ key: CacheKey) {
-        change(key, to: nil) { _ in
+    /// Removes the entry of a key, which is of no use to a send.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - ticket: The send, whose own response may still be stored; that of an earlier one may not. If it is `nil`, any may.
+    func discard(_ key: CacheKey, by ticket: CacheRemovals.Ticket? = nil) {
+        let date = now()
+        change(key, to: nil) { state in
+            if let ticket { state.removals.add(.key(key), at: date, by: ticket) }
             memory?.remove(for: key)
             return true
         }

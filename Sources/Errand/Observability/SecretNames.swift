@@ -44,28 +44,31 @@ struct SecretNames: Sendable {
     static func namesNoUser(_ name: String) -> Bool {
         let name = name.lowercased()
         return fieldsOfNoUser.contains(name) || beginningsOfNoUser.contains(where: name.hasPrefix)
+            || endingsOfNoUser.contains(where: name.hasSuffix)
     }
 
     /// Whether a word of a header field's name often refers to a user, as in `X-Org-ID`.
     static func mayNameUser(_ name: String) -> Bool {
-        !namesNoUser(name) && words(of: name).contains { wordsForUsers.contains($0) }
+        guard !namesNoUser(name) else { return false }
+        return name.isSameFieldName(as: "From") || words(of: name).contains { wordsForUsers.contains($0) }
     }
 
     private static let wordsForUsers: Set<String> = [
-        "account", "assertion", "auth", "bearer", "client", "credential", "credentials", "customer", "device", "dpop",
-        "email", "employee", "from", "household", "identity", "impersonate", "jwt", "key", "login", "member", "org",
-        "organization", "owner", "patient", "person", "principal", "profile", "session", "sid", "subject", "tenant",
-        "ticket", "token", "uid", "user", "userid", "username", "workspace",
+        "account", "customer", "email", "employee", "identity", "impersonate", "login", "member", "org", "organization",
+        "owner", "patient", "person", "principal", "profile", "subject", "tenant", "uid", "user", "userid", "username",
+        "workspace",
     ]
 
-    private static let beginningsOfNoUser = ["accept", "content-", "if-"]
+    private static let beginningsOfNoUser = ["accept", "content-", "sec-ch-", "sec-fetch-", "x-b3-", "x-datadog-"]
+    private static let endingsOfNoUser = [
+        "request-id", "trace-id", "correlation-id", "transaction-id", "-version", "-nonce", "-timestamp",
+    ]
     // Content negotiation, the message itself, tracing, and what makes a request unique.
     private static let fieldsOfNoUser: Set<String> = [
-        "cache-control", "connection", "date", "dnt", "expect", "idempotency-key", "pragma", "prefer", "priority",
-        "range",
-        "save-data", "te", "traceparent", "tracestate", "transfer-encoding", "user-agent", "x-amzn-trace-id",
-        "x-b3-parentspanid", "x-b3-sampled", "x-b3-spanid", "x-b3-traceid", "x-cloud-trace-context", "x-correlation-id",
-        "x-nonce", "x-request-id", "x-requested-with", "x-timestamp", "x-trace-id",
+        "b3", "cache-control", "connection", "date", "dnt", "elastic-apm-traceparent", "expect", "idempotency-key",
+        "max-forwards", "newrelic", "pragma", "prefer", "priority", "save-data", "sec-gpc", "sentry-trace", "te",
+        "traceparent", "tracestate", "transfer-encoding", "uber-trace-id", "user-agent", "x-amz-content-sha256",
+        "x-amz-date", "x-amzn-trace-id", "x-attempt", "x-cloud-trace-context", "x-requested-with", "x-retry-count",
     ]
 
     /// Whether a name or the last part of a nested name is one of these: `a[password]` and `user.password` are like `password`.

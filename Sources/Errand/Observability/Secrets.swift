@@ -34,6 +34,7 @@ public struct Secrets: Sendable, Hashable {
         headers: [String] = [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-Session-Id", "X-Amz-Security-Token", "Token", "Secret", "Password",
+            "X-Auth", "X-Session", "X-Sid", "JWT", "DPoP", "Bearer", "Credential", "Credentials", "Assertion", "Ticket",
         ],
         queryNames: [String] = Self.usualNames,
         jsonKeys: [String] = Self.usualNames

@@ -86,8 +86,7 @@ extension PreparedRequest {
         switch result {
         case .success(let accepted):
             if let note = accepted.response.cacheNote {
-                !note.isUnidentified
-                    && !note.isChanged(CacheControl.varyNames(accepted.response.headers), since: self)
+                !note.isUnidentified && mayShare(note, dependingOn: CacheControl.varyNames(accepted.response.headers))
             } else {
                 true
             }
@@ -98,6 +97,10 @@ extension PreparedRequest {
 
     /// Whether the result of the send so far may belong to another user than the one that was identified.
     var isUnidentified: Bool { identityCheck?.isChanged == true || pinnedCredential?.hasLoggedIn == true }
+
+    private func mayShare(_ note: CacheNote, dependingOn names: [String]) -> Bool {
+        names.contains("*") ? note.sent == outgoing.headers : !note.isChanged(names, since: self)
+    }
 
     /// The adapters, then the interceptors.
     var hooks: [any CredentialScoping] { adapters + (interceptors as [any CredentialScoping]) }

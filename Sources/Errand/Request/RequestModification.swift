@@ -117,7 +117,7 @@ extension ModifiableRequest {
     /// Returns a copy with another accessory, which runs inside the present ones.
     public func accessory(_ accessory: any Accessory) -> Self { modified { $0.accessories.append(accessory) } }
     /// Returns a copy whose events are passed to a closure, which is called in the background like an ``Accessory``.
-    public func accessory(_ observe: @escaping @Sendable (RequestContext, AccessoryEvent) -> Void) -> Self {
+    public func accessory(_ observe: @escaping @Sendable (AccessoryEvent) -> Void) -> Self {
         modified { $0.accessories.append(ClosureAccessory(observe: observe)) }
     }
     /// Returns a copy with a tag for scopes and accessories.
@@ -219,7 +219,7 @@ extension Request {
     }
     /// Returns a copy whose events are passed to a closure, which is called in the background like an ``Accessory``.
     public func accessory(
-        _ observe: @escaping @Sendable (RequestContext, AccessoryEvent) -> Void
+        _ observe: @escaping @Sendable (AccessoryEvent) -> Void
     ) -> ModifiedRequest<Self> {
         ModifiedRequest(self).accessory(observe)
     }
@@ -233,7 +233,7 @@ extension Request {
 
 /// An accessory made of a closure.
 private struct ClosureAccessory: Accessory {
-    let observe: @Sendable (RequestContext, AccessoryEvent) -> Void
+    let observe: @Sendable (AccessoryEvent) -> Void
 
-    func request(_ context: RequestContext, did event: AccessoryEvent) { observe(context, event) }
+    func request(_ context: RequestContext, did event: AccessoryEvent) { observe(event) }
 }

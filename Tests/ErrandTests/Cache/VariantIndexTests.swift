@@ -86,11 +86,13 @@ import Testing
         var all = CacheRemovals()
         let now = Date(timeIntervalSince1970: 1_800_000_000)
         all.add(.group(primary.group), at: now)
-        var ticket = all.ticket(at: now)
-        ticket.invalidatesItself = true
+        let ticket = all.ticket(at: now)
         for removal in removals {
-            let extent = if case .group = removal { CacheRemovals.Extent.group(primary.group) } else { removal }
-            all.add(extent, at: now)
+            if case .group = removal {
+                all.add(.group(primary.group), at: now, by: ticket)
+            } else {
+                all.add(removal, at: now)
+            }
         }
         #expect(all.allow(.sample("x"), for: primary, since: ticket) == isStored)
     }

@@ -26,12 +26,12 @@ import Testing
         let user = try await rig.agent.send(
             GetUser(id: 7).header("X-Both", "modified").timeout(.seconds(5)).deadline(.seconds(200)).priority(.high)
                 .cachePolicy(.networkOnly).retryPolicy(.never).tag("feed").accessory(Silent())
-                .accessory { context, event in events.add("\(context.typeName) \(context.tag) \(event.word)") }
+                .accessory { event in events.add(event.word) }
         )
         #expect(user == 7)
         let sent = try #require(rig.transport.requests.first)
         #expect(sent.headers["X-Both"] == "modified" && sent.headers["X-Own"] == "own")
-        #expect(events.all == ["willStart", "willStop success", "didStop success"].map { "GetUser feed \($0)" })
+        #expect(events.all == ["willStart", "willStop success", "didStop success"])
     }
 
     @Test func eachModifierChangesItsMemberAndNoOther() throws {
@@ -62,7 +62,7 @@ import Testing
             ("acceptance", GetUser().acceptance(Acceptance(statusCodes: 200..<201))),
             ("formattingContext", GetUser().formattingContext(.caller)),
             ("accessories", GetUser().accessory(Silent())),
-            ("accessories", GetUser().accessory { _, _ in }),
+            ("accessories", GetUser().accessory { _ in }),
             ("tag", GetUser().tag("tag")),
             ("attributes", GetUser().attribute("name", 1)),
         ]

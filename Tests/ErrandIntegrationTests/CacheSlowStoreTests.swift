@@ -1,0 +1,223 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// A store whose reads take some time.
+final class DelayedStore: CacheStore {
+    let base = MemoryStore()
+    private let seconds = Lock<@Sendable (CacheKey) -> Double>({ _ in 0 })
+    private let readCount = Lock(0)
+    let removeCount = Lock(0)
+
+    /// Makes each read take so long from now on.
+    func slow(_ seconds: Double) { self.seconds.withLock { $0 = { _ in seconds } } }
+    func slow(_ key: CacheKey, _ seconds: Double) { self.seconds.withLock { $0 = { $0 == key ? seconds : 0 } } }
+
+    /// Waits for the reads that are under way, and makes it fast.
+    func recover() async {
+        slow(0)
+        while readCount.withLock({ $0 }) > 0 { await Task.yield() }
+    }
+
+    func entry(for key: CacheKey) throws -> CacheEntry? {
+        readCount.withLock { $0 += 1 }
+        defer { readCount.withLock { $0 -= 1 } }
+        let seconds = seconds.withLock { $0 }(key)
+        if seconds > 0 { Thread.sleep(forTimeInterval: seconds) }
+        return base.entry(for: key)
+    }
+    func store(_ entry: CacheEntry, for key: CacheKey) throws { base.store(entry, for: key) }
+    func remove(for key: CacheKey) throws {
+        removeCount.withLock { $0 += 1 }
+        base.remove(for: key)
+    }
+    func removeAll(
+        among keys: @Sendable (CacheKey) -> Bool,
+        where isMeant: @Sendable (StoredEntry) -> Bool
+    ) throws { base.removeAll(among: keys, where: isMeant) }
+    func trim(toBytes limit: Int) throws { base.trim(toBytes: limit) }
+    func totals() throws -> CacheTotals { base.totals() }
+}
+
+/// A slow store neither loses what it has, nor returns what is obsolete, nor delays a send by more than half a second.
+@Suite(.limit(seconds: 60)) struct CacheSlowStoreTests {
+    private let request = GeneralRequest("/x").expecting(String.self)
+    private let store = DelayedStore()
+    private let cache: ResponseCache
+    private let responses = Lock<[MockResponse]>([])
+    private let server: MockServer
+    private let agent: Agent
+
+    init() throws {
+        let responses = responses
+        server = try MockServer { request in
+            responses.withLock {
+                $0.isEmpty ? .text(request.headers["X-Kind"] ?? "plain", headers: Self.vary) : $0.removeFirst()
+            }
+        }
+        cache = ResponseCache(memory: nil, disk: store)
+        agent = Self.agent(server, cache)
+    }
+
+    private static let vary: HTTPHeaders = ["Vary": "X-Kind", "Cache-Control": "max-age=600"]
+
+    private static func agent(_ server: MockServer, _ cache: ResponseCache, _ policy: CachePolicy = .http) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.retryPolicy = .never
+        config.cache = cache
+        config.cachePolicy = policy
+        return Agent(config: config)
+    }
+
+    private func respond(_ next: MockResponse...) { responses.withLock { $0 = next } }
+
+    private func isStored(_ kind: String?) async throws -> Bool {
+        let request = kind.map { request.header("X-Kind", $0) } ?? request
+        do {
+            _ = try await agent.send(request.cachePolicy(.cacheOnly))
+            return true
+        } catch let error as NetworkError where error.kind == .cacheMiss {
+            return false
+        }
+    }
+
+    @Test func aResponseThatIsNotStoredRemovesOneThatCouldNotBeRead() async throws {
+        respond(
+            .text("old", headers: ["Cache-Control": "max-age=600"]),
+            .text("new", headers: ["Cache-Control": "no-store"]),
+            .text("newest")
+        )
+        #expect(try await agent.send(request) == "old")
+        await cache.flush()
+        store.slow(0.7)
+        let response = try await agent.response(for: request)
+        #expect(response.model == "new" && response.metrics.cacheMiss == .tooSlow)
+        await store.recover()
+        await cache.flush()
+        #expect(try await agent.send(request) == "newest")
+    }
+
+    /// The variant is fast, or each read alone.
+    @Test(arguments: [true, false])
+    func aResponseThatIsNotStoredRemovesAVariantThatCouldNotBeRead(isIndexSlow: Bool) async throws {
+        let request = request.header("X-Kind", "1")
+        respond(.text("old", headers: Self.vary), .text("new", headers: ["Cache-Control": "no-store"]))
+        #expect(try await agent.send(request) == "old")
+        await cache.flush()
+        if isIndexSlow {
+            store.slow(try agent.cacheKey(for: request).variantIndex, 0.7)
+        } else {
+            store.slow(0.3)
+        }
+        let response = try await agent.response(for: request)
+        #expect(response.model == "new" && response.metrics.cacheMiss == .tooSlow)
+        await store.recover()
+        await cache.flush()
+        #expect(try await agent.send(request) == "1")
+    }
+
+    @Test(arguments: [0.2, 0.6])
+    func aHeadRemovesOnlyWhatItCouldNotCompare(seconds: Double) async throws {
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=600", "ETag": "\"1\""]
+        respond(.text("body", headers: headers), .status(200, headers: headers.merging(["Content-Length": "4"])))
+        #expect(try await agent.send(request) == "body")
+        await cache.flush()
+        store.slow(seconds)
+        try await agent.send(GeneralRequest("/x").expecting(Void.self).method(.head))
+        await store.recover()
+        await cache.flush()
+        #expect(try await isStored(nil) == (seconds < 0.5))
+    }
+
+    /// Each of several reads of one send is fast enough, all together are not.
+    @Test(arguments: [CachePolicy.http, .reload])
+    func aSendIsDelayedByHalfASecondAltogether(policy: CachePolicy) async throws {
+        _ = try await agent.send(request.header("X-Kind", "1"))
+        await cache.flush()
+        store.slow(0.4)
+        let began = ContinuousClock.now
+        _ = try await agent.send(request.header("X-Kind", "2").cachePolicy(policy))
+        #expect(ContinuousClock.now - began < .milliseconds(policy == .http ? 780 : 300))
+    }
+
+    @Test(arguments: [CachePolicy.http, .reload])
+    func aDeadlineLeavesTimeForTheNetwork(policy: CachePolicy) async throws {
+        store.slow(0.45)
+        let response = try await agent.send(
+            request.header("X-Kind", "1").cachePolicy(policy).deadline(.milliseconds(400))
+        )
+        #expect(response == "1")
+    }
+
+    @Test func aVariantIsFoundWhenTheCacheIsAllThereIs() async throws {
+        _ = try await agent.send(request.header("X-Kind", "1"))
+        await cache.flush()
+        store.slow(0.6)
+        #expect(try await isStored("1"))
+    }
+
+    @Test func aStaleVariantIsFoundWhenTheNetworkFails() async throws {
+        let agent = Self.agent(server, cache, .networkElseCache(maxStale: nil))
+        let request = request.header("X-Kind", "1")
+        _ = try await agent.send(request)
+        await cache.flush()
+        store.slow(0.25)
+        respond(.status(503))
+        #expect(try await agent.send(request) == "1")
+    }
+
+    /// A variant that is stored leaves the others, however long it takes to read them; in memory or not.
+    @Test(arguments: [0.1, 0.3], [true, false])
+    func aVariantLeavesTheOthers(seconds: Double, hasMemory: Bool) async throws {
+        _ = try await agent.send(request)
+        for kind in ["1", "2", "3"] {
+            _ = try await agent.send(request.header("X-Kind", kind))
+            await cache.flush()
+        }
+        store.slow(seconds)
+        let launched = ResponseCache(memory: hasMemory ? MemoryStore() : nil, disk: store)
+        #expect(try await Self.agent(server, launched).send(request.header("X-Kind", "4")) == "4")
+        await launched.flush()
+        await store.recover()
+        for kind in [nil, "1", "2", "3", "4"] { #expect(try await isStored(kind), "\(kind ?? "plain")") }
+    }
+
+    @Test func aMissCostsNoRemoval() async throws {
+        for number in 0..<5 {
+            _ = try await agent.send(GeneralRequest("/\(number)").expecting(String.self))
+            await cache.flush()
+        }
+        #expect(store.removeCount.withLock { $0 } == 0)
+    }
+
+    /// Entries of other URLs are stored between the read of the index and its change.
+    @Test func otherResponsesDoNotCostTheVariants() async throws {
+        for kind in ["1", "2", "3", "4"] {
+            var place = CachePlace(primary: CacheKey("x"), request: ["X-Kind": kind], counted: [])
+            await #expect(throws: CacheMiss.self) {
+                try await cache.entry(at: &place, endedBy: nil, nil) { _ in false }
+            }
+            _ = try await agent.send(GeneralRequest("/noise").expecting(String.self).cachePolicy(.reload))
+            cache.store(try entry(kind), at: place, since: nil)
+            await cache.flush()
+        }
+        for kind in ["1", "2", "3", "4"] {
+            var place = CachePlace(primary: CacheKey("x"), request: ["X-Kind": kind], counted: [])
+            let fields: HTTPHeaders = ["X-Kind": kind]
+            let found = try await cache.entry(at: &place, endedBy: nil, nil) {
+                CacheControl.matches($0, request: fields)
+            }
+            #expect(found.body == Data(kind.utf8))
+        }
+    }
+
+    private func entry(_ kind: String) throws -> CacheEntry {
+        let url = try #require(URL(string: "https://api.example/x"))
+        var entry = CacheEntry(RawResponse(headers: Self.vary, body: Data(kind.utf8), url: url), requested: Date())
+        entry.vary = CacheControl.vary(Self.vary, request: ["X-Kind": kind])
+        return entry
+    }
+}
