@@ -12,6 +12,15 @@ internal import Foundation
 /// ``ServiceError`` too; otherwise its own error is kept. A response that has no body because of its status or method
 /// (204, 205, to HEAD) is a success whose payload is `null`. Any other empty body is an error.
 ///
+/// If a service has several forms of errors, the others are ``alternatives``:
+///
+/// ```swift
+/// let plain = EnvelopeFilter(code: "code", message: "msg", data: "data")
+/// let gateway = EnvelopeFilter(code: "fault.code", message: "fault.text", data: "data")
+/// var filter = plain
+/// filter.alternatives = [gateway]
+/// ```
+///
 /// ```swift
 /// var filter: EnvelopeFilter {        // for one request: its service's, changed
 ///     var filter = Service.shopEnvelope
@@ -45,6 +54,11 @@ public struct EnvelopeFilter: ResponseFilter {
     public var emptyData: EmptyData = []
     /// Whether a success code makes a response with a rejected status a success; `false` by default.
     public var codeOutranksStatus = false
+    /// The other forms of the envelope; none by default.
+    ///
+    /// They are tried in order if a response has no code at ``code``, or if that is `nil`. The first one that finds a code
+    /// is used with its own paths and rules. If none does, the rules of this filter apply, such as ``missingCode``.
+    public var alternatives: [EnvelopeFilter] = []
 
     private var members: EnvelopeMembers
 
@@ -58,6 +72,7 @@ public struct EnvelopeFilter: ResponseFilter {
     ///   - others: The paths of further members, by names of your own.
     ///   - success: The rule that determines success; the code `0` by default.
     ///   - ignorable: The codes whose error is marked ``ServiceError/isIgnorable``.
+    ///   - alternatives: The other forms of the envelope; see ``alternatives``.
     public init(
         code: JSONPath?,
         message: JSONPath? = nil,
@@ -65,7 +80,8 @@ public struct EnvelopeFilter: ResponseFilter {
         time: JSONPath? = nil,
         others: [String: JSONPath] = [:],
         success: Success = [0],
-        ignorable: Set<ServiceCode> = []
+        ignorable: Set<ServiceCode> = [],
+        alternatives: [EnvelopeFilter] = []
     ) {
         self.code = code
         self.message = message
@@ -74,6 +90,7 @@ public struct EnvelopeFilter: ResponseFilter {
         self.others = others
         self.success = success
         self.ignorable = ignorable
+        self.alternatives = alternatives
         members = EnvelopeMembers(code: code, message: message, data: data, time: time, others: others)
     }
 
@@ -84,9 +101,11 @@ public struct EnvelopeFilter: ResponseFilter {
     /// `true`: the members are found in the pass that validates the body.
     public var guardsItself: Bool { true }
 
-    /// Whether the failure is a rejected status and ``codeOutranksStatus`` is `true`.
+    /// Whether the failure is a rejected status and ``codeOutranksStatus`` of the form that found a code is `true`.
+    ///
+    /// Called after ``filter(_:for:)``, which throws the failure if its form does not recover.
     public func recovers(from failure: any Error, in response: RawResponse) -> Bool {
-        codeOutranksStatus && failure.isAboutStatus
+        (codeOutranksStatus || alternatives.contains(where: \.codeOutranksStatus)) && failure.isAboutStatus
     }
 
     /// Returns the data of an envelope whose code indicates success.
@@ -105,6 +124,12 @@ public struct EnvelopeFilter: ResponseFilter {
             throw response.failure ?? error
         }
         let code = opened?.code
+        if opened != nil, code == nil, !alternatives.isEmpty {
+            var response = response
+            // It has been validated.
+            response.isGuarded = true
+            if let other = try alternative(for: response) { return try other.filter(response, for: context) }
+        }
         guard let envelope = opened, try isEnvelope(envelope, code, in: response) else {
             if let failure = response.failure { throw failure }
             guard missingCode == .isPayload else {
@@ -114,6 +139,15 @@ public struct EnvelopeFilter: ResponseFilter {
         }
         guard try isSuccess(envelope, code, in: response) else { throw serviceError(envelope, code, in: response) }
         return try payload(of: envelope, in: response)
+    }
+
+    /// Returns the first alternative that finds a code, or `nil`.
+    private func alternative(for response: RawResponse) throws -> EnvelopeFilter? {
+        do {
+            return try alternatives.first { try $0.members.open(response)?.code != nil }
+        } catch {
+            throw response.failure ?? error
+        }
     }
 
     /// Whether there is a code, or the rules do not require one.
@@ -134,7 +168,7 @@ public struct EnvelopeFilter: ResponseFilter {
     private func isSuccess(_ envelope: Envelope, _ code: ServiceCode?, in response: RawResponse) throws -> Bool {
         if let code, let isSuccess = success.contains(code) {
             guard isSuccess else { return false }
-            if let failure = response.failure, !recovers(from: failure, in: response) { throw failure }
+            if let failure = response.failure, !(codeOutranksStatus && failure.isAboutStatus) { throw failure }
             return true
         }
         guard let failure = response.failure else { return true }

@@ -1,0 +1,78 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// A service with several forms of envelopes.
+@Suite struct EnvelopeAlternativeTests {
+    private static let filter: EnvelopeFilter = {
+        var gateway = EnvelopeFilter(code: "fault.code", message: "fault.text", data: "data", success: [])
+        gateway.ignorable = [9]
+        var legacy = EnvelopeFilter(code: "errors[0].id", message: "errors[0].detail", data: "data", success: ["fine"])
+        legacy.codeOutranksStatus = true
+        return EnvelopeFilter(
+            code: "code",
+            message: "msg",
+            data: "data",
+            alternatives: [gateway, legacy]
+        )
+    }()
+
+    private func send(_ body: String, status: Int = 200, by filter: EnvelopeFilter = Self.filter) async throws -> Int {
+        let config = NetworkConfig.test { $0.filter = filter }
+        let rig = Rig(config: config, answer: .json(body, status: status))
+        return try await rig.agent.send(GeneralRequest("/x").expecting(Int.self))
+    }
+
+    @Test(arguments: [
+        (#"{"code": 7, "msg": "own"}"#, 200, "7 own false"),
+        (#"{"fault": {"code": 8, "text": "gateway"}}"#, 200, "8 gateway false"),
+        (#"{"fault": {"code": 9, "text": "gateway"}}"#, 502, "9 gateway true"),
+        (#"{"errors": [{"id": "E1", "detail": "legacy"}]}"#, 400, "\"E1\" legacy false"),
+        (#"{"code": null, "fault": {"code": 8}}"#, 200, "8  false"),
+        // Its own code takes precedence.
+        (#"{"code": 7, "fault": {"code": 8}}"#, 200, "7  false"),
+    ])
+    func firstFormWithACodeIsUsed(body: String, status: Int, expected: String) async throws {
+        let error = await failure { try await send(body, status: status) }
+        let found = try #require(error as? ServiceError)
+        #expect("\(found.code.quoted) \(found.message ?? "") \(found.isIgnorable)" == expected)
+    }
+
+    @Test func successOfAnyFormIsUnwrapped() async throws {
+        #expect(try await send(#"{"code": 0, "data": 1}"#) == 1)
+        #expect(try await send(#"{"errors": [{"id": "fine"}], "data": 2}"#) == 2)
+        #expect(try await send(#"{"errors": [{"id": "fine"}], "data": 3}"#, status: 500) == 3)
+    }
+
+    @Test func rejectedStatusIsNoSuccessBecauseOfAnotherForm() async throws {
+        let error = await failure { try await send(#"{"code": 0, "data": 1}"#, status: 500) }
+        #expect((error as? NetworkError)?.reason == .status(500))
+    }
+
+    @Test func withoutACodeTheFirstFormDecides() async throws {
+        let error = await failure { try await send(#"{"data": 1}"#) }
+        #expect((error as? NetworkError)?.reason == .envelope("it has no member 'code'"))
+        var filter = Self.filter
+        filter.missingCode = .countsByStatus
+        #expect(try await send(#"{"data": 1}"#, by: filter) == 1)
+        filter.code = nil
+        #expect(try await send(#"{"data": 1}"#, by: filter) == 1)
+        let fault = await failure { try await send(#"{"fault": {"code": 8}}"#, by: filter) }
+        #expect((fault as? ServiceError)?.code == 8)
+    }
+
+    @Test(arguments: [#"{"fault": {"code": 8, "code": 0}}"#, #"{"fault": {}, "fault": {"code": 8}}"#, #"{"fault": {"#])
+    func bodyWithAnAmbiguousFormIsRejected(body: String) async {
+        let error = await failure { try await send(body) }
+        guard case .invalidJSON? = (error as? NetworkError)?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    private func failure(_ work: () async throws -> Int) async -> (any Error)? {
+        do { return try await work() == .min ? nil : nil } catch { return error }
+    }
+}
