@@ -98,7 +98,7 @@ final class InFlightFetches: Sendable {
                     // The fetch of another send: its adapters may have added nothing, those of this send may.
                     guard !isStarter, prepared.hasUndeclaredAdapter else { return try result.get() }
                     _ = try await prepared.previewed()
-                    if prepared.identityCheck?.isChanged == true { return try await fetch(prepared) }
+                    if prepared.isUnidentified { return try await fetch(prepared) }
                     return try result.get()
                 case .notShared: return try await fetch(prepared)
                 case .event(let event, let attempt):

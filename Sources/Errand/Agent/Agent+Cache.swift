@@ -99,6 +99,6 @@ extension AuthenticationSession {
     public func logout(clearing cache: ResponseCache) async {
         let scope = currentCredential?.scope
         logout()
-        if let scope { await cache.removeAll(ofScope: CacheIdentification.digest([scope])) }
+        if let scope, !scope.isEmpty { await cache.removeAll(ofScope: CacheIdentification.digest([scope])) }
     }
 }

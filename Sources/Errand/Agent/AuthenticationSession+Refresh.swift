@@ -63,7 +63,7 @@ extension AuthenticationSession {
         let result: Result<A.Credential, any Error>
         var isRemembered = true
         do {
-            result = .success(try await authenticator.refresh(refresh.held.credential, with: agent))
+            result = .success(try await credential(for: refresh, with: agent))
         } catch {
             isRemembered = !(error is CancellationError)
             result = .failure(Self.redacted(error))
@@ -80,6 +80,17 @@ extension AuthenticationSession {
             )
         }
         ended?.refresh.settle(ended?.outcome ?? .settled)
+    }
+
+    private func credential(
+        for refresh: CredentialState<A.Credential>.Refresh,
+        with agent: Agent
+    ) async throws -> A.Credential {
+        if let challenged {
+            return try await challenged.refresh(refresh.held?.credential, after: refresh.response, with: agent)
+        }
+        guard let held = refresh.held else { throw NetworkError(.other("there is no credential to refresh")) }
+        return try await authenticator.refresh(held.credential, with: agent)
     }
 
     /// The error of a refresh for the sends that waited for it.

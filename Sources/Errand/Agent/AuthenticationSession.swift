@@ -13,9 +13,12 @@ internal import Foundation
 /// result of a consumed refresh token is never lost. Other requests with an unauthorized response wait for it, and each is
 /// repeated once. If the refresh fails, all of them fail with its error; until the window of ``RefreshWindow`` has passed,
 /// or a new credential is set, requests with an unauthorized response fail at once with the same error. Without a
-/// credential, requests are sent without one.
+/// credential, requests are sent without one; only with a ``ChallengeAuthenticator`` an unauthorized response to them starts
+/// a refresh.
 public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     let authenticator: A
+    /// The same authenticator, if it obtains credentials from unauthorized responses.
+    let challenged: (any ChallengeAuthenticator<A.Credential>)?
     let timeline: Timeline
     let state: Lock<CredentialState<A.Credential>>
     /// The kind of users: the type of the authenticator and what distinguishes it from others of its type.
@@ -37,6 +40,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
         clock: C = ContinuousClock()
     ) where C.Duration == Duration {
         self.authenticator = authenticator
+        challenged = authenticator as? any ChallengeAuthenticator<A.Credential>
         kind = Self.kind(of: authenticator)
         timeline = Timeline(clock)
         state = Lock(CredentialState(window: window))
@@ -97,11 +101,16 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
         authenticator.isRefusal(error, of: response)
     }
 
+    var obtainsCredentials: Bool { challenged != nil }
+
     var currentCredential: SessionCredential? {
-        state.withLock(\.held).map { [authenticator] held in
-            SessionCredential(version: held.version, scope: held.scope) { request, context in
-                try await authenticator.apply(held.credential, to: &request, for: context)
-            }
+        let (held, version) = state.withLock { ($0.held, $0.version) }
+        guard let held else {
+            // Its responses are about having no credential.
+            return obtainsCredentials ? SessionCredential(version: version, scope: "") { _, _ in } : nil
+        }
+        return SessionCredential(version: held.version, scope: held.scope) { [authenticator] request, context in
+            try await authenticator.apply(held.credential, to: &request, for: context)
         }
     }
 

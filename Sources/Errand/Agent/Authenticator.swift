@@ -81,6 +81,55 @@ public protocol Authenticator<Credential>: Sendable {
     func scope(of credential: Credential) -> String?
 }
 
+/// An authenticator whose credential depends on the response that rejected a request, such as on a realm, a scope, a nonce
+/// or a session ID in it.
+///
+/// Without a credential, requests are sent without one. The first unauthorized response then starts a refresh, for all sends
+/// that receive one meanwhile, and each of them is repeated with the credential that it returns:
+///
+/// ```swift
+/// struct RegistryTokens: ChallengeAuthenticator {
+///     func appliesTo(_ url: URL) -> Bool { url.scheme == "https" && url.host() == "registry.example" }
+///     func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+///         request.headers["Authorization"] = "Bearer \(token)"
+///     }
+///     func refresh(_ token: String?, after response: RawResponse?, with agent: Agent) async throws -> String {
+///         let challenge = response?.challenges.first { $0.isScheme("Bearer") }
+///         let request = GeneralRequest("/token").query(["scope": challenge?["scope"]])
+///         return try await agent.send(request.expecting(String.self, at: "token"))
+///     }
+///     func scope(of token: String) -> String? { "anonymous" }
+/// }
+/// ```
+///
+/// The response to a send that began without a credential and was repeated with one is neither stored nor shared.
+public protocol ChallengeAuthenticator<Credential>: Authenticator {
+    /// Returns the credential for a response that rejected a request.
+    ///
+    /// Runs like ``Authenticator/refresh(_:with:)``, which is not called for this authenticator. If an unauthorized response
+    /// should reach the caller as it is, return `false` from ``Authenticator/isRefusal(_:of:)``; an error that is thrown
+    /// here reaches all sends that wait.
+    ///
+    /// - Parameters:
+    ///   - credential: The current credential, or `nil` if there is none.
+    ///   - response: The response that rejected the request, or `nil` if the credential is refreshed before it is sent.
+    ///   - agent: The agent whose send needs it.
+    /// - Returns: The credential of all requests from now on.
+    /// - Throws: The error for all sends that wait, as described for ``Authenticator/refresh(_:with:)``.
+    func refresh(
+        _ credential: Credential?,
+        after response: RawResponse?,
+        with agent: Agent
+    ) async throws -> Credential
+}
+
+extension ChallengeAuthenticator {
+    /// Refreshes the credential without a response.
+    public func refresh(_ credential: Credential, with agent: Agent) async throws -> Credential {
+        try await refresh(credential, after: nil, with: agent)
+    }
+}
+
 extension Authenticator {
     /// Status 401.
     public var refusal: UnauthorizedResponse { UnauthorizedResponse() }

@@ -104,7 +104,12 @@ extension PinnedCredential {
 /// A ``AuthenticationSession`` without its generic types.
 protocol CredentialHolder: AnyObject, Sendable {
     /// The current credential, or `nil` when logged out.
+    ///
+    /// If the session obtains credentials, having none is a credential with an empty scope.
     var currentCredential: SessionCredential? { get }
+
+    /// Whether an unauthorized response to a request without a credential starts a refresh.
+    var obtainsCredentials: Bool { get }
 
     func appliesTo(_ url: URL) -> Bool
     func isUnauthorized(_ error: any Error, of response: RawResponse) -> Bool
@@ -139,18 +144,41 @@ struct SessionCredential: Sendable {
 final class PinnedCredential: Sendable {
     let session: any CredentialHolder
     let client: any RefreshClient
-    private let pinned = Lock<String?>(nil)
+    private let pinned = Lock(Pinned())
+
+    private struct Pinned {
+        var scope: String?
+        var hasLoggedIn = false
+    }
 
     init(session: any CredentialHolder, client: any RefreshClient) { (self.session, self.client) = (session, client) }
 
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }
 
+    /// Whether the send was identified without a credential, and was then sent with one that the session obtained.
+    ///
+    /// Its response belongs to another user than the identity.
+    var hasLoggedIn: Bool { pinned.withLock { $0.hasLoggedIn } }
+
     private func pin(_ scope: String) -> String {
         pinned.withLock { pinned in
-            let scope = pinned ?? scope
-            pinned = scope
+            let scope = pinned.scope ?? scope
+            pinned.scope = scope
             return scope
+        }
+    }
+
+    /// Whether the send may be sent with a credential of a scope.
+    private func admits(_ scope: String) -> Bool {
+        let obtainsCredentials = session.obtainsCredentials
+        return pinned.withLock { pinned in
+            if obtainsCredentials, pinned.scope == "", !scope.isEmpty {
+                pinned.hasLoggedIn = true
+                pinned.scope = scope
+            }
+            pinned.scope = pinned.scope ?? scope
+            return pinned.scope == scope
         }
     }
 
@@ -160,7 +188,7 @@ final class PinnedCredential: Sendable {
     func place(on request: inout OutgoingRequest, for context: RequestContext) async throws {
         guard session.appliesTo(request.url) else { return }
         let credential = session.currentCredential
-        guard pin(credential?.scope ?? "") == credential?.scope ?? "" else { throw NetworkError(.loginChanged) }
+        guard admits(credential?.scope ?? "") else { throw NetworkError(.loginChanged) }
         guard let credential else { return }
         let before = request.headers
         try await credential.apply(&request, context)

@@ -10,7 +10,12 @@ struct CredentialState<Credential: Sendable>: Sendable {
     /// A refresh in progress.
     struct Refresh: Sendable {
         let id: Int
-        let held: Held
+        /// The credential to replace, or `nil` if there is none yet.
+        let held: Held?
+        /// The version of that credential, or of having none.
+        let version: Int
+        /// The response that rejected it, or `nil` if it is about to expire.
+        let response: RawResponse?
         /// Whether a server rejected the credential, rather than that it expires soon.
         var wasRejected: Bool
         var waiters = Table<Int, Delivery<RefreshOutcome>>()
@@ -36,8 +41,8 @@ struct CredentialState<Credential: Sendable>: Sendable {
     var refresh: Refresh?
     private var failure: Failure?
     private var window: RefreshWindow
-    /// Counts credentials.
-    private var version = 0
+    /// Counts credentials, and the times when there is none.
+    private(set) var version = 0
     /// The number of logins; a refresh is not a login.
     private var loginCount = 0
     private var lastID = 0
@@ -63,20 +68,27 @@ struct CredentialState<Credential: Sendable>: Sendable {
 
     /// Returns the step for a send; a refresh that it starts is in progress when this returns.
     mutating func step(for reason: RefreshReason, at now: Duration) -> Step {
+        let response: RawResponse? = if case .rejected(_, let response) = reason { response } else { nil }
+        let isRejected = if case .rejected = reason { true } else { false }
         if let running = refresh {
-            if case .rejected(running.held.version) = reason { refresh?.wasRejected = true }
+            if isRejected, running.version == reason.version { refresh?.wasRejected = true }
             return .wait
         }
-        guard let held, held.version == reason.version else { return .goOn }
-        let isRejected = if case .rejected = reason { true } else { false }
-        if let failure, failure.version == held.version, now < failure.end {
+        guard version == reason.version else { return .goOn }
+        if let failure, failure.version == version, now < failure.end {
             return isRejected ? .fail(failure.error) : .goOn
         }
         guard window.admit(at: now) else {
             let limit = NetworkError.Reason.excessiveRefresh(limit: window.maximumCount, window: window.duration)
             return isRejected ? .fail(NetworkError(limit)) : .goOn
         }
-        let refresh = Refresh(id: makeID(), held: held, wasRejected: isRejected)
+        let refresh = Refresh(
+            id: makeID(),
+            held: held,
+            version: version,
+            response: response,
+            wasRejected: isRejected
+        )
         self.refresh = refresh
         return .start(refresh)
     }
@@ -86,8 +98,8 @@ struct CredentialState<Credential: Sendable>: Sendable {
     /// Not implemented with a copy of the state, because its waiters would then be copied when the next one is added.
     func wouldWait(for reason: RefreshReason, at now: Duration) -> Bool {
         if refresh != nil { return true }
-        guard let held, held.version == reason.version else { return false }
-        if let failure, failure.version == held.version, now < failure.end { return false }
+        guard version == reason.version else { return false }
+        if let failure, failure.version == version, now < failure.end { return false }
         return window.hasRoom(at: now)
     }
 
@@ -111,7 +123,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
             return (ended, .settled)
         case .failure(let error):
             if isRemembered {
-                failure = Failure(version: ended.held.version, error: error, end: now + window.duration)
+                failure = Failure(version: ended.version, error: error, end: now + window.duration)
             }
             return (ended, ended.wasRejected ? .failed(error) : .settled)
         }
@@ -120,12 +132,13 @@ struct CredentialState<Credential: Sendable>: Sendable {
 
 /// The reason why a send needs a better credential than that of a version.
 enum RefreshReason: Sendable {
-    case rejected(_ version: Int)
+    /// It was rejected, by a response of which an authenticator may need more.
+    case rejected(_ version: Int, by: RawResponse? = nil)
     case expiring(_ version: Int)
 
     var version: Int {
         switch self {
-        case .rejected(let version), .expiring(let version): version
+        case .rejected(let version, _), .expiring(let version): version
         }
     }
 }

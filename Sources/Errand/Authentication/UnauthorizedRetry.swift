@@ -25,7 +25,7 @@ struct UnauthorizedRetry: Sendable {
             return try await attempt().adding(nil, waiting: waiting)
         } catch let unauthorized as UnauthorizedError {
             rejected = unauthorized.response
-            let reason = RefreshReason.rejected(unauthorized.version)
+            let reason = RefreshReason.rejected(unauthorized.version, by: unauthorized.response)
             waiting += try await authenticated.wait(for: reason, after: unauthorized)
             guard record?.isRepeatable ?? true else { throw unauthorized.error }
             await authenticated.notify(.willRetry(after: .zero, because: unauthorized.error))

@@ -114,7 +114,7 @@ struct CacheLookup: Sendable {
         switch try await lookUp().decision {
         case .use(let age), .useAndRevalidate(let age, _): return .hit(age: age)
         // Its adapters have run for the plan.
-        case .miss(let reason, _): return .miss(prepared.identityCheck?.isChanged == true ? .unknownScope : reason)
+        case .miss(let reason, _): return .miss(prepared.isUnidentified ? .unknownScope : reason)
         }
     }
 
@@ -160,7 +160,7 @@ struct CacheLookup: Sendable {
             // What would be sent is not known; the send itself throws the error.
             throw CacheMiss.unknownScope
         }
-        if prepared.identityCheck?.isChanged == true { throw CacheMiss.unknownScope }
+        if prepared.isUnidentified { throw CacheMiss.unknownScope }
         return CacheControl.matches(entry, request: fields)
     }
 
@@ -214,7 +214,7 @@ struct CacheLookup: Sendable {
         guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRejection) else { return nil }
         let error = (error as? GateRejection)?.error ?? error
         // The stored response may belong to another user than the failed request.
-        if prepared.identityCheck?.isChanged == true { return nil }
+        if prepared.isUnidentified { return nil }
         if let stored, let fallback {
             return try hit(stored, age: fallback, .stale(age: fallback, error: error))
         }

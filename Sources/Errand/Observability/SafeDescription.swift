@@ -115,6 +115,13 @@ extension BaseURL: CustomReflectable {
 }
 
 extension Authorization: SafeDescription {}
+extension AuthenticationChallenge: SafeDescription {
+    /// The scheme and the names of the parameters, without their values.
+    public var description: String {
+        let names = token68 == nil ? parameters.keys.sorted() : ["token68"]
+        return ([scheme] + names).joined(separator: " ").oneLine
+    }
+}
 extension IdempotencyKey: SafeDescription {
     /// Whether there is a key and who makes it, without the key.
     public var description: String {

@@ -27,7 +27,7 @@ extension Pipeline {
             )
         }
         response.credentialVersion = outgoing.credentialVersion
-        if prepared.identityCheck?.isChanged == true {
+        if prepared.isUnidentified {
             response.cacheNote = response.cacheNote?.unidentified ?? .unidentified
         }
         return response

@@ -60,6 +60,11 @@ final class IdentityCheck: Sendable {
         if !accounts(hook, of: prepared) { add(hook, of: prepared, to: \.others) }
     }
 
+    /// Checks that the scope of a request is the one that was identified for the hook that has changed the request.
+    func check(_ scope: String?, by hook: Int, of prepared: PreparedRequest) {
+        if scope != prepared.scopes[hook] { add(hook, of: prepared, to: \.others) }
+    }
+
     /// Whether a hook has declared a scope; notes a scope that is no longer that of the identified request.
     private func accounts(_ hook: Int, of prepared: PreparedRequest) -> Bool {
         let scope = prepared.scopes[hook]
@@ -87,9 +92,12 @@ extension PreparedRequest {
                 true
             }
         // A mismatch concerns the stored response of one send only.
-        case .failure(let error): !(error is CacheValidation.Mismatch) && identityCheck?.isChanged != true
+        case .failure(let error): !(error is CacheValidation.Mismatch) && !isUnidentified
         }
     }
+
+    /// Whether the result of the send so far may belong to another user than the one that was identified.
+    var isUnidentified: Bool { identityCheck?.isChanged == true || pinnedCredential?.hasLoggedIn == true }
 
     /// The adapters, then the interceptors.
     var hooks: [any CredentialScoping] { adapters + (interceptors as [any CredentialScoping]) }
