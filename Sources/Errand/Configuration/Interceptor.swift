@@ -21,6 +21,16 @@ public protocol Interceptor: CredentialScoping {
     ) async throws -> RawResponse
 }
 
+/// An interceptor of the library's own that wraps each exchange, inside of all other interceptors: each redirect is an
+/// exchange of its own.
+///
+/// Its context has the URL of the exchange, and allows credentials only for the origin of the attempt's first one.
+protocol ExchangeInterceptor: Interceptor {
+    /// Returns the credential scope of a request that the interceptor has changed, or `nil` if its response does not belong
+    /// to the scope that was identified.
+    func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String?
+}
+
 /// The rest of an attempt: the interceptors inside this one, redirects, and the transport.
 ///
 /// It is a value and not a closure, so that an ``Interceptor`` is written the same way in every module, whatever its default

@@ -56,7 +56,10 @@ public struct NetworkConfig: Sendable {
     /// The adapters, which change the request of every attempt, in order.
     public var adapters: [any RequestAdapter]
 
-    /// The interceptors of every attempt, the first outermost.
+    /// The interceptors of every attempt, the first outermost, such as a ``CircuitBreaker``.
+    ///
+    /// A ``CookieJar`` and a ``Digest`` wrap each exchange, redirects included, inside of all others. By default, there is
+    /// none.
     public var interceptors: [any Interceptor]
 
     /// The interceptors of every send, the first outermost.

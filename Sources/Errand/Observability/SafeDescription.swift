@@ -122,6 +122,22 @@ extension AuthenticationChallenge: SafeDescription {
         return ([scheme] + names).joined(separator: " ").oneLine
     }
 }
+
+extension Cookie: SafeDescription {
+    /// The name, the domain and the path, without the value.
+    public var description: String { "\(name) of \(domain)\(path)".oneLine }
+}
+
+extension CookieJar: SafeDescription {
+    /// The number of cookies.
+    public var description: String { "\(cookies.count) cookies" }
+}
+
+extension Digest: SafeDescription {
+    /// The scheme, without the user and the password.
+    public var description: String { "Digest" }
+}
+
 extension IdempotencyKey: SafeDescription {
     /// Whether there is a key and who makes it, without the key.
     public var description: String {

@@ -49,6 +49,10 @@ extension Pipeline {
             return try await follow(outgoing, adapted: adapted, of: prepared, record)
         }
         let hook = prepared.adapters.count + interceptors.startIndex
+        if prepared.exchangeInterceptors.contains(where: { $0.hook == hook }) {
+            let rest = interceptors.dropFirst()
+            return try await intercept(outgoing, rest, adapted: adapted, of: prepared, context, record)
+        }
         let next = AttemptChain { [self] request in
             prepared.identityCheck?.compare(request, with: outgoing, by: hook, of: prepared)
             return try await intercept(
@@ -102,7 +106,9 @@ extension Pipeline {
                 // Code of the user may return after the end of the send.
                 try prepared.stop.check()
                 var response: RawResponse
-                if let permit = ThrottlePermit.current(of: prepared) {
+                if !prepared.exchangeInterceptors.isEmpty {
+                    response = try await interceptedExchange(outgoing, of: prepared, record, after: redirects)
+                } else if let permit = ThrottlePermit.current(of: prepared) {
                     let (next, isRedirected) = (outgoing, !redirects.isEmpty)
                     response = try await permit.sending(next) {
                         try await exchange(next, of: prepared, record, isRedirected: isRedirected)
@@ -141,7 +147,7 @@ extension Pipeline {
     }
 
     /// Sends one request to one URL, and reads the whole body.
-    private func exchange(
+    func exchange(
         _ outgoing: OutgoingRequest,
         of prepared: PreparedRequest,
         _ record: AttemptRecord?,

@@ -19,6 +19,8 @@ final class PreparedRequest: Sendable {
     let settings: Settings
     let adapters: [any RequestAdapter]
     let interceptors: [any Interceptor]
+    /// The interceptors of each exchange, which are among ``interceptors``.
+    let exchangeInterceptors: [ExchangeHook]
     let sendInterceptors: [any SendInterceptor]
     /// The session whose credential the request sends, or `nil` for none.
     let pinnedCredential: PinnedCredential?
@@ -73,6 +75,7 @@ final class PreparedRequest: Sendable {
         self.pinnedCredential = pinnedCredential
         adapters = config.value.adapters.and(settings.request.service.adapters)
         interceptors = config.value.interceptors.and(settings.request.service.interceptors)
+        exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count)
         sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
         self.accessories = accessories
         cacheUse = CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: config.value.cache)
@@ -147,6 +150,7 @@ final class PreparedRequest: Sendable {
         outgoing = other.outgoing
         adapters = other.adapters
         interceptors = other.interceptors
+        exchangeInterceptors = other.exchangeInterceptors
         sendInterceptors = other.sendInterceptors
         pinnedCredential = other.pinnedCredential
         self.accessories = accessories
@@ -198,6 +202,22 @@ final class PreparedRequest: Sendable {
             maximumHeadSize: resolved.maximumHeadSize.value ?? .max,
             maximumExpansion: resolved.maximumExpansion.value ?? .max
         )
+    }
+}
+
+/// An interceptor of each exchange, and its place among the hooks of the request.
+struct ExchangeHook: Sendable {
+    let hook: Int
+    let interceptor: any ExchangeInterceptor
+
+    /// Returns those of a list of interceptors that wrap each exchange; jars are the innermost, so that cookies of a challenge
+    /// are sent with the response to it.
+    static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int) -> [ExchangeHook] {
+        if interceptors.isEmpty { return [] }
+        let hooks = interceptors.enumerated().compactMap { place, interceptor in
+            (interceptor as? any ExchangeInterceptor).map { ExchangeHook(hook: adapterCount + place, interceptor: $0) }
+        }
+        return hooks.filter { !($0.interceptor is CookieJar) } + hooks.filter { $0.interceptor is CookieJar }
     }
 }
 

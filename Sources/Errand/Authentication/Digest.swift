@@ -1,0 +1,126 @@
+internal import Foundation
+
+/// An interceptor that responds to challenges of Digest with a user name and a password (RFC 7616).
+///
+/// ```swift
+/// config.interceptors.append(Digest(user: "ada", password: "lovelace"))
+/// ```
+///
+/// The first request to an origin is sent without a credential. If the response has status 401 and a challenge of Digest,
+/// the request is sent again with one; later requests have it at once. Of several challenges the one with the strongest
+/// algorithm is responded to: SHA-256, then MD5, both also with `-sess`. The quality of protection is `auth`, or `auth-int`
+/// if the server offers nothing else and the content is in memory. A nonce that is stale is replaced, as is one for which
+/// `Authentication-Info` has a next one. A 401 that rejects the credential itself is returned.
+///
+/// The credential is only sent to the origin of the request, if ``RequestContext/allowsCredentials`` is `true`: it is made anew
+/// for each redirect within the origin, and never for another origin. A request with an `Authorization` field of its own, and
+/// one that is ``Authorization/anonymous``, are sent as they are. A request whose content can be read only once is not sent
+/// again.
+///
+/// Responses are cached and shared for the user by whose name the interceptor was created. Digest does not encrypt: use it with
+/// `https`.
+public final class Digest: ExchangeInterceptor {
+    private let user: String
+    private let password: String
+    private let makeClientNonce: @Sendable () -> String
+    /// The sessions by origin.
+    private let sessions = Lock<[String: DigestSession]>([:])
+
+    /// The maximum number of origins whose sessions are kept.
+    private static let maximumCount = 64
+
+    /// Creates an interceptor.
+    ///
+    /// - Parameters:
+    ///   - user: The name of the user, without a colon.
+    ///   - password: The password.
+    public convenience init(user: String, password: String) {
+        self.init(user: user, password: password) {
+            [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
+                .map { String($0, radix: 16) }.joined(separator: "-")
+        }
+    }
+
+    init(user: String, password: String, makeClientNonce: @escaping @Sendable () -> String) {
+        (self.user, self.password, self.makeClientNonce) = (user, password, makeClientNonce)
+    }
+
+    /// Returns the name of the user.
+    public func credentialScope(for context: RequestContext) -> String? { "digest user \(user)" }
+
+    func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String? { "digest user \(user)" }
+
+    /// Sends a request, and once more if its response has a challenge; a second time if the nonce was stale.
+    ///
+    /// In a send it is called for each exchange, inside of all other interceptors.
+    public func intercept(
+        _ request: OutgoingRequest,
+        for context: RequestContext,
+        next: AttemptChain
+    ) async throws -> RawResponse {
+        guard context.allowsCredentials, !request.headers.contains("Authorization"),
+            let parts = try URLParts(absolute: request.url.absoluteString)
+        else { return try await next(request) }
+        let origin = parts.originKey
+        let target = (parts.path.isEmpty ? "/" : parts.path) + (parts.query.map { "?\($0)" } ?? "")
+        func authorize(_ session: DigestSession?) -> (request: OutgoingRequest, nonce: String)? {
+            let value = session?.authorization(method: request.method, target: target, body: request.body.data)
+            guard let session, let value else { return nil }
+            var copy = request
+            copy.headers["Authorization"] = value
+            return (copy, session.nonce)
+        }
+        var (session, isProven) = take(for: origin)
+        var sent = authorize(session)
+        var response = try await next(sent?.request ?? request)
+        for _ in 0..<2 where response.statusCode == 401 && request.body.isReplayable {
+            guard let challenge = DigestChallenge.strongest(of: response.challenges) else { break }
+            // Another challenge with the same user is a rejection, unless only the nonce is no longer valid.
+            guard sent == nil || challenge.isStale || isProven, challenge.nonce != sent?.nonce else { break }
+            session = begin(challenge, for: origin)
+            isProven = false
+            sent = authorize(session)
+            guard let sent else { return response }
+            response = try await next(sent.request)
+        }
+        if let sent { settle(response, after: sent.nonce, for: origin) }
+        return response
+    }
+
+    /// Returns the session of an origin for one request, and whether the server has accepted it before.
+    private func take(for origin: String) -> (session: DigestSession?, isProven: Bool) {
+        sessions.withLock { sessions in
+            let session = sessions[origin]
+            sessions[origin]?.skip()
+            return (session, session?.isProven ?? false)
+        }
+    }
+
+    /// Begins a session, and returns it for its first request.
+    private func begin(_ challenge: DigestChallenge, for origin: String) -> DigestSession {
+        let session = DigestSession(challenge, user: user, password: password, clientNonce: makeClientNonce())
+        var kept = session
+        kept.skip()
+        sessions.withLock { [kept] sessions in
+            if sessions.count >= Self.maximumCount { sessions.removeAll() }
+            sessions[origin] = kept
+        }
+        return session
+    }
+
+    /// Notes whether the server has accepted a nonce, and the next one.
+    private func settle(_ response: RawResponse, after nonce: String, for origin: String) {
+        let next = response.headers["Authentication-Info"].flatMap {
+            AuthenticationChallenge.parameters(in: $0)["nextnonce"]
+        }
+        sessions.withLock { sessions in
+            guard sessions[origin]?.nonce == nonce else { return }
+            if response.statusCode == 401 {
+                sessions[origin] = nil
+            } else {
+                sessions[origin]?.isProven = true
+                if let next, DigestChallenge.isSendable(next) { sessions[origin]?.nonce = next }
+            }
+        }
+    }
+}

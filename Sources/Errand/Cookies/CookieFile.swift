@@ -1,0 +1,168 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The file of a ``CookieJar``, which only its owner may read, and which is replaced as a whole.
+struct CookieFile: Sendable {
+    /// What a file contains.
+    struct Content: Sendable, Equatable {
+        /// The name of the jar; see ``CookieJar/credentialScope(for:)``.
+        var name: String
+        /// The cookies with a date of expiry, in the order of their creation.
+        var cookies: [Cookie]
+    }
+
+    let path: String
+
+    /// The maximum size of a file; a larger one is damaged.
+    private static let maximumByteCount = 32 << 20
+
+    /// Returns the content of the file, or `nil` if there is none.
+    ///
+    /// - Throws: ``CookieJar/DamagedFile``, or `POSIXError`.
+    func read() throws -> Content? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw POSIXError.last
+        }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0 else { throw POSIXError.last }
+        guard facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.maximumByteCount else {
+            throw CookieJar.DamagedFile()
+        }
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        // It may grow while it is read.
+        while data.count <= Self.maximumByteCount {
+            let count = buffer.withUnsafeMutableBytes { Self.read(descriptor, $0) }
+            guard count >= 0 else { throw POSIXError.last }
+            if count == 0 { break }
+            data.append(contentsOf: buffer[..<count])
+        }
+        guard let content = Content(data) else { throw CookieJar.DamagedFile() }
+        return content
+    }
+
+    private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        while true {
+            #if canImport(Glibc)
+            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            #elseif canImport(Musl)
+            let count = Musl.read(descriptor, buffer.baseAddress, buffer.count)
+            #else
+            let count = Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+            #endif
+            if count >= 0 || errno != EINTR { return count }
+        }
+    }
+
+    /// Replaces the file; until the new one is complete, the old one is kept.
+    ///
+    /// - Throws: `POSIXError`, or an error of Foundation if the folder cannot be created.
+    func write(_ content: Content) throws {
+        let folder = URL(filePath: path).deletingLastPathComponent()
+        try FileManager.default.createDirectory(
+            at: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        let temporary = "\(path).\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 16))"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw POSIXError.last }
+        do {
+            defer { close(descriptor) }
+            try content.data.withUnsafeBytes { try Self.write($0, to: descriptor) }
+            // Otherwise the file could be empty after a power failure.
+            guard fsync(descriptor) == 0 else { throw POSIXError.last }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        guard rename(temporary, path) == 0 else {
+            let error = POSIXError.last
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
+        var rest = bytes[...]
+        while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
+            #if canImport(Glibc)
+            let count = Glibc.write(descriptor, start, rest.count)
+            #elseif canImport(Musl)
+            let count = Musl.write(descriptor, start, rest.count)
+            #else
+            let count = Darwin.write(descriptor, start, rest.count)
+            #endif
+            guard count >= 0 else {
+                if errno == EINTR { continue }
+                throw POSIXError.last
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+extension CookieFile.Content {
+    private static let version = 1
+
+    /// Creates the content of a file, or returns `nil` if the file is damaged.
+    init?(_ data: Data) {
+        // Whatever is wrong with it, the file is of no use.
+        guard let value = try? JSONValue(parsing: data), value["version"]?.int == Self.version,
+            let name = value["name"]?.string, name.utf8.count <= 64, let list = value["cookies"]?.array,
+            list.count <= CookieStore.maximumCount
+        else { return nil }
+        let cookies = list.compactMap(Cookie.init)
+        guard cookies.count == list.count else { return nil }
+        self.init(name: name, cookies: cookies)
+    }
+
+    /// The content as JSON.
+    var data: Data {
+        let cookies = JSONValue.array(cookies.map(\.json))
+        return JSONValue.object(
+            JSONObject([("version", .number(JSONNumber(Self.version))), ("name", .string(name)), ("cookies", cookies)])
+        ).data
+    }
+}
+
+extension Cookie {
+    fileprivate init?(_ value: JSONValue) {
+        guard let name = value["name"]?.string, let text = value["value"]?.string,
+            let domain = value["domain"]?.string, let path = value["path"]?.string,
+            let seconds = value["expires"]?.double, seconds.isFinite, let isHostOnly = value["hostOnly"]?.bool,
+            let isSecure = value["secure"]?.bool, let isHTTPOnly = value["httpOnly"]?.bool
+        else { return nil }
+        self.init(
+            name: name,
+            value: text,
+            domain: domain,
+            path: path,
+            expires: Date(timeIntervalSince1970: seconds),
+            isHostOnly: isHostOnly,
+            isSecure: isSecure,
+            isHTTPOnly: isHTTPOnly
+        )
+    }
+
+    fileprivate var json: JSONValue {
+        let seconds = (expires ?? .distantPast).timeIntervalSince1970
+        return .object(
+            JSONObject([
+                ("name", .string(name)), ("value", .string(value)), ("domain", .string(domain)),
+                ("path", .string(path)), ("expires", JSONNumber(seconds).map(JSONValue.number) ?? .null),
+                ("hostOnly", .bool(isHostOnly)), ("secure", .bool(isSecure)), ("httpOnly", .bool(isHTTPOnly)),
+            ])
+        )
+    }
+}

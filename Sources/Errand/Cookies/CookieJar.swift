@@ -1,0 +1,219 @@
+internal import Dispatch
+public import Foundation
+
+/// An interceptor that keeps the cookies of responses and sends them with later requests (RFC 6265).
+///
+/// ```swift
+/// let jar = CookieJar(file: .homeDirectory.appending(path: ".shop/cookies"))
+/// config.interceptors.append(jar)
+/// jar.removeAll()     // such as when the user signs out
+/// ```
+///
+/// By default there is no jar: cookies are neither kept nor sent. A jar belongs to the agents and services whose interceptors
+/// contain it. It takes part in each exchange: cookies are received from every response, of any status and also from those
+/// that redirect, and are selected anew for each URL. A request with a `Cookie` field of its own sends that one.
+///
+/// A cookie is sent to the host that has set it, or, if it has a `Domain`, to the hosts in that domain. A domain without a dot,
+/// such as `com`, and a part of an IP address are refused. Which other domains are public suffixes, such as `co.uk`, is not
+/// known: if you send requests to hosts that you don't trust and that share such a suffix, give each a jar of its own.
+/// `Secure` cookies are received and sent with `https` only. `__Host-` and `__Secure-` are applied. `SameSite` is not: all
+/// requests are those of your own program. A jar keeps at most 50 cookies for each domain and 3000 in all, each of at most 4096
+/// bytes and for at most 400 days; those that were not used for the longest time give way. Of one response, 256 are read.
+///
+/// Cookies identify the user. A response is stored and shared only for the same jar and the same cookies: not if they have
+/// changed, if a redirect led to it, or if the request has a `Cookie` field of its own. ``removeAll()`` begins with another identity.
+public final class CookieJar: ExchangeInterceptor {
+    /// The error if a file is not one that a jar has written, or is not complete.
+    public struct DamagedFile: Error, Sendable, Hashable {}
+
+    private struct State {
+        var store = CookieStore()
+        /// A text that no other jar has, and that changes if all cookies are removed.
+        var name = UUID().uuidString
+        var isSaving = false
+        var lastFailure: (any Error)?
+    }
+
+    private let state = Lock(State())
+    private let now: @Sendable () -> Date
+    private let file: CookieFile?
+    private let writes = DispatchQueue(label: "errand.cookies", qos: .utility)
+
+    /// The maximum number of cookies that are read of one response.
+    private static let maximumCountPerResponse = 256
+
+    /// Creates a jar in memory.
+    ///
+    /// - Parameter now: Returns the current time. Replace it in tests only.
+    public init(now: @escaping @Sendable () -> Date = { Date() }) {
+        self.now = now
+        file = nil
+    }
+
+    /// Creates a jar whose cookies with a date of expiry are kept in a file.
+    ///
+    /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not encrypted.
+    /// Only its owner may read it. If it is damaged, or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
+    /// change replaces the file. Only one jar may use a file at a time.
+    ///
+    /// - Parameters:
+    ///   - file: The file, which is created with the first cookie, as is its folder.
+    ///   - now: Returns the current time. Replace it in tests only.
+    public init(file: URL, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.now = now
+        let file = CookieFile(path: file.path(percentEncoded: false))
+        self.file = file
+        do {
+            guard let content = try file.read() else { return }
+            let time = now()
+            state.withLock { state in
+                state.name = content.name
+                for cookie in content.cookies { _ = state.store.set(cookie, isSecure: true, at: time) }
+            }
+        } catch {
+            state.withLock { $0.lastFailure = error }
+        }
+    }
+
+    /// The cookies that have not expired, in the order in which they were set.
+    public var cookies: [Cookie] {
+        let now = now()
+        return state.withLock { $0.store.cookies(at: now) }
+    }
+
+    /// The last failure to read or write the file, such as ``DamagedFile`` or a full disk, or `nil` if there was none.
+    public var lastFailure: (any Error)? { state.withLock { $0.lastFailure } }
+
+    /// Returns the cookies that are sent to a URL, in their order.
+    public func cookies(for url: URL) -> [Cookie] {
+        guard let origin = CookieOrigin(url) else { return [] }
+        let now = now()
+        return state.withLock { $0.store.cookies(for: origin, at: now, isUse: false) }
+    }
+
+    /// Sets a cookie as a response from a URL would.
+    ///
+    /// - Parameters:
+    ///   - line: The value of a `Set-Cookie` field, such as `"session=1; Path=/; Max-Age=3600"`.
+    ///   - url: The URL of the response.
+    /// - Returns: Whether the URL may set such a cookie; an expired one is removed.
+    @discardableResult
+    public func set(_ line: String, from url: URL) -> Bool {
+        let time = now()
+        guard let origin = CookieOrigin(url), let cookie = Cookie(line, from: origin, at: time) else { return false }
+        set([cookie], from: origin, at: time)
+        return true
+    }
+
+    /// Removes all cookies; responses that were stored or shared with them are not used again.
+    public func removeAll() {
+        state.withLock { state in
+            state.store = CookieStore()
+            state.name = UUID().uuidString
+        }
+        save()
+    }
+
+    /// Removes the cookies for which a closure returns `true`.
+    ///
+    /// - Parameter isRemoved: Called with each cookie.
+    public func removeAll(where isRemoved: (Cookie) -> Bool) {
+        let removed = Set(cookies.filter(isRemoved))
+        if state.withLock({ $0.store.removeAll { removed.contains($0) } }) { save() }
+    }
+
+    /// Waits until the file contains the current cookies; blocks the thread.
+    ///
+    /// Call it before the process ends, if the last response may have set a cookie.
+    public func flush() { writes.sync {} }
+
+    // MARK: For sends
+
+    /// Returns a text for the jar and the cookies that it sends to the URL of a request.
+    public func credentialScope(for context: RequestContext) -> String? {
+        guard let url = context.url else { return nil }
+        return scope(field(for: CookieOrigin(url), isUse: false))
+    }
+
+    func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String? {
+        // What later cookies would be sent after a redirect is not known when the response is looked up.
+        isRedirected ? nil : scope(request.headers["Cookie"])
+    }
+
+    private func scope(_ field: String?) -> String { "cookies \(state.withLock(\.name)) \(field ?? "")" }
+
+    /// Adds the cookies to a request, and receives those of its response.
+    ///
+    /// In a send it is called for each exchange, inside of all other interceptors.
+    public func intercept(
+        _ request: OutgoingRequest,
+        for context: RequestContext,
+        next: AttemptChain
+    ) async throws -> RawResponse {
+        let origin = CookieOrigin(request.url)
+        var request = request
+        if !request.headers.contains("Cookie") { request.headers["Cookie"] = field(for: origin, isUse: true) }
+        do {
+            let response = try await next(request)
+            receive(response, from: origin)
+            return response
+        } catch let error as NetworkError {
+            // The header section had arrived.
+            if let response = error.response { receive(response, from: origin) }
+            throw error
+        }
+    }
+
+    /// Returns the value of `Cookie`, or `nil` for none.
+    private func field(for origin: CookieOrigin?, isUse: Bool) -> String? {
+        guard let origin else { return nil }
+        let time = now()
+        let cookies = state.withLock { $0.store.cookies(for: origin, at: time, isUse: isUse) }
+        return cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    }
+
+    private func receive(_ response: RawResponse, from origin: CookieOrigin?) {
+        let lines = response.headers.values(for: "Set-Cookie")
+        guard let origin, !lines.isEmpty else { return }
+        let time = now()
+        set(
+            lines.prefix(Self.maximumCountPerResponse).compactMap { Cookie($0, from: origin, at: time) },
+            from: origin,
+            at: time
+        )
+    }
+
+    private func set(_ cookies: [Cookie], from origin: CookieOrigin, at time: Date) {
+        let isChanged = state.withLock { state in
+            cookies.reduce(false) { state.store.set($1, isSecure: origin.isSecure, at: time) || $0 }
+        }
+        if isChanged { save() }
+    }
+
+    // MARK: The file
+
+    /// Writes the file soon; changes that follow until then are written with it.
+    private func save() {
+        guard let file else { return }
+        let isFirst = state.withLock { state in
+            defer { state.isSaving = true }
+            return !state.isSaving
+        }
+        guard isFirst else { return }
+        writes.async { [self] in
+            let time = now()
+            let content = state.withLock { state in
+                state.isSaving = false
+                return CookieFile.Content(
+                    name: state.name,
+                    cookies: state.store.cookies(at: time).filter { $0.expires != nil }
+                )
+            }
+            do {
+                try file.write(content)
+            } catch {
+                state.withLock { $0.lastFailure = error }
+            }
+        }
+    }
+}

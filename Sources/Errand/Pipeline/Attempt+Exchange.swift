@@ -1,0 +1,71 @@
+internal import Foundation
+
+extension Pipeline {
+    /// Sends one request to one URL, inside the interceptors of each exchange.
+    func interceptedExchange(
+        _ outgoing: OutgoingRequest,
+        of prepared: PreparedRequest,
+        _ record: AttemptRecord?,
+        after redirects: [Redirect]
+    ) async throws -> RawResponse {
+        var context = prepared.context
+        context.url = outgoing.url
+        // What an adapter or interceptor moved to another origin has none of its credentials either.
+        context.allowsCredentials =
+            try prepared.credentials.areSent && !prepared.isAnonymous && !redirects.contains(where: \.leavesOrigin)
+            && prepared.allowsCredentials(for: outgoing.url)
+        return try await intercept(
+            outgoing,
+            prepared.exchangeInterceptors[...],
+            of: prepared,
+            context,
+            record,
+            isRedirected: !redirects.isEmpty
+        )
+    }
+
+    private func intercept(
+        _ outgoing: OutgoingRequest,
+        _ interceptors: ArraySlice<ExchangeHook>,
+        of prepared: PreparedRequest,
+        _ context: RequestContext,
+        _ record: AttemptRecord?,
+        isRedirected: Bool
+    ) async throws -> RawResponse {
+        guard let first = interceptors.first else {
+            try prepared.stop.check()
+            try outgoing.validate()
+            let response: RawResponse
+            if let permit = ThrottlePermit.current(of: prepared) {
+                response = try await permit.sending(outgoing) {
+                    try await exchange(outgoing, of: prepared, record, isRedirected: isRedirected)
+                }
+            } else {
+                response = try await exchange(outgoing, of: prepared, record, isRedirected: isRedirected)
+            }
+            record?.didReceive(response.statusCode)
+            return response
+        }
+        let next = AttemptChain { [self] request in
+            let scope = first.interceptor.credentialScope(of: request, isRedirected: isRedirected)
+            prepared.identityCheck?.check(scope, by: first.hook, of: prepared)
+            let rest = interceptors.dropFirst()
+            return try await intercept(request, rest, of: prepared, context, record, isRedirected: isRedirected)
+        }
+        return try await first.interceptor.intercept(outgoing, for: context, next: next)
+    }
+}
+
+extension PreparedRequest {
+    /// Whether the request or its service has opted out of credentials.
+    fileprivate var isAnonymous: Bool {
+        resolved.authorization.value == .anonymous && resolved.authorization.source != .library
+    }
+
+    /// Whether credentials may be sent to a URL within the origin of the request, or one that it was moved to.
+    fileprivate func allowsCredentials(for url: URL) throws -> Bool {
+        guard credentials.policy != .anyOrigin, url != outgoing.url else { return true }
+        guard let parts = try URLParts(absolute: url.absoluteString) else { return false }
+        return try parts.originKey == origin || credentialOrigins().contains(parts.originKey)
+    }
+}

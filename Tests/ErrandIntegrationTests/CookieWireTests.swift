@@ -1,0 +1,200 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Cookies over real sockets: which are kept, and which are sent where.
+@Suite(.limit(seconds: 60))
+struct CookieWireTests {
+    private let server: MockServer
+    private let jar = CookieJar()
+
+    init() throws { server = try MockServer { _ in .json("1") } }
+
+    private func agent(_ jar: CookieJar?, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        if let jar { config.interceptors = [jar] }
+        config.retryPolicy = .never
+        change(&config)
+        return Agent(config: config)
+    }
+
+    private func url(_ host: String, _ path: String) -> String { "http://\(host):\(server.port)\(path)" }
+
+    /// The paths and the cookies of all requests.
+    private var sent: [String] { server.requests.map { "\($0.path) \($0.headers["Cookie"] ?? "-")" } }
+
+    private func settingHeaders(_ lines: String...) -> HTTPHeaders {
+        HTTPHeaders(lines.map { HTTPHeaders.Field(name: "Set-Cookie", value: $0) })
+    }
+
+    @Test func cookiesAreKeptAndSent() async throws {
+        defer { server.stop() }
+        let lines = settingHeaders(
+            "a=1; Path=/; Expires=Fri, 31 Dec 2100 23:59:59 GMT; HttpOnly",
+            "b=2; Path=/users",
+            "c=3; Max-Age=0",
+            "d=4; Secure",
+            "__Host-e=5; Path=/"
+        )
+        server.on(.get, "/login", .json("1", headers: lines))
+        let agent = agent(jar)
+        _ = try await agent.get("/login") as Int
+        _ = try await agent.get("/") as Int
+        _ = try await agent.get("/users/7") as Int
+        #expect(sent == ["/login -", "/ a=1", "/users/7 b=2; a=1"])
+        #expect(jar.cookies.map { "\($0) \($0.isHTTPOnly)" } == ["a of 127.0.0.1/ true", "b of 127.0.0.1/users false"])
+    }
+
+    @Test func withoutAJarNoneAreKept() async throws {
+        defer { server.stop() }
+        server.on(.get, "/login", .json("1", headers: settingHeaders("a=1; Path=/")))
+        let agent = agent(nil)
+        _ = try await agent.get("/login") as Int
+        _ = try await agent.get("/") as Int
+        #expect(sent == ["/login -", "/ -"])
+    }
+
+    @Test func cookiesOfRedirectsAreSentWithTheNextHop() async throws {
+        defer { server.stop() }
+        server.on(
+            .get,
+            "/login",
+            MockResponse(status: 302, headers: settingHeaders("sid=1; Path=/").merging(["Location": "/home"]))
+        )
+        server.on(
+            .get,
+            "/home",
+            MockResponse(status: 302, headers: settingHeaders("sid=2; Path=/").merging(["Location": "/end"]))
+        )
+        _ = try await agent(jar).get("/login") as Int
+        #expect(sent == ["/login -", "/home sid=1", "/end sid=2"])
+    }
+
+    @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin])
+    func cookiesStayWithTheirHostAcrossRedirects(policy: CredentialPolicy) async throws {
+        defer { server.stop() }
+        server.on(.get, "/from", .redirect(to: url("localhost", "/away"), status: 302))
+        let back = settingHeaders("other=1; Path=/; Domain=127.0.0.1", "own=1; Path=/").merging([
+            "Location": url("127.0.0.1", "/back")
+        ])
+        server.on(.get, "/away", MockResponse(status: 302, headers: back))
+        jar.set("sid=1; Path=/", from: server.baseURL)
+        _ = try await agent(jar).send(GeneralRequest("/from").credentialPolicy(policy).expecting(Int.self))
+        #expect(sent == ["/from sid=1", "/away -", "/back sid=1"])
+        #expect(jar.cookies.map { "\($0)" } == ["sid of 127.0.0.1/", "own of localhost/"])
+    }
+
+    @Test func cookiesOfADomainAreSentToItsHosts() async throws {
+        defer { server.stop() }
+        let lines = settingHeaders(
+            "all=1; Path=/; Domain=shop.localhost",
+            "own=1; Path=/",
+            "wide=1; Path=/; Domain=localhost",
+            "foreign=1; Path=/; Domain=b.shop.localhost"
+        )
+        server.on(.get, "/set", .json("1", headers: lines))
+        let agent = agent(jar)
+        for host in ["a.shop.localhost", "b.shop.localhost", "shop.localhost", "c.localhost", "ashop.localhost"] {
+            if host == "a.shop.localhost" { _ = try await agent.get(url(host, "/set")) as Int }
+            _ = try await agent.get(url(host, "/")) as Int
+        }
+        #expect(sent == ["/set -", "/ all=1; own=1", "/ all=1", "/ all=1", "/ -", "/ -"])
+    }
+
+    @Test(arguments: [400, 401, 404, 500])
+    func cookiesOfFailedResponsesAreKept(status: Int) async throws {
+        defer { server.stop() }
+        server.on(.get, "/fail", .json("{}", status: status, headers: settingHeaders("a=1; Path=/")))
+        let agent = agent(jar)
+        await #expect(throws: NetworkError.self) { try await agent.get("/fail") as Int }
+        _ = try await agent.get("/") as Int
+        #expect(sent == ["/fail -", "/ a=1"])
+    }
+
+    @Test func retriesHaveTheCookiesOfEarlierAttempts() async throws {
+        defer { server.stop() }
+        server.enqueue(.json("{}", status: 503, headers: settingHeaders("a=1; Path=/")))
+        let policy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1), maximumDelay: .milliseconds(1))
+        _ = try await agent(jar) { $0.retryPolicy = policy }.get("/") as Int
+        #expect(sent == ["/ -", "/ a=1"])
+    }
+
+    @Test func ownFieldOfARequestIsSentUnchanged() async throws {
+        defer { server.stop() }
+        jar.set("a=1; Path=/", from: server.baseURL)
+        server.on(.get, "/set", .json("1", headers: settingHeaders("b=1; Path=/")))
+        _ = try await agent(jar).send(GeneralRequest("/set").headers(["Cookie": "c=1"]).expecting(Int.self))
+        _ = try await agent(jar).get("/") as Int
+        #expect(sent == ["/set c=1", "/ a=1; b=1"])
+    }
+
+    @Test func twoJarsKeepTheirOwnCookies() async throws {
+        defer { server.stop() }
+        server.on(.get, "/login", .json("1", headers: settingHeaders("a=1; Path=/")))
+        let (one, other) = (agent(jar), agent(CookieJar()))
+        _ = try await one.get("/login") as Int
+        _ = try await other.get("/") as Int
+        _ = try await one.get("/") as Int
+        #expect(sent == ["/login -", "/ -", "/ a=1"])
+    }
+
+    @Test func removedCookiesAreNotSent() async throws {
+        defer { server.stop() }
+        for name in ["a", "b", "c"] { jar.set("\(name)=1; Path=/", from: server.baseURL) }
+        jar.removeAll { $0.name == "b" }
+        _ = try await agent(jar).get("/") as Int
+        jar.removeAll()
+        _ = try await agent(jar).get("/") as Int
+        #expect(sent == ["/ a=1; c=1", "/ -"])
+    }
+
+    @Test func hostileResponseFillsNoMoreThanItsShare() async throws {
+        defer { server.stop() }
+        let value = String(repeating: "x", count: 5_000)
+        let many = (0..<5_000).map { HTTPHeaders.Field(name: "Set-Cookie", value: "a\($0)=1; Path=/") }
+        let large = (0..<20).map { HTTPHeaders.Field(name: "Set-Cookie", value: "large\($0)=\(value); Path=/") }
+        server.on(.get, "/hostile", .json("1", headers: HTTPHeaders(large + many)))
+        jar.set("other=1", from: try #require(URL(string: "https://other.example/")))
+        let agent = agent(jar)
+        _ = try await agent.get("/hostile") as Int
+        _ = try await agent.get("/") as Int
+        let cookies = try #require(server.requests.last?.headers["Cookie"]).split(separator: "; ")
+        #expect(cookies.count == 50 && cookies.allSatisfy { $0.utf8.count < 10 })
+        #expect(jar.cookies.count == 51 && jar.cookies.contains { $0.name == "other" })
+    }
+
+    @Test func concurrentResponsesLoseNoCookie() async throws {
+        defer { server.stop() }
+        server.on(.get, "/set/*") { request in
+            .json("1", headers: ["Set-Cookie": "c\(request.path.dropFirst(5))=1; Path=/"])
+        }
+        let agent = agent(jar)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<40 { group.addTask { _ = try await agent.get("/set/\(number)") as Int } }
+            try await group.waitForAll()
+        }
+        #expect(Set(jar.cookies.map(\.name)) == Set((0..<40).map { "c\($0)" }))
+    }
+
+    @Test func valuesAreNeverWritten() async throws {
+        defer { server.stop() }
+        let canary = "CANARY-7f3a"
+        let lines = settingHeaders("sid=\(canary); Path=/").merging(["Location": "/end"])
+        server.on(.get, "/login", MockResponse(status: 302, headers: lines))
+        server.on(.get, "/end", .json("{}", status: 500, headers: settingHeaders("sid2=\(canary); Path=/")))
+        let log = Lock<[String]>([])
+        let logger = LoggingAccessory(level: .events) { line in log.withLock { $0.append(line) } }
+        let agent = agent(jar) { $0.accessories = [logger] }
+        let error = await #expect(throws: NetworkError.self) { try await agent.get("/login") as Int }
+        let plan = try await agent.plan(for: GeneralRequest("/").expecting(Int.self))
+        var text = log.withLock { $0.joined() } + "\(jar) \(String(reflecting: jar)) \(plan) \(plan.curl)"
+        text += "\(String(describing: error)) \(jar.cookies)"
+        dump(jar, to: &text)
+        dump(jar.cookies, to: &text)
+        dump(error, to: &text)
+        dump(agent.config, to: &text)
+        #expect(jar.cookies.count == 2 && log.withLock(\.count) > 2 && !text.contains(canary))
+    }
+}

@@ -1,0 +1,260 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// A server that checks each response to its challenges as RFC 7616 requires.
+private final class DigestServer: Sendable {
+    struct Rules: Sendable {
+        var algorithms = ["SHA-256"]
+        var qop: String? = "auth"
+        /// How many requests a nonce is good for.
+        var uses = Int.max
+        var sendsNext = false
+        var sendsStale = true
+        /// Whether each count of a nonce must be used once.
+        var isStrict = true
+        var setsCookie = false
+        var accepts = true
+    }
+
+    private struct State {
+        var nonces: [String: Set<String>] = [:]
+        var count = 0
+    }
+
+    let server: MockServer
+    let rules = Lock(Rules())
+
+    init(_ change: (inout Rules) -> Void = { _ in }) throws {
+        let (rules, state) = (self.rules, Lock(State()))
+        rules.withLock { change(&$0) }
+        server = try MockServer { request in Self.respond(to: request, rules.withLock(\.self), state) }
+    }
+
+    /// The users by the responses that were accepted; `nil` for a request without a response.
+    var users: [String?] {
+        server.requests.map { request in
+            AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first?["username"]
+        }
+    }
+
+    private static func respond(to request: MockRequest, _ rules: Rules, _ state: Lock<State>) -> MockResponse {
+        let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+        let isRight = rules.accepts && sent.map { isValid($0, of: request, rules) } == true
+        if rules.setsCookie, isRight, request.headers["Cookie"] != "login=1" { return .status(403) }
+        return state.withLock { state in
+            let (nonce, number) = (sent?["nonce"] ?? "", sent?["nc"] ?? "")
+            let isKnown = state.nonces[nonce].map { $0.count < rules.uses } ?? false
+            if isRight, isKnown, !rules.isStrict || !(state.nonces[nonce] ?? []).contains(number) {
+                state.nonces[nonce, default: []].insert(number)
+                if request.path == "/from" { return .redirect(to: "/to?x=\"1\"", status: 302) }
+                var headers: HTTPHeaders = [:]
+                if rules.sendsNext {
+                    let next = makeNonce(&state)
+                    headers["Authentication-Info"] = "qop=auth, nextnonce=\"\(next)\""
+                }
+                return .text(sent?["username"] ?? "", headers: headers)
+            }
+            let fresh = makeNonce(&state)
+            let quality = rules.qop.map { ", qop=\"\($0)\"" } ?? ""
+            let stale = isRight && rules.sendsStale ? ", stale=true" : ""
+            let challenges = rules.algorithms.map {
+                "Digest realm=\"a \\\"quoted\\\" realm\", nonce=\"\(fresh)\", opaque=\"o\", algorithm=\($0)\(quality)\(stale)"
+            }
+            var headers: HTTPHeaders = ["WWW-Authenticate": "Basic realm=\"b\", " + challenges.joined(separator: ", ")]
+            if rules.setsCookie { headers["Set-Cookie"] = "login=1; Path=/" }
+            return .json("{}", status: 401, headers: headers)
+        }
+    }
+
+    private static func makeNonce(_ state: inout State) -> String {
+        state.count += 1
+        let nonce = "nonce/\(state.count)="
+        state.nonces[nonce] = []
+        return nonce
+    }
+
+    private static func isValid(_ sent: AuthenticationChallenge, of request: MockRequest, _ rules: Rules) -> Bool {
+        let name = sent["algorithm"] ?? "MD5"
+        guard rules.algorithms.contains(name), sent["uri"] == request.target, sent["opaque"] == "o",
+            sent["realm"] == "a \"quoted\" realm", let nonce = sent["nonce"], let user = sent["username"]
+        else { return false }
+        func hash(_ bytes: Data) -> String {
+            name.hasPrefix("MD5") ? MD5.hexadecimal(bytes) : SHA256.hexadecimal(bytes)
+        }
+        func hash(_ text: String) -> String { hash(Data(text.utf8)) }
+        var secret = hash("\(user):a \"quoted\" realm:pass of \(user)")
+        if name.hasSuffix("-sess") { secret = hash("\(secret):\(nonce):\(sent["cnonce"] ?? "")") }
+        var content = "\(request.method.rawValue):\(request.target)"
+        if sent["qop"] == "auth-int" { content += ":" + hash(request.body) }
+        guard let quality = sent["qop"] else {
+            return rules.qop == nil && sent["response"] == hash("\(secret):\(nonce):\(hash(content))")
+        }
+        let middle = "\(nonce):\(sent["nc"] ?? ""):\(sent["cnonce"] ?? ""):\(quality)"
+        return sent["response"] == hash("\(secret):\(middle):\(hash(content))")
+    }
+}
+
+@Suite(.limit(seconds: 60))
+struct DigestWireTests {
+    private static func agent(
+        _ server: MockServer,
+        user: String = "ada",
+        password: String? = nil,
+        _ change: (inout NetworkConfig) -> Void = { _ in }
+    ) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.interceptors = [Digest(user: user, password: password ?? "pass of \(user)")]
+        config.retryPolicy = .never
+        change(&config)
+        return Agent(config: config)
+    }
+
+    @Test(
+        arguments: [["MD5"], ["MD5-sess"], ["SHA-256"], ["SHA-256-sess"], ["MD5", "SHA-256"], ["SHA-256", "MD5"]],
+        ["auth", "auth-int", "auth-int,auth", nil]
+    )
+    func credentialIsSentAfterAChallengeAndThenAtOnce(algorithms: [String], qop: String?) async throws {
+        // Without a quality, a server of RFC 2069 knows neither counts nor sessions.
+        if qop == nil, algorithms.contains(where: { $0.hasSuffix("-sess") }) { return }
+        let digest = try DigestServer { ($0.algorithms, $0.qop, $0.isStrict) = (algorithms, qop, qop != nil) }
+        defer { digest.server.stop() }
+        let agent = Self.agent(digest.server)
+        #expect(try await agent.get("/me?a=b c") as String == "ada")
+        let post = GeneralRequest("/me").method(.post).body(.json(["a": 1])).expecting(String.self)
+        #expect(try await agent.send(post) == "ada")
+        #expect(digest.users == [nil, "ada", "ada"])
+        let strongest = algorithms.contains { $0.hasPrefix("SHA") } ? "SHA-256" : "MD5"
+        #expect(digest.server.requests[1].headers["Authorization"]?.contains("algorithm=\(strongest)") == true)
+    }
+
+    @Test(arguments: [true, false])
+    func nonceThatIsNoLongerValidIsReplaced(sendsStale: Bool) async throws {
+        let digest = try DigestServer { ($0.uses, $0.sendsStale) = (2, sendsStale) }
+        defer { digest.server.stop() }
+        let agent = Self.agent(digest.server)
+        for _ in 0..<6 { #expect(try await agent.get("/me") as String == "ada") }
+        // One challenge for each nonce.
+        #expect(digest.server.requestCount == 9)
+    }
+
+    @Test func nextNonceOfAuthenticationInfoIsUsed() async throws {
+        let digest = try DigestServer { ($0.uses, $0.sendsNext) = (1, true) }
+        defer { digest.server.stop() }
+        let agent = Self.agent(digest.server)
+        for _ in 0..<6 { #expect(try await agent.get("/me") as String == "ada") }
+        #expect(digest.server.requestCount == 7)
+    }
+
+    @Test func wrongPasswordIsSentOnce() async throws {
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
+        let agent = Self.agent(digest.server, password: "wrong")
+        for number in 1...2 {
+            let error = await #expect(throws: NetworkError.self) { try await agent.get("/me") as String }
+            #expect(error?.reason == .status(401) && digest.server.requestCount == 2 * number)
+        }
+        #expect(digest.users == [nil, "ada", nil, "ada"])
+    }
+
+    @Test func serverThatAlwaysAsksAgainIsRespondedToTwice() async throws {
+        let digest = try DigestServer { $0.uses = 0 }
+        defer { digest.server.stop() }
+        await #expect(throws: NetworkError.self) { try await Self.agent(digest.server).get("/me") as String }
+        #expect(digest.server.requestCount == 3)
+    }
+
+    @Test func redirectWithinTheOriginHasACredentialOfItsOwn() async throws {
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
+        let response = try await Self.agent(digest.server)
+            .response(for: GeneralRequest("/from").expecting(String.self))
+        #expect(response.model == "ada" && response.redirects.count == 1)
+        #expect(digest.users == [nil, "ada", "ada"])
+    }
+
+    @Test(arguments: [CredentialPolicy.ownOrigins, .requestOrigin, .anyOrigin])
+    func redirectToAnotherOriginHasNoCredential(policy: CredentialPolicy) async throws {
+        let (digest, server) = (try DigestServer(), try MockServer())
+        defer {
+            digest.server.stop()
+            server.stop()
+        }
+        server.on(.get, "/away", .redirect(to: digest.server.baseURL.absoluteString + "/me", status: 302))
+        let agent = Self.agent(server) { $0.credentialOrigins = [BaseURL(digest.server.baseURL)] }
+        let request = GeneralRequest("/away").credentialPolicy(policy).expecting(String.self)
+        let error = await #expect(throws: NetworkError.self) { try await agent.send(request) }
+        #expect(error?.reason == .status(401) && digest.users == [nil])
+    }
+
+    @Test func anotherOriginAndAnonymousRequestsHaveNoCredential() async throws {
+        let (digest, server) = (try DigestServer(), try MockServer())
+        defer {
+            digest.server.stop()
+            server.stop()
+        }
+        let other = GeneralRequest(digest.server.baseURL.absoluteString + "/me").expecting(String.self)
+        await #expect(throws: NetworkError.self) { try await Self.agent(server).send(other) }
+        let anonymous = GeneralRequest("/me").authorization(.anonymous).expecting(String.self)
+        await #expect(throws: NetworkError.self) { try await Self.agent(digest.server).send(anonymous) }
+        let own = GeneralRequest("/me").authorization(.bearer("t")).expecting(String.self)
+        await #expect(throws: NetworkError.self) { try await Self.agent(digest.server).send(own) }
+        #expect(digest.users == [nil, nil, nil] && digest.server.requestCount == 3)
+    }
+
+    @Test func concurrentSendsNeverRepeatACount() async throws {
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
+        let agent = Self.agent(digest.server)
+        _ = try await agent.get("/me") as String
+        let before = digest.server.requestCount
+        let users = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try await agent.get("/me") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(users == Array(repeating: "ada", count: 50) && digest.server.requestCount == before + 50)
+    }
+
+    @Test func usersShareNoStoredResponse() async throws {
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
+        let cache = ResponseCache(disk: nil)
+        func get(_ user: String) async throws -> Response<String> {
+            let agent = Self.agent(digest.server, user: user) {
+                ($0.cache, $0.cachePolicy) = (cache, .cacheElseNetwork(maxAge: .seconds(600)))
+            }
+            return try await agent.response(for: GeneralRequest("/me").expecting(String.self))
+        }
+        #expect(try await get("alice").model == "alice")
+        let second = try await get("alice")
+        #expect(second.model == "alice" && second.source.isFromCache)
+        #expect(try await get("bob").model == "bob")
+        #expect(digest.users == [nil, "alice", nil, "bob"])
+    }
+
+    @Test func cookieOfTheChallengeIsSentWithTheCredential() async throws {
+        let digest = try DigestServer { $0.setsCookie = true }
+        defer { digest.server.stop() }
+        let agent = Self.agent(digest.server) { $0.interceptors.insert(CookieJar(), at: 0) }
+        #expect(try await agent.get("/me") as String == "ada")
+    }
+
+    @Test func contentIsSentAgainAfterTheChallenge() async throws {
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
+        let agent = Self.agent(digest.server) { $0.retryPolicy = RetryPolicy(maximumAttempts: 3) }
+        let post = GeneralRequest("/me").method(.post).body(.json(["a": 1])).expecting(String.self)
+        #expect(try await agent.send(post) == "ada")
+        #expect(digest.server.requests.map(\.text) == [#"{"a":1}"#, #"{"a":1}"#])
+    }
+
+    @Test func nothingDescribesThePassword() throws {
+        let digest = Digest(user: "canary-user", password: "canary-password")
+        var text = "\(digest) \(String(reflecting: digest))"
+        dump(digest, to: &text)
+        dump(NetworkConfig(interceptors: [digest]), to: &text)
+        #expect(!text.contains("canary"))
+    }
+}

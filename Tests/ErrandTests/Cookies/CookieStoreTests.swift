@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+@testable import Errand
+
+@Suite struct CookieStoreTests {
+    private static let now = CookieTests.now
+    private var store = CookieStore()
+
+    private mutating func set(_ line: String, from url: String, after seconds: Double = 0) throws {
+        let url = try #require(URL(string: url))
+        let origin = try #require(CookieOrigin(url))
+        let now = Self.now.addingTimeInterval(seconds)
+        if let cookie = Cookie(line, from: origin, at: now) {
+            _ = store.set(cookie, isSecure: origin.isSecure, at: now)
+        }
+    }
+
+    private mutating func sent(to url: String, after seconds: Double = 0) throws -> [String] {
+        let url = try #require(URL(string: url))
+        let origin = try #require(CookieOrigin(url))
+        return store.cookies(for: origin, at: Self.now.addingTimeInterval(seconds)).map { "\($0.name)=\($0.value)" }
+    }
+
+    @Test mutating func longerPathsAreFirstThenOlderCookies() throws {
+        try set("a=1; Path=/", from: "https://a.example/")
+        try set("b=1; Path=/x", from: "https://a.example/")
+        try set("c=1; Path=/; Domain=example.org", from: "https://x.example.org/")
+        try set("c=1; Path=/", from: "https://a.example/")
+        // A replaced cookie keeps its place.
+        try set("a=2; Path=/", from: "https://a.example/")
+        #expect(try sent(to: "https://a.example/x/y") == ["b=1", "a=2", "c=1"])
+        #expect(store.count == 4)
+    }
+
+    @Test mutating func expiredCookiesAreNotSentAndRemoveTheOldOne() throws {
+        try set("a=1; Max-Age=60", from: "https://a.example/")
+        try set("b=1", from: "https://a.example/")
+        #expect(try sent(to: "https://a.example/", after: 59) == ["a=1", "b=1"])
+        #expect(try sent(to: "https://a.example/", after: 60) == ["b=1"])
+        try set("b=; Max-Age=0", from: "https://a.example/")
+        #expect(try sent(to: "https://a.example/", after: 60) == [] && store.count == 1)
+    }
+
+    @Test mutating func atMostFiftyOfADomainAreKept() throws {
+        for number in 0..<50 { try set("a\(number)=1", from: "https://a.example/") }
+        try set("other=1", from: "https://b.example/")
+        // All are used, then one that is set again, so that the second is the one that was not used for the longest time.
+        _ = try sent(to: "https://a.example/")
+        try set("a0=2", from: "https://a.example/")
+        try set("new=1", from: "https://a.example/")
+        let names = try sent(to: "https://a.example/")
+        #expect(names.count == 50 && names.contains("a0=2") && names.contains("new=1") && !names.contains("a1=1"))
+        #expect(store.count == 51)
+    }
+
+    @Test mutating func atMostThreeThousandAreKept() throws {
+        try set("first=1", from: "https://first.example/")
+        for number in 0..<4_000 {
+            try set("a\(number % 40)=1", from: "https://h\(number / 40).example/")
+            _ = try sent(to: "https://first.example/")
+            #expect(store.count <= CookieStore.maximumCount)
+        }
+        #expect(store.count > 2_500 && store.count == store.cookies(at: Self.now).count)
+        #expect(try sent(to: "https://first.example/") == ["first=1"])
+        #expect(try sent(to: "https://h99.example/").count == 40)
+        #expect(try sent(to: "https://h0.example/") == [])
+    }
+
+    @Test mutating func insecureResponseDoesNotReplaceOrCoverASecureCookie() throws {
+        try set("sid=1; Secure; Domain=shop.example; Path=/x", from: "https://shop.example/")
+        try set("sid=2; Path=/x", from: "http://shop.example/")
+        try set("sid=3; Path=/x/y", from: "http://www.shop.example/")
+        try set("sid=4; Path=/", from: "http://www.shop.example/")
+        #expect(try sent(to: "https://www.shop.example/x/y") == ["sid=1", "sid=4"])
+        try set("inner=1; Secure; Path=/", from: "https://b.shop.example/")
+        try set("inner=2; Domain=shop.example; Path=/", from: "http://a.shop.example/")
+        #expect(try sent(to: "https://b.shop.example/") == ["inner=1"])
+    }
+
+    @Test func settingManyCookiesIsLinear() throws {
+        let url = try #require(URL(string: "http://a.example/"))
+        let origin = try #require(CookieOrigin(url))
+        expectLinear(1_500) { count in
+            var store = CookieStore()
+            for number in 0..<count {
+                guard let cookie = Cookie("a\(number)=1; Max-Age=60", from: origin, at: Self.now) else { continue }
+                _ = store.set(cookie, isSecure: false, at: Self.now)
+            }
+            #expect(store.count == 50)
+        }
+    }
+}
