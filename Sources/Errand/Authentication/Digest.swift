@@ -29,6 +29,8 @@ public final class Digest: ExchangeInterceptor {
     /// The maximum number of origins whose sessions are kept.
     private static let maximumCount = 64
 
+    var isInnermost: Bool { false }
+
     /// Creates an interceptor.
     ///
     /// - Parameters:

@@ -26,6 +26,9 @@ public protocol Interceptor: CredentialScoping {
 ///
 /// Its context has the URL of the exchange, and allows credentials only for the origin of the attempt's first one.
 protocol ExchangeInterceptor: Interceptor {
+    /// Whether it is inside of those that aren't, wherever it is in the list.
+    var isInnermost: Bool { get }
+
     /// Returns the credential scope of a request that the interceptor has changed, or `nil` if its response does not belong
     /// to the scope that was identified.
     func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String?

@@ -42,6 +42,9 @@ public final class CookieJar: ExchangeInterceptor {
     /// The maximum number of cookies that are read of one response.
     private static let maximumCountPerResponse = 256
 
+    /// `true`: a cookie that comes with a challenge is sent with the response to it.
+    var isInnermost: Bool { true }
+
     /// Creates a jar in memory.
     ///
     /// - Parameter now: Returns the current time. Replace it in tests only.
@@ -96,7 +99,7 @@ public final class CookieJar: ExchangeInterceptor {
     /// - Parameters:
     ///   - line: The value of a `Set-Cookie` field, such as `"session=1; Path=/; Max-Age=3600"`.
     ///   - url: The URL of the response.
-    /// - Returns: Whether the URL may set such a cookie; an expired one is removed.
+    /// - Returns: Whether the line is a cookie that the URL may set. One that has expired removes the one that it would replace.
     @discardableResult
     public func set(_ line: String, from url: URL) -> Bool {
         let time = now()

@@ -188,9 +188,10 @@ struct CookieOrigin: Sendable, Hashable {
         return domains
     }
 
-    /// Returns where a cookie belongs, or `nil` if the host must not set one for a domain (RFC 6265, section 5.3).
+    /// Returns where a cookie belongs (RFC 6265, section 5.3).
     ///
     /// - Parameter attribute: The value of the attribute `Domain`, or `nil` if there is none.
+    /// - Returns: The host or the domain, or `nil` if the host must not set a cookie for the domain.
     func place(forDomain attribute: String?) -> (domain: String, isHostOnly: Bool)? {
         guard let attribute else { return (host, true) }
         let domain = (attribute.first == "." ? String(attribute.dropFirst()) : attribute).lowercased()

@@ -210,14 +210,13 @@ struct ExchangeHook: Sendable {
     let hook: Int
     let interceptor: any ExchangeInterceptor
 
-    /// Returns those of a list of interceptors that wrap each exchange; jars are the innermost, so that cookies of a challenge
-    /// are sent with the response to it.
+    /// Returns those of a list of interceptors that wrap each exchange, the outermost first.
     static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int) -> [ExchangeHook] {
         if interceptors.isEmpty { return [] }
         let hooks = interceptors.enumerated().compactMap { place, interceptor in
             (interceptor as? any ExchangeInterceptor).map { ExchangeHook(hook: adapterCount + place, interceptor: $0) }
         }
-        return hooks.filter { !($0.interceptor is CookieJar) } + hooks.filter { $0.interceptor is CookieJar }
+        return hooks.filter { !$0.interceptor.isInnermost } + hooks.filter(\.interceptor.isInnermost)
     }
 }
 

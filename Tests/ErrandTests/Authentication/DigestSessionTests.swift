@@ -3,7 +3,9 @@ import Testing
 
 @testable import Errand
 
-/// Responses to challenges of Digest. What is not in the RFC was computed with Python's hashlib.
+/// Responses to challenges of Digest.
+///
+/// What is not in the RFC was computed with Python's hashlib.
 @Suite struct DigestSessionTests {
     private static func session(
         _ challenge: String,
