@@ -113,7 +113,7 @@ import Testing
     }
 
     /// The server doesn't vary by them, but they are part of the key.
-    @Test(arguments: ["X-Session", "X-Org-ID", "X-JWT", "DPoP", "X-Device-Id", "From"])
+    @Test(arguments: ["X-Session", "X-Org-ID", "X-JWT", "DPoP", "X-User-Id", "From"])
     func fieldOfARequestWhoseNameRefersToAUserIsPartOfTheKey(name: String) async throws {
         let server = try MockServer { .text($0.headers[name] ?? "") }
         defer { server.stop() }

@@ -169,7 +169,7 @@ nonisolated enum Spelling {
     }
 
     struct GetState: Request, Sendable {
-        typealias Model = String
+        typealias Model = [String]
         var path: String { "state" }
         var filter: EnvelopeFilter {
             EnvelopeFilter(

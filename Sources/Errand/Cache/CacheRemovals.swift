@@ -19,20 +19,23 @@ struct CacheRemovals: Sendable {
         fileprivate var number: Int
         /// That of the request itself, for the removals by unsafe requests.
         fileprivate var sentNumber: Int
-        /// Identifies the send, whose own removals don't concern its response.
+        /// Identifies the exchange, whose own removals don't concern its response.
         fileprivate let id: Int
+        /// Identifies the send, in the same way.
+        fileprivate var sendID: Int
         let date: Date
 
         /// The same send, with the removals before the earlier of both tickets.
         ///
         /// - Parameters:
-        ///   - other: A ticket from before something was looked up.
+        ///   - other: A ticket of the send, from before something was looked up.
         ///   - includesURL: Whether this is also so for removals of the URL, because the response contains what was looked
         ///     up; a new response was requested later.
         /// - Returns: A ticket of this send.
         func noLater(than other: Ticket, includesURL: Bool) -> Ticket {
             var ticket = self
             ticket.number = min(number, other.number)
+            ticket.sendID = other.id
             if includesURL { ticket.sentNumber = min(sentNumber, other.sentNumber) }
             return ticket
         }
@@ -61,7 +64,7 @@ struct CacheRemovals: Sendable {
     /// Returns a ticket to be taken before a request is sent.
     mutating func ticket(at date: Date) -> Ticket {
         lastID += 1
-        return Ticket(number: number, sentNumber: number, id: lastID, date: date)
+        return Ticket(number: number, sentNumber: number, id: lastID, sendID: lastID, date: date)
     }
 
     /// Moves removals to the current time if their date is in the future, because a clock was set back: otherwise everything
@@ -105,7 +108,8 @@ struct CacheRemovals: Sendable {
 
     private func allow(_ extent: Extent, since ticket: Ticket) -> Bool {
         guard let last = last[extent] else { return true }
-        let number = last.ticket?.id == ticket.id ? last.previous : last.number
+        let isOwn = last.ticket.map { $0.id == ticket.id || $0.id == ticket.sendID } ?? false
+        let number = isOwn ? last.previous : last.number
         if case .group = extent { return number <= ticket.sentNumber }
         return number <= ticket.number
     }

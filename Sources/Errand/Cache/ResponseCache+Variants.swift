@@ -1,28 +1,3 @@
-/// The place of a request's responses in a cache.
-struct CachePlace: Sendable {
-    /// The primary cache key (RFC 9111, section 2).
-    let primary: CacheKey
-    /// The header fields of the request, by which variants are selected.
-    let request: HTTPHeaders
-    /// The names of those that are part of the key, in lower case.
-    private let counted: Set<String>
-    /// The key of the stored response that was found, or `nil` if none was.
-    var found: CacheKey?
-    /// Whether it is known what the request selects.
-    fileprivate(set) var isLookedUp = false
-    /// Whether it is known if there is an index.
-    fileprivate var isIndexRead = false
-    /// The index as last read, and when.
-    fileprivate var index: (entry: CacheEntry, ticket: CacheRemovals.Ticket)?
-
-    init(primary: CacheKey, request: HTTPHeaders, counted: Set<String>) {
-        (self.primary, self.request, self.counted) = (primary, request, counted)
-    }
-
-    /// Whether a nominated field selects a variant: if the request has it, and it isn't part of the key anyway.
-    func isSelecting(_ name: String) -> Bool { !counted.contains(name) && request.contains(name) }
-}
-
 extension ResponseCache {
     /// Returns the stored response that a request selects, whatever its age (RFC 9111, section 4.1).
     ///
@@ -39,7 +14,7 @@ extension ResponseCache {
         _ patience: CachePatience?,
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
-        (place.found, place.isLookedUp) = (nil, false)
+        (place.found, place.isLookedUp, place.isPrimaryRead) = (nil, false, false)
         let miss: CacheMiss
         do {
             let entry = try await entry(for: place.primary, endedBy: stop, patience)
@@ -51,6 +26,7 @@ extension ResponseCache {
         } catch let reason as CacheMiss where reason == .absent || reason == .damaged {
             miss = reason
         }
+        place.isPrimaryRead = true
         guard let index = try await readIndex(&place, endedBy: stop, patience) else {
             place.isLookedUp = true
             throw miss
@@ -111,10 +87,13 @@ extension ResponseCache {
         reportingTo write: CacheWrite? = nil
     ) {
         let needsIndex = needsIndex(entry, at: place)
-        if place.isLookedUp, !needsIndex || place.isIndexRead || currentIndex(of: place) != nil {
+        var place = place
+        lookUpInMemory(&place)
+        // Without an index of its own, it replaces what is stored under the cache key; only an index may have another one.
+        if needsIndex ? place.isLookedUp && place.isIndexRead : place.isLookedUp || place.isIndexRead {
             return replace(place, by: entry, since: ticket, reportingTo: write)
         }
-        let isStarted = storings.start { [self] in
+        let isStarted = storings.start { [self, place] in
             var place = place
             let request = place.request
             // What cannot be read is not there.
@@ -124,13 +103,14 @@ extension ResponseCache {
             if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, nil) }
             if needsIndex {
                 replace(place, by: entry, since: ticket, reportingTo: write)
-            } else if let key = place.index.flatMap({ VariantIndex($0.entry)?.key(at: place) }) {
+            } else if let key = place.indexedKey {
                 discard(key, by: ticket)
             }
         }
+        // Nothing old may be found in place of it until then.
+        if needsIndex, !place.isPrimaryRead { discard(place.primary, by: ticket) }
         if !needsIndex || !isStarted { replace(place, by: entry, since: ticket, reportingTo: write) }
-        // Nothing old may be found in place of it.
-        if !isStarted, !needsIndex { discard(place.primary.variantIndex) }
+        if !isStarted, !needsIndex { discard(place.primary.variantIndex, by: ticket) }
     }
 
     /// Replaces the response that a request selects.
@@ -142,12 +122,14 @@ extension ResponseCache {
     ) {
         var key = place.primary
         // A response that was requested later stays.
-        let replaced = [place.found, place.index.flatMap { VariantIndex($0.entry)?.key(at: place) }].compactMap(\.self)
+        let needsIndex = needsIndex(entry, at: place)
+        let index = needsIndex || place.isLookedUp && place.index == nil ? nil : place.primary.variantIndex
+        let replaced = [place.found, place.indexedKey, index].compactMap(\.self)
         if ticket != nil, replaced.contains(where: { isLater($0, than: entry) }) {
             write?.finish(.superseded)
             return
         }
-        if needsIndex(entry, at: place) {
+        if needsIndex {
             var excess: [CacheKey] = []
             let isStored = replace(key.variantIndex, by: entry, since: ticket) { known, state in
                 // What was read before is current unless it was removed since.
@@ -171,6 +153,8 @@ extension ResponseCache {
         } else if entry.vary.isEmpty, place.index != nil {
             // The server no longer distinguishes variants.
             discard(key.variantIndex, by: ticket)
+        } else if let old = place.indexedKey, old != place.found {
+            discard(old, by: ticket)
         }
         if let found = place.found, found != key { discard(found, by: ticket) }
         store(entry, for: key, since: ticket, reportingTo: write)
@@ -186,12 +170,6 @@ extension ResponseCache {
             return current?.requested.microseconds ?? state.requested.time(of: key)
         }
         return latest.map { $0 > requested && $0 <= date } ?? false
-    }
-
-    /// The index that memory or pending writes have.
-    private func currentIndex(of place: CachePlace) -> CacheEntry? {
-        let key = place.primary.variantIndex
-        return state.withLock { memory?.entry(for: key) ?? $0.pending.change(of: key) ?? nil }
     }
 
     private func isListed(_ key: CacheKey, in indexKey: CacheKey) -> Bool {
@@ -244,6 +222,7 @@ extension ResponseCache {
             let known = memory?.entry(for: key) ?? state.pending.change(of: key) ?? nil
             let new = transform(known, state)
             memory?.store(new, for: key)
+            state.requested.note(key, at: response.requested.microseconds)
             state.changes &+= 1
             guard disk != nil else { return nil }
             do {
