@@ -6,7 +6,7 @@ import Testing
 /// Guarantees G8, G10 and G11: processes that are killed, that share a directory, and disks that fail.
 @Suite(.serialized, OwnWorkTrait(limit: OtherProcess.limit, hasOwnThread: true)) struct CacheCrashTests {
     /// 20 times, or as often as `ERRAND_CACHE_KILLS` says; the stress step of CI says 100.
-    @Test func aWriterThatIsKilledLeavesNothingTornOrWrong() async throws {
+    @Test func killedWriterLeavesNoDamagedEntry() async throws {
         let program = try #require(OtherProcess.program, "`swift build` builds it")
         let folder = try CacheFolder()
         let kills = OtherProcess.number("ERRAND_CACHE_KILLS", default: 20)
@@ -157,7 +157,7 @@ import Testing
         #expect(store.totals().count == 1)
     }
 
-    @Test func aReadOnlyDirectoryCostsTheCacheAndNeverTheRequest() async throws {
+    @Test func readOnlyDirectoryDisablesTheCacheButNotTheRequest() async throws {
         let folder = try CacheFolder()
         guard Self.mount(["-t", "tmpfs", "-o", "size=1m", "none", folder.url.path]) else {
             print("skipped: a file system cannot be mounted here")
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func aFileInPlaceOfTheDirectoryCostsTheCacheAndNeverTheRequest() async throws {
+    @Test func fileInPlaceOfTheDirectoryDisablesTheCacheButNotTheRequest() async throws {
         let folder = try CacheFolder()
         let file = folder.url.appending(path: "file")
         try Data().write(to: file)

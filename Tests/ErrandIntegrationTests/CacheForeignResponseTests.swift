@@ -400,7 +400,7 @@ import Testing
         async let other = agent.send(shared.tag("de"))
         #expect(try await [one, other] == ["en", "de"])
         let response = RawResponse(headers: vary, body: Data(), url: server.baseURL)
-        #expect(throws: CacheMiss.varies) { try agent.store(response, for: request) }
+        #expect(throws: CacheMiss.varyMismatch) { try agent.store(response, for: request) }
     }
 
     @Test func aStoredPartOfAnotherResponseIsValidatedOnce() async throws {

@@ -71,7 +71,7 @@ import Testing
         #expect(try await send(get.method(.head)) == "")
     }
 
-    @Test func onlyGetAndHeadAreStored() async throws {
+    @Test func onlyGETAndHEADAreStored() async throws {
         server.on(.post, "/x", .text("x", headers: seconds60))
         #expect(try await [send(get.method(.post)), send(get.method(.post))] == ["x", "x"])
         #expect(await cache.count == 0)
@@ -90,7 +90,7 @@ import Testing
         #expect(folder.paths == [])
     }
 
-    @Test func privateAnswersAreStored() async throws {
+    @Test func privateResponsesAreStored() async throws {
         script(["Cache-Control": "private, max-age=60"])
         #expect(try await [send(), send()] == ["a", "a cache"])
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(try await [send(other), send(other)] == ["p", "c"])
     }
 
-    @Test func fieldsOfAConnectionAreNotStored() async throws {
+    @Test func hopByHopFieldsAreNotStored() async throws {
         script([
             "Cache-Control": "max-age=60", "Connection": "X-Hop", "X-Hop": "1", "X-Kept": "2",
             "Proxy-Authenticate": "Basic",
@@ -127,7 +127,7 @@ import Testing
         #expect(files.count == 1 && files.allSatisfy { !$0.contains("secret") })
     }
 
-    @Test func fieldsThatNoCacheNamesAreNotUsedAgain() async throws {
+    @Test func fieldsNamedByNoCacheAreNotReused() async throws {
         script(["Cache-Control": "max-age=60, no-cache=\"X-Once\"", "X-Once": "1"])
         _ = try await send()
         let hit = try await agent.response(for: get)
@@ -146,7 +146,7 @@ import Testing
         #expect(try await [send(), send(after: 59), send(after: 2)] == ["a", "a cache", "b"])
     }
 
-    @Test func anExpiresThatIsNoDateIsPast() async throws {
+    @Test func expiresThatIsNoDateHasPassed() async throws {
         script(["Expires": "0"])
         #expect(try await [send(), send()] == ["a", "b"])
     }
@@ -162,7 +162,7 @@ import Testing
         #expect(try await [send(), send(after: 9), send(after: 2)] == ["a", "a cache", "b"])
     }
 
-    @Test func anAnswerFromTheStoreTellsItsAge() async throws {
+    @Test func storedResponseHasItsAge() async throws {
         script(["Cache-Control": "max-age=60", "Age": "5"])
         _ = try await send()
         clock.advance(by: 10)
@@ -218,7 +218,7 @@ import Testing
         #expect(server.requests.last?.headers["If-None-Match"] == "\"1\"")
     }
 
-    @Test func whatIsStaleIsAskedAboutByTagAndDate() async throws {
+    @Test func staleResponseIsRevalidatedByETagAndDate() async throws {
         let modified = date(-10)
         script(["Cache-Control": "max-age=60", "ETag": "W/\"1\"", "Last-Modified": modified], .status(304))
         #expect(try await [send(), send(after: 61), send(after: 59)] == ["a", "a revalidated", "a cache"])
@@ -235,7 +235,7 @@ import Testing
         #expect(response.statusCode == 200 && response.headers["X-New"] == "1" && response.headers["X-Old"] == "1")
     }
 
-    @Test func aConfirmationOfAnotherTagIsNoneAndTheServerIsAskedAnew() async throws {
+    @Test func a304WithAnotherETagCausesANewRequest() async throws {
         script(["Cache-Control": "max-age=60", "ETag": "\"1\""], .status(304, headers: ["ETag": "\"2\""]))
         server.enqueue(.text("c", headers: seconds60))
         #expect(try await [send(), send(after: 61), send()] == ["a", "c", "c cache"])
@@ -254,7 +254,7 @@ import Testing
         #expect(server.requests.last?.headers["If-None-Match"] == "\"9\"")
     }
 
-    @Test func aHeadRefreshesTheGet() async throws {
+    @Test func responseToHEADUpdatesTheStoredGET() async throws {
         script(
             ["Cache-Control": "max-age=60", "ETag": "\"1\""],
             .text("a", headers: ["Cache-Control": "max-age=600", "ETag": "\"1\""])
@@ -272,7 +272,7 @@ import Testing
 
     // MARK: Stale answers (section 4.2.4, RFC 5861)
 
-    @Test func offlineAStaleAnswerStandsIn() async throws {
+    @Test func staleResponseIsUsedOffline() async throws {
         script(["Cache-Control": "max-age=60"])
         _ = try await send()
         server.stop()
@@ -293,7 +293,7 @@ import Testing
         #expect(try await [send(), send(after: 61)] == ["a", "a stale"])
     }
 
-    @Test func mustRevalidateTellsAFailureOfTheServer() async throws {
+    @Test func mustRevalidateReportsAFailureOfTheServer() async throws {
         script(["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"1\""], .text("down", status: 503))
         _ = try await send()
         #expect(try await kind(after: 61) == .unacceptableStatus)
@@ -307,7 +307,7 @@ import Testing
         #expect(try await kind(after: 20) == .unacceptableStatus)
     }
 
-    @Test func staleWhileRevalidateAnswersAtOnceAndRefreshes() async throws {
+    @Test func staleWhileRevalidateReturnsAtOnceAndRevalidates() async throws {
         script(["Cache-Control": "max-age=60, stale-while-revalidate=30", "ETag": "\"1\""])
         #expect(try await [send(), send(after: 80)] == ["a", "a cache"])
         await server.waitForRequests(2)
@@ -346,7 +346,7 @@ import Testing
         #expect(try await [send(requests[0]), send(requests[1]), send(requests[2])] == ["/x", "/made", "/y cache"])
     }
 
-    @Test func anUnsafeRequestThatFailsVoidsNothing() async throws {
+    @Test func unsafeRequestThatFailsInvalidatesNothing() async throws {
         server.on(.get, "/x", .text("x", headers: seconds60))
         server.on(.post, "/x", .text("no", status: 409))
         _ = try await send()
@@ -356,7 +356,7 @@ import Testing
 
     // MARK: Beyond the rules
 
-    @Test func offlineFromTheStartAStoredAnswerNeedsNoSocket() async throws {
+    @Test func storedResponseNeedsNoSocketOffline() async throws {
         script(seconds60)
         _ = try await send()
         let fresh = try MockServer(port: 0)

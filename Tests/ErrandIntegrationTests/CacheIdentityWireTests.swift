@@ -54,7 +54,7 @@ import Testing
         #expect(await agent.config.cache?.count == (identity.user.isEmpty ? 0 : 1))
     }
 
-    @Test func usersHaveEntriesOfTheirOwn() async throws {
+    @Test func eachUserHasSeparateEntries() async throws {
         let folder = try CacheFolder()
         let server = try MockServer { .text($0.headers["X-Name"] ?? "") }
         defer { server.stop() }
@@ -225,7 +225,7 @@ import Testing
 
     /// An adapter without a scope adds nothing for a user who hasn't signed in, so that the response is stored.
     @Test(arguments: [age, .http, .cacheOnly, .networkElseCache(maxStale: nil)])
-    func responseFromBeforeALoginIsNotGivenToAUser(policy: CachePolicy) async throws {
+    func responseFromBeforeALoginIsNotUsedForAUser(policy: CachePolicy) async throws {
         let server = try Self.server(["Cache-Control": "max-age=60"])
         defer { server.stop() }
         var config = config(server)
@@ -430,7 +430,7 @@ import Testing
             #expect(server.requestCount == 1, "\(policy)")
             // The same user with another token, which the server says makes a difference.
             session.login("alice 2")
-            #expect(try await agent.response(for: request).metrics.cacheMiss == .varies)
+            #expect(try await agent.response(for: request).metrics.cacheMiss == .varyMismatch)
             #expect(server.requestCount == 2)
         }
     }

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: Event.allCases, [age, .http, .networkElseCache(maxStale: nil)])
-    func responseUnderWayIsNotStoredAfterARemoval(event: Event, policy: CachePolicy) async throws {
+    func inFlightResponseIsNotStoredAfterARemoval(event: Event, policy: CachePolicy) async throws {
         let server = try server()
         defer { server.stop() }
         let agent = agent(server, ResponseCache(disk: nil), policy)
@@ -88,7 +88,7 @@ import Testing
         #expect(try await agent.send(request) == "after")
     }
 
-    @Test func removalOfOtherUsersLetsAResponseUnderWayBeStored() async throws {
+    @Test func removalOfOtherUsersKeepsAnInFlightResponse() async throws {
         let server = try server()
         defer { server.stop() }
         let cache = ResponseCache(disk: nil)
@@ -117,7 +117,7 @@ import Testing
         #expect(try await agent.send(request) == "after")
     }
 
-    @Test func headFromBeforeAnUnsafeRequestDoesNotFreshenANewerResponse() async throws {
+    @Test func olderHEADDoesNotFreshenANewerResponse() async throws {
         let server = try MockServer { [value, handledCount] request in
             let text = value.withLock { $0 }
             defer { handledCount.withLock { $0 += 1 } }
@@ -233,7 +233,7 @@ import Testing
 
     /// A request that is not `Sendable` cannot be asked for its veto in the background.
     @Test(arguments: [nil, MemoryStore(maximumSize: 300)])
-    func refreshIsOfUseWithoutAMemoryStore(memory: MemoryStore?) async throws {
+    func revalidationWorksWithoutAMemoryStore(memory: MemoryStore?) async throws {
         let (count, folder) = (Lock(0), try CacheFolder())
         let server = try MockServer { _ in
             let number = count.withLock { count in
@@ -253,7 +253,7 @@ import Testing
         #expect(Int(last) ?? 0 >= 3)
     }
 
-    @Test func refreshedResponseThatMemoryCannotKeepRemovesTheOlder() async throws {
+    @Test func revalidatedResponseTooLargeForMemoryRemovesTheOlder() async throws {
         let (folder, clock) = (try CacheFolder(), CacheClock())
         let server = try MockServer { [value] _ in .text(value.withLock { $0 }) }
         defer { server.stop() }
@@ -295,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: [Event.removeAll, .removeVariant, .removeKey, .unsafeRequest])
-    func removalHidesWhatAnotherProcessHadUnderWay(event: Event) async throws {
+    func removalHidesInFlightResponsesOfAnotherProcess(event: Event) async throws {
         let (folder, clock) = (try CacheFolder(), CacheClock())
         let key = CacheKey("http://a.example/x")
         let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url)) { clock.now }

@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(arguments: Excuse.allCases, Hook.allCases)
-    func noLoginAndNoVariantExcusesWhatAHookAdds(excuse: Excuse, hook: Hook) async throws {
+    func sessionAndVariantDoNotCoverChangesOfAHook(excuse: Excuse, hook: Hook) async throws {
         let server = try Self.server()
         for change in [Change.query, .authorization] {
             var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)), change, hook)
@@ -205,7 +205,7 @@ import Testing
 
     /// A field that the server varies by, and a cookie although the names of secret fields were replaced.
     @Test(arguments: ["X-User", "Cookie"])
-    func fieldThatTellsUsersApartIsNotShared(name: String) async throws {
+    func responseWithAUserSpecificFieldIsNotShared(name: String) async throws {
         let server = try MockServer { request in
             var answer = MockResponse.text(request.headers[name] ?? "").delayed(by: .milliseconds(30))
             if name == "X-User" { answer.headers["Vary"] = name }
@@ -243,7 +243,7 @@ import Testing
     }
 
     /// One opens envelopes and takes any status, the other neither.
-    @Test func sharedResponseIsJudgedAndOpenedAsEachRequestSays() async throws {
+    @Test func sharedResponseIsAcceptedAndUnwrappedByEachRequest() async throws {
         let server = try MockServer { request in
             request.path == "/none"
                 ? MockResponse.status(404).delayed(by: .milliseconds(50))
@@ -271,7 +271,7 @@ import Testing
     }
 
     @Test(arguments: [DuplicatePolicy.allow, .share])
-    func staleResponseFromBeforeALoginIsNotGivenToAUser(duplicates: DuplicatePolicy) async throws {
+    func staleResponseFromBeforeALoginIsNotUsedForAUser(duplicates: DuplicatePolicy) async throws {
         let server = try MockServer { request in
             request.target.contains("token") ? .status(503) : .text("nobody")
         }
@@ -355,7 +355,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test func planAndMetricsSayWhyNothingIsStored() async throws {
+    @Test func planAndMetricsShowWhyNothingIsStored() async throws {
         let server = try Self.server()
         let policy = CachePolicy.cacheElseNetwork(maxAge: .seconds(60))
         let agent = Agent(config: Self.config(server, policy, .query, .adapter))

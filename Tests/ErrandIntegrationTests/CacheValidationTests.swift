@@ -94,7 +94,7 @@ import Testing
         for _ in 0..<2 { #expect(try await agent.send(request) == "new") }
     }
 
-    @Test func aSubscriberOfAValidationGetsAResponseOfItsOwn() async throws {
+    @Test func subscriberOfARevalidationGetsItsOwnResponse() async throws {
         let server = try MockServer { request in
             let fields: HTTPHeaders = ["ETag": "\"2\"", "Cache-Control": "no-cache"]
             guard request.headers["If-None-Match"] != nil else { return .text("new", headers: fields) }
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func aHitIsNotStoredAgainOnceTheCacheIsCleared() async throws {
+    @Test func hitIsNotStoredAgainAfterTheCacheIsCleared() async throws {
         let server = try MockServer { _ in .text("of a user") }
         defer { server.stop() }
         let folder = try CacheFolder()

@@ -26,7 +26,7 @@ struct ChallengeWireTests {
             let request = GeneralRequest("/token").query(["scope": scope])
             return try await agent.send(request.expecting(String.self, at: "token"))
         }
-        func isRefusal(_ error: any Error, of response: RawResponse) -> Bool {
+        func isUnauthorized(_ error: any Error, of response: RawResponse) -> Bool {
             response.statusCode == 401 && (!onlyWithChallenge || !response.challenges.isEmpty)
         }
         func scope(of token: String) -> String? { user }

@@ -54,9 +54,9 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
         FaultVerdict(.nulInHeader, .error(.malformedHeader)),
         FaultVerdict(.foldedHeader, .value(byteCount: 39)),
         FaultVerdict(.bareLF, .error(.malformedHeader)),
-        FaultVerdict(.hugeHeaderLine(110_000), .error(.headTooLarge)),
+        FaultVerdict(.hugeHeaderLine(110_000), .error(.headerSectionTooLarge)),
         FaultVerdict(.manyHeaders(1000), .value(byteCount: 39)),
-        FaultVerdict(.endlessHeaders, .error(.headTooLarge)),
+        FaultVerdict(.endlessHeaders, .error(.headerSectionTooLarge)),
         FaultVerdict(.endlessBody, .error(.bodyTooLarge(limit: 1 << 20))),
         FaultVerdict(.gzipBomb(decodedByteCount: 64 << 20), .error(.bodyTooLarge(limit: 1 << 20))),
         // libcurl does not tell that the coding ended early; JSON decoding would.

@@ -65,7 +65,7 @@ extension Agent {
         // It is about another request.
         response.note = nil
         // A response that depends on everything would never be used.
-        if CacheControl.varyNames(response.headers).contains("*") { throw CacheMiss.varies }
+        if CacheControl.varyNames(response.headers).contains("*") { throw CacheMiss.varyMismatch }
         var entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
         // It is validated at the request's own URL.
         if response.redirects.isEmpty { entry.location = prepared.outgoing.url.absoluteString }

@@ -53,7 +53,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     /// Replaces the credential; a running refresh is cancelled and its result ignored.
     ///
     /// Sends that started with the credential of another user, by ``Authenticator/scope(of:)``, fail with
-    /// ``NetworkError/Reason/loginChanged`` and are not sent with the new one.
+    /// ``NetworkError/Reason/credentialChanged`` and are not sent with the new one.
     public func login(_ credential: A.Credential) { replace(credential) }
 
     /// Removes the credential; a running refresh is cancelled and its result ignored.
@@ -98,7 +98,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     func appliesTo(_ url: URL) -> Bool { authenticator.appliesTo(url) }
 
     func isUnauthorized(_ error: any Error, of response: RawResponse) -> Bool {
-        authenticator.isRefusal(error, of: response)
+        authenticator.isUnauthorized(error, of: response)
     }
 
     var obtainsCredentials: Bool { challenged != nil }

@@ -54,17 +54,17 @@ public protocol Authenticator<Credential>: Sendable {
     func refresh(_ credential: Credential, with agent: Agent) async throws -> Credential
 
     /// The responses that mean that the credential is no longer accepted. The default is status 401.
-    var refusal: UnauthorizedResponse { get }
+    var unauthorizedResponse: UnauthorizedResponse { get }
 
     /// Returns whether a failed response means that the credential is no longer accepted.
     ///
-    /// The default uses ``refusal``. It is not called for a response that the request accepts.
+    /// The default uses ``unauthorizedResponse``. It is not called for a response that the request accepts.
     ///
     /// - Parameters:
     ///   - error: The error of acceptance or of the response filter, which may be one of your own.
     ///   - response: The response.
     /// - Returns: Whether to refresh the credential and repeat the attempt.
-    func isRefusal(_ error: any Error, of response: RawResponse) -> Bool
+    func isUnauthorized(_ error: any Error, of response: RawResponse) -> Bool
 
     /// Returns whether a credential should be refreshed before it is sent, because it expires soon. The default is
     /// `false`.
@@ -107,7 +107,7 @@ public protocol ChallengeAuthenticator<Credential>: Authenticator {
     /// Returns the credential for a response that rejected a request.
     ///
     /// Runs like ``Authenticator/refresh(_:with:)``, which is not called for this authenticator. If an unauthorized response
-    /// should reach the caller as it is, return `false` from ``Authenticator/isRefusal(_:of:)``; an error that is thrown
+    /// should reach the caller as it is, return `false` from ``Authenticator/isUnauthorized(_:of:)``; an error that is thrown
     /// here reaches all sends that wait.
     ///
     /// - Parameters:
@@ -132,11 +132,11 @@ extension ChallengeAuthenticator {
 
 extension Authenticator {
     /// Status 401.
-    public var refusal: UnauthorizedResponse { UnauthorizedResponse() }
+    public var unauthorizedResponse: UnauthorizedResponse { UnauthorizedResponse() }
 
-    /// Returns whether ``refusal`` contains the status or the service code.
-    public func isRefusal(_ error: any Error, of response: RawResponse) -> Bool {
-        refusal.matches(error, of: response)
+    /// Returns whether ``unauthorizedResponse`` contains the status or the service code.
+    public func isUnauthorized(_ error: any Error, of response: RawResponse) -> Bool {
+        unauthorizedResponse.matches(error, of: response)
     }
 
     /// Returns `false`.

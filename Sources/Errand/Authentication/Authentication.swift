@@ -184,11 +184,11 @@ final class PinnedCredential: Sendable {
 
     /// Adds the current credential to a request, if it applies to the request's URL.
     ///
-    /// - Throws: ``NetworkError/Reason/loginChanged``, or what the authenticator throws.
+    /// - Throws: ``NetworkError/Reason/credentialChanged``, or what the authenticator throws.
     func place(on request: inout OutgoingRequest, for context: RequestContext) async throws {
         guard session.appliesTo(request.url) else { return }
         let credential = session.currentCredential
-        guard admits(credential?.scope ?? "") else { throw NetworkError(.loginChanged) }
+        guard admits(credential?.scope ?? "") else { throw NetworkError(.credentialChanged) }
         guard let credential else { return }
         let before = request.headers
         try await credential.apply(&request, context)

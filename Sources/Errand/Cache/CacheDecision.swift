@@ -94,7 +94,7 @@ extension CachePolicy {
 extension CacheDecision {
     /// An age of `nil` means that a clock was set back.
     fileprivate static func byAge(_ age: Duration?, upTo limit: Duration) -> CacheDecision {
-        guard let age else { return .miss(.clockWentBack) }
+        guard let age else { return .miss(.clockSkew) }
         return age <= limit ? .use(age: age) : .miss(.expired)
     }
 
@@ -109,7 +109,7 @@ extension CacheDecision {
         func miss(_ reason: CacheMiss) -> CacheDecision {
             .miss(reason, conditions: CacheControl.conditions(for: entry))
         }
-        guard let age = CacheControl.age(of: entry, now: now) else { return miss(.clockWentBack) }
+        guard let age = CacheControl.age(of: entry, now: now) else { return miss(.clockSkew) }
         if request.noCache || response.noCache { return miss(.mustRevalidate) }
         let lifetime = CacheControl.freshnessLifetime(of: entry, response, heuristicLimit: heuristicLimit)
         let isFresh = age < lifetime
@@ -130,7 +130,7 @@ extension CacheDecision {
         _ heuristicLimit: Duration
     ) -> CacheDecision {
         let (request, response) = (CacheDirectives(request), CacheDirectives(entry.headers))
-        guard let age = CacheControl.age(of: entry, now: now) else { return .miss(.clockWentBack) }
+        guard let age = CacheControl.age(of: entry, now: now) else { return .miss(.clockSkew) }
         if response.mustRevalidate || response.noCache || request.noCache || request.minFresh != nil {
             return .miss(.mustRevalidate)
         }

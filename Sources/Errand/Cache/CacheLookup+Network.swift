@@ -38,18 +38,18 @@ extension CacheLookup {
         at place: CachePlace,
         after miss: CacheMiss
     ) async throws -> AcceptedResponse {
-        var answer = try await surroundings.fetch(prepared, validation)
-        let (response, note) = (answer.response, answer.response.cacheNote)
+        var accepted = try await surroundings.fetch(prepared, validation)
+        let (response, note) = (accepted.response, accepted.response.cacheNote)
         // A response that is shared was requested before this send began, and what was removed while this send waited must
         // not come back either. A new response to a request that waited for an unsafe one is newer than its changes.
         let ticket = note?.ticket?.noLater(than: ticket, includesURL: false) ?? ticket
-        if note?.validated != nil { answer.source = .revalidated }
+        if note?.validated != nil { accepted.source = .revalidated }
         var entry: CacheEntry?
         if note?.isUnidentified == true {
             // The stored response may belong to another user, and so may this one.
             cache.discard(place, by: ticket)
             cache.observations.addUntrustedHooks(prepared.identityCheck?.changedBy ?? [])
-            answer.metrics.cacheMiss = .unknownScope
+            accepted.metrics.cacheMiss = .unknownScope
         } else {
             if let validated = note?.validated {
                 entry = policy.allowsKeeping(validated, note, of: prepared) ? validated : nil
@@ -62,12 +62,12 @@ extension CacheLookup {
             entry?.isMemoryOnly = prepared.storesInMemoryOnly
             // A newer response that must not be stored makes the older one obsolete; a part or an error does not.
             let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
-            let isNothingStored = stored == nil && (miss == .absent || miss == .varies)
+            let isNothingStored = stored == nil && (miss == .absent || miss == .varyMismatch)
             if entry == nil, isWhole || note?.validated != nil, !isNothingStored { cache.discard(place, by: ticket) }
             if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
         }
-        answer.caching = CacheStoring(cache: cache, place: place, entry: entry, ticket: ticket)
-        return answer
+        accepted.caching = CacheStoring(cache: cache, place: place, entry: entry, ticket: ticket)
+        return accepted
     }
 
     /// Whether a response may be stored under the identified key.
@@ -90,7 +90,7 @@ extension CacheLookup {
         _ miss: CacheMiss
     ) async throws -> CacheEntry? {
         if let stored { return entry.completed(by: stored.entry) }
-        if miss == .absent || miss == .varies { return entry.completed(by: nil) }
+        if miss == .absent || miss == .varyMismatch { return entry.completed(by: nil) }
         var place = place
         do {
             let own = CachePatience(until: prepared.deadline.map { $0.time - surroundings.timeline.now() })
@@ -113,7 +113,7 @@ extension CacheLookup {
         do {
             let own = CachePatience(until: prepared.deadline.map { $0.time - surroundings.timeline.now() })
             entry = try await cache.entry(at: &place, endedBy: prepared.stop, own, where: matches)
-        } catch let miss as CacheMiss where miss == .absent || miss == .varies {
+        } catch let miss as CacheMiss where miss == .absent || miss == .varyMismatch {
             return
         } catch {
             // What could not be read may be obsolete now.
@@ -136,11 +136,11 @@ extension CacheLookup {
     /// Without a veto, the result stays in memory until the next send calls the request's.
     func revalidate(_ stored: Stored, _ conditions: HTTPHeaders, veto: CacheVeto?) async {
         // A failure leaves the stored response as it is.
-        let answer = try? await surroundings.behind(prepared) {
+        let accepted = try? await surroundings.inBackground(prepared) {
             try await fetch($0, stored, conditions, at: stored.place, after: .expired)
         }
-        guard let answer, let caching = answer.caching, var entry = caching.entry else { return }
-        if let veto, !veto(answer.payload, answer.response) { return }
+        guard let accepted, let caching = accepted.caching, var entry = caching.entry else { return }
+        if let veto, !veto(accepted.payload, accepted.response) { return }
         entry.isVetted = veto != nil
         cache.store(entry, at: caching.place, since: caching.ticket)
     }

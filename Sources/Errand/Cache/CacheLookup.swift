@@ -7,7 +7,7 @@ struct CacheSurroundings: Sendable {
     /// Runs stages 7 and 8 on a stored response, as if it had just been received.
     let judge: @Sendable (RawResponse, PreparedRequest) throws -> AcceptedResponse
     /// Runs work in the background, as a send of its own that can be ended like any other.
-    let behind:
+    let inBackground:
         @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse) async throws
             -> AcceptedResponse
     let timeline: Timeline
@@ -49,7 +49,7 @@ struct CacheLookup: Sendable {
     var place: CachePlace { identification.place(of: fields) }
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
-    func answer(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
+    func response(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
         let began = surroundings.timeline.now()
         let mark = use.revalidatesInBackground ? cache.revalidations.mark : nil
         var (stored, decision) = (Stored?.none, CacheDecision.miss(skipped ?? .bypassed))
@@ -70,44 +70,44 @@ struct CacheLookup: Sendable {
         }
         switch decision {
         case .use(let age), .useAndRevalidate(let age, _):
-            if let stored, var answer = try hit(stored, age: age, .cache(age: age)) {
+            if let stored, var accepted = try hit(stored, age: age, .cache(age: age)) {
                 if case .useAndRevalidate(_, let conditions) = decision {
                     if let mark {
                         cache.revalidations.start(stored.place.found ?? stored.place.primary, since: mark) {
                             await revalidate(stored, conditions, veto: veto)
                         }
                     }
-                    if case .first = use.step { answer.caching?.isFollowed = true }
+                    if case .first = use.step { accepted.caching?.isFollowed = true }
                 }
-                answer.metrics.cacheLookup = surroundings.timeline.now() - began
-                return answer
+                accepted.metrics.cacheLookup = surroundings.timeline.now() - began
+                return accepted
             }
-            (stored, miss) = (nil, .refused)
+            (stored, miss) = (nil, .notAccepted)
         case .miss(let reason, let asked): (miss, conditions) = (reason, asked)
         }
         let lookup = surroundings.timeline.now() - began
         if policy == .cacheOnly || policy == .http && !storesForGet && CacheDirectives(fields).onlyIfCached {
             throw prepared.notCached(miss)
         }
-        var answer: AcceptedResponse
+        var accepted: AcceptedResponse
         do {
-            answer = try await fetch(prepared, stored, conditions, at: place, after: miss)
-            if let error = error(in: answer.response, insteadOf: stored),
+            accepted = try await fetch(prepared, stored, conditions, at: place, after: miss)
+            if let error = error(in: accepted.response, insteadOf: stored),
                 let stale = try await staleResponse(insteadOf: error, stored, aged: nil)
             {
-                answer = stale
+                accepted = stale
             }
             // The reason why nothing is stored is more useful than the reason why nothing was.
-            answer.metrics.cacheMiss = answer.metrics.cacheMiss ?? miss
+            accepted.metrics.cacheMiss = accepted.metrics.cacheMiss ?? miss
         } catch {
             guard let stale = try await staleResponse(insteadOf: error, stored, aged: fallback) else {
                 throw error
             }
-            answer = stale
-            answer.metrics.cacheMiss = miss
+            accepted = stale
+            accepted.metrics.cacheMiss = miss
         }
-        answer.metrics.cacheLookup = lookup
-        return answer
+        accepted.metrics.cacheLookup = lookup
+        return accepted
     }
 
     func forecast() async throws -> CacheForecast {
@@ -182,14 +182,14 @@ struct CacheLookup: Sendable {
         var response = entry.response(for: prepared.outgoing.url, by: fields)
         if policy == .http { response?.headers["Age"] = String(age.components.seconds) }
         if let response, response.statusCode == 416, entry.statusCode != 416 {
-            var answer = try surroundings.judge(response, prepared)
-            answer.source = source
-            return answer
+            var accepted = try surroundings.judge(response, prepared)
+            accepted.source = source
+            return accepted
         }
         // Whatever the reason, a response that is no longer accepted is fetched again.
-        guard let response, var answer = try? surroundings.judge(response, prepared) else { return nil }
-        answer.source = source
-        answer.caching = CacheStoring(
+        guard let response, var accepted = try? surroundings.judge(response, prepared) else { return nil }
+        accepted.source = source
+        accepted.caching = CacheStoring(
             cache: cache,
             place: place,
             entry: entry.isVetted ? nil : entry,
@@ -197,7 +197,7 @@ struct CacheLookup: Sendable {
             isHit: true,
             isFollowed: use.isFollowed
         )
-        return answer
+        return accepted
     }
 
     /// Returns the error in an accepted response that a stale one is used in place of (RFC 5861, section 4).

@@ -19,9 +19,9 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     /// The response is older than the policy allows.
     case expired
     /// The response was received in the future: a clock was set back, so its age is unknown.
-    case clockWentBack
+    case clockSkew
     /// The request differs in the header fields that the response depends on (`Vary`).
-    case varies
+    case varyMismatch
     /// The response or the request requires validation (`no-cache`, `must-revalidate`).
     case mustRevalidate
     /// The entry is damaged, or was written for another key; it was removed.
@@ -29,9 +29,9 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     /// The store did not return an entry within half a second. What it returns later is kept in memory.
     case tooSlow
     /// Acceptance or the filter rejects the response; it is kept for other requests until a new one replaces it.
-    case refused
+    case notAccepted
     /// The response cannot be decoded as the model; it is kept for other requests until a new one replaces it.
-    case unformattable
+    case notDecodable
     /// The request vetoed storing the response; it was removed.
     case vetoed
 }

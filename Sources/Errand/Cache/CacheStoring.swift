@@ -25,9 +25,9 @@ struct CacheStoring: Sendable {
     /// replaced by the one that is fetched.
     ///
     /// - Throws: The error of the send if no other response may be fetched in its place.
-    func discard(_ answer: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {
+    func discard(_ accepted: AcceptedResponse, of prepared: PreparedRequest, because reason: any Error) throws {
         if case CacheMiss.vetoed = reason { cache.discard(place, by: ticket) }
-        if case .stale(_, let failure) = answer.source { throw failure }
+        if case .stale(_, let failure) = accepted.source { throw failure }
         if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }
     }
 }

@@ -22,7 +22,7 @@ extension ResponseCache {
                 (place.found, place.isLookedUp) = (place.primary, true)
                 return entry
             }
-            miss = .varies
+            miss = .varyMismatch
         } catch let reason as CacheMiss where reason == .absent || reason == .damaged {
             miss = reason
         }
@@ -33,18 +33,18 @@ extension ResponseCache {
         }
         guard let key = index.key(at: place) else {
             place.isLookedUp = true
-            throw miss == .absent ? .varies : miss
+            throw miss == .absent ? .varyMismatch : miss
         }
         do {
             let entry = try await entry(for: key, endedBy: stop, patience)
             place.isLookedUp = true
-            guard try await matches(entry) else { throw CacheMiss.varies }
+            guard try await matches(entry) else { throw CacheMiss.varyMismatch }
             place.found = key
             didUse(key, at: place.primary.variantIndex)
             return entry
         } catch CacheMiss.absent {
             place.isLookedUp = true
-            throw CacheMiss.varies
+            throw CacheMiss.varyMismatch
         }
     }
 

@@ -16,7 +16,7 @@ struct ResponseCacheStage: Sendable {
     ///   - miss: The reason not to look up, if a stored response has just proved unusable.
     /// - Returns: The response, with what the cache does once its model is created.
     /// - Throws: The error of the attempts, or ``NetworkError/Reason/notCached``.
-    func answer(
+    func response(
         to prepared: PreparedRequest,
         in surroundings: CacheSurroundings,
         veto: CacheVeto?,
@@ -28,11 +28,11 @@ struct ResponseCacheStage: Sendable {
             lookup = try CacheLookup(prepared, use, in: surroundings)
         } catch {
             if use.policy == .cacheOnly { throw prepared.notCached(error) }
-            var answer = try await surroundings.fetch(prepared, nil)
-            answer.metrics.cacheMiss = error
-            return answer
+            var accepted = try await surroundings.fetch(prepared, nil)
+            accepted.metrics.cacheMiss = error
+            return accepted
         }
-        return try await lookup.answer(insteadOf: miss, veto: veto)
+        return try await lookup.response(insteadOf: miss, veto: veto)
     }
 
     /// Returns what a send would find, without sending.

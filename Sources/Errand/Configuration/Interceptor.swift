@@ -115,7 +115,7 @@ extension PreparedRequest {
         }
         guard let last = last.withLock({ $0 }) else {
             try stop.check()
-            throw NetworkError(.interceptedWithoutAnswer).with(url: outgoing.url, method: outgoing.method)
+            throw NetworkError(.interceptedWithoutSending).with(url: outgoing.url, method: outgoing.method)
         }
         return try last.get()
     }

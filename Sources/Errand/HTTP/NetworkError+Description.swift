@@ -56,8 +56,9 @@ extension NetworkError.Reason {
             "\(name) is more than one request and has no response of its own; use send, start or results"
         case .tooManyPages(let count):
             "there is a next page after \(count); check the name of the parameter, or stop at a limit with upTo:"
-        case .interceptedWithoutAnswer: "a send interceptor returned without calling next; call it, or throw"
-        case .loginChanged: "the credential has changed since the request began; send it again if it is still wanted"
+        case .interceptedWithoutSending: "a send interceptor returned without calling next; call it, or throw"
+        case .credentialChanged:
+            "the credential has changed since the request began; send it again if it is still wanted"
         case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause.words)"
         case .tooSoon(let pause): "the same was sent a moment ago; try again in \(pause.words)"
         case .duplicate: "the same is being sent already; wait for it, or share its response with .share"
@@ -87,8 +88,8 @@ extension NetworkError.Reason {
             "App Transport Security does not allow http for this host; use https, or add an exception to Info.plist"
         case .malformedStatusLine: "the response does not begin with a status line of HTTP/1.x or 2"
         case .malformedHeader: "a header line of the response is malformed"
-        case .headTooLarge:
-            "the header section is too large; raise limits.maximumHeadSize if it may be, up to 300 KiB on Linux"
+        case .headerSectionTooLarge:
+            "the header section is too large; raise limits.maximumHeaderSize if it may be, up to 300 KiB on Linux"
         case .malformedChunk: "a chunk of the response is malformed"
         case .invalidContentLength: "the Content-Length of the response is not a length"
         case .invalidContentCoding: "the response's content coding is unknown or its data damaged"

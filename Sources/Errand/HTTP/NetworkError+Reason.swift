@@ -40,10 +40,10 @@ extension NetworkError {
 
         // The request was rejected by a client-side policy.
         /// A send interceptor returned without running the send.
-        case interceptedWithoutAnswer
+        case interceptedWithoutSending
         /// The credential that the send began with was replaced by another user's, or removed, before the request was
         /// sent.
-        case loginChanged
+        case credentialChanged
         /// The circuit breaker of the host is open; the duration is the minimum time before another attempt.
         case circuitOpen(retryAfter: Duration)
 
@@ -106,7 +106,7 @@ extension NetworkError {
         /// A field line of the response is malformed.
         case malformedHeader
         /// The header section of the response is larger than the transport accepts.
-        case headTooLarge
+        case headerSectionTooLarge
         /// The chunked framing of the response is malformed.
         case malformedChunk
         /// The `Content-Length` of the response is not a valid length.
@@ -157,13 +157,13 @@ extension NetworkError.Reason {
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
             .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent:
             .invalidRequest
-        case .interceptedWithoutAnswer, .loginChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
+        case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound: .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
         case .certificateRefused, .tlsHandshakeFailed, .insecureSchemeNotAllowed: .insecureConnection
-        case .malformedStatusLine, .malformedHeader, .headTooLarge, .malformedChunk, .invalidContentLength,
+        case .malformedStatusLine, .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength,
             .invalidContentCoding:
             .invalidResponse
         case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused

@@ -91,6 +91,19 @@ extension RequestBody: SafeDescription {
     }
 }
 
+extension CacheIdentity: SafeDescription {
+    /// What is declared, without the variant and the user.
+    public var description: String {
+        var parts = ["version \(version)"]
+        if !variant.isEmpty { parts.append("a variant") }
+        if !user.isEmpty { parts.append("a user") }
+        if !ignoredParameters.isEmpty { parts.append("without \(ignoredParameters.sorted().joined(separator: ", "))") }
+        if !headers.isEmpty { parts.append("with \(headers.sorted().joined(separator: ", "))") }
+        if allowsAnyMethod { parts.append("any method") }
+        return parts.joined(separator: ", ").oneLine
+    }
+}
+
 extension Service: SafeDescription {
     /// The ID, and the base URL if there is one.
     public var description: String { (id + (baseURL.map { " at \($0.place)" } ?? "")).oneLine }

@@ -189,8 +189,8 @@ extension Pipeline {
             url: outgoing.url
         )
         response.timing = ExchangeTiming(
-            firstByte: times.started.flatMap { started in times.headReceived.map { $0 - started } },
-            transfer: times.headReceived.flatMap { head in times.finished.map { $0 - head } },
+            firstByte: times.started.flatMap { started in times.headersReceived.map { $0 - started } },
+            transfer: times.headersReceived.flatMap { head in times.finished.map { $0 - head } },
             total: timeline.now() - began
         )
         return response

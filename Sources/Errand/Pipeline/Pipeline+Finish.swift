@@ -121,7 +121,7 @@ extension Pipeline {
                 } catch let failure {
                     if failure is CancellationError { throw failure }
                     if case .deadlineExceeded? = (failure as? NetworkError)?.reason { throw failure }
-                    (miss, error) = (.unformattable, failure)
+                    (miss, error) = (.notDecodable, failure)
                 }
             }
             try caching.discard(accepted, of: prepared, because: error)

@@ -106,7 +106,7 @@ extension Pipeline {
     ) async throws -> AcceptedResponse {
         do {
             guard prepared.cacheUse != nil else { return try await fetch(prepared, validating: nil) }
-            return try await cache.answer(to: prepared, in: aroundCache, veto: veto, insteadOf: miss)  // 3, 4
+            return try await cache.response(to: prepared, in: aroundCache, veto: veto, insteadOf: miss)  // 3, 4
         } catch let rejection as GateRejection {
             throw rejection.error
         }
@@ -117,7 +117,7 @@ extension Pipeline {
         CacheSurroundings(
             fetch: { try await self.fetch($0, validating: $1) },
             judge: { try self.judge($0, of: $1, attempt: 0) },
-            behind: { send, work in
+            inBackground: { send, work in
                 let prepared = PreparedRequest(inBackground: send, id: self.makeID(), timeline: self.timeline)
                 return try await self.sends.run(inBackground: prepared) { try await work(prepared) }
             },

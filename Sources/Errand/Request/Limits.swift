@@ -23,7 +23,7 @@ public struct Limits: Sendable, Hashable {
     /// The maximum number of bytes of the names and values of a header section together.
     ///
     /// The library default is 300 KiB, which is also the maximum of the system's libcurl.
-    public var maximumHeadSize: Int?
+    public var maximumHeaderSize: Int?
 
     /// The ratio of a body's size after content decoding to its `Content-Length` at which the send fails.
     ///
@@ -41,14 +41,14 @@ public struct Limits: Sendable, Hashable {
         timeout: Duration? = nil,
         deadline: Duration? = nil,
         maximumBodySize: Int? = nil,
-        maximumHeadSize: Int? = nil,
+        maximumHeaderSize: Int? = nil,
         maximumExpansion: Int? = nil,
         minimumInterval: Duration? = nil
     ) {
         self.timeout = timeout
         self.deadline = deadline
         self.maximumBodySize = maximumBodySize
-        self.maximumHeadSize = maximumHeadSize
+        self.maximumHeaderSize = maximumHeaderSize
         self.maximumExpansion = maximumExpansion
         self.minimumInterval = minimumInterval
     }
@@ -57,7 +57,7 @@ public struct Limits: Sendable, Hashable {
     public static let library = Limits(
         timeout: .seconds(60),
         maximumBodySize: 64 << 20,
-        maximumHeadSize: 300 << 10,
+        maximumHeaderSize: 300 << 10,
         maximumExpansion: 200
     )
 }
@@ -69,7 +69,7 @@ extension Limits {
             timeout: timeout ?? base.timeout,
             deadline: deadline ?? base.deadline,
             maximumBodySize: maximumBodySize ?? base.maximumBodySize,
-            maximumHeadSize: maximumHeadSize ?? base.maximumHeadSize,
+            maximumHeaderSize: maximumHeaderSize ?? base.maximumHeaderSize,
             maximumExpansion: maximumExpansion ?? base.maximumExpansion,
             minimumInterval: minimumInterval ?? base.minimumInterval
         )

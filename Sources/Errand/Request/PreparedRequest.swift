@@ -223,7 +223,7 @@ final class PreparedRequest: Sendable {
             idleTimeout: resolved.timeout.value ?? .seconds(60),
             readAhead: accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
             maximumBodySize: resolved.maximumBodySize.value ?? .max,
-            maximumHeadSize: resolved.maximumHeadSize.value ?? .max,
+            maximumHeaderSize: resolved.maximumHeaderSize.value ?? .max,
             maximumExpansion: resolved.maximumExpansion.value ?? .max,
             allowsCellularAccess: settings.request.allowsCellularAccess
         )

@@ -96,8 +96,9 @@ extension RequestPlan {
             case "authorization":
                 let isOther = !prepared.credentials.areSent && resolved.authorization.source < .request
                 let isWithheld = isOther && resolved.authorization.value != .anonymous
-                let text = isWithheld ? "withheld: another origin" : "\(resolved.authorization.value)"
-                add(name, text, resolved.authorization.source)
+                // The library's default says nothing about a session.
+                let own = resolved.authorization.source == .library ? "none" : "\(resolved.authorization.value)"
+                add(name, isWithheld ? "withheld: another origin" : own, resolved.authorization.source)
             case "credentialPolicy":
                 let credentials = prepared.credentials
                 let source = credentials.policy == .ownOrigins ? SettingSource.library : .request
@@ -105,7 +106,8 @@ extension RequestPlan {
                 add("credentials", credentials.description, source)
                 if let session = prepared.pinnedCredential?.session {
                     let source = service.authentication == .inherited ? SettingSource.config : .service
-                    add("authentication", "\(type(of: session))", source)
+                    let restriction = session.appliesTo(final.url) ? "" : ", which does not apply to this URL"
+                    add("authentication", "\(type(of: session))\(restriction)", source)
                 }
             case "idempotencyKey":
                 let isAbsent = values.idempotencyKey == .absent
@@ -119,7 +121,7 @@ extension RequestPlan {
                 limit("timeout", resolved.timeout)
                 limit("deadline", resolved.deadline)
                 limit("maximumBodySize", resolved.maximumBodySize)
-                limit("maximumHeadSize", resolved.maximumHeadSize)
+                limit("maximumHeaderSize", resolved.maximumHeaderSize)
                 limit("maximumExpansion", resolved.maximumExpansion)
                 limit("minimumInterval", resolved.minimumInterval)
             case "retryPolicy":

@@ -76,7 +76,7 @@ struct ResolvedSettings: Sendable {
     let timeout: ResolvedSetting<Duration?>
     let deadline: ResolvedSetting<Duration?>
     let maximumBodySize: ResolvedSetting<Int?>
-    let maximumHeadSize: ResolvedSetting<Int?>
+    let maximumHeaderSize: ResolvedSetting<Int?>
     let maximumExpansion: ResolvedSetting<Int?>
     let minimumInterval: ResolvedSetting<Duration?>
     let retryPolicy: ResolvedSetting<RetryPolicy>
@@ -110,11 +110,11 @@ extension RequestValues {
                 general.maximumBodySize,
                 library.maximumBodySize
             ),
-            maximumHeadSize: ResolvedSetting(
-                own.maximumHeadSize,
-                base.maximumHeadSize,
-                general.maximumHeadSize,
-                library.maximumHeadSize
+            maximumHeaderSize: ResolvedSetting(
+                own.maximumHeaderSize,
+                base.maximumHeaderSize,
+                general.maximumHeaderSize,
+                library.maximumHeaderSize
             ),
             maximumExpansion: ResolvedSetting(
                 own.maximumExpansion,

@@ -23,9 +23,9 @@ extension SessionExchange {
 
     /// Returns the error for a header section that exceeds the limit, or `nil`.
     func rejection(of headers: HTTPHeaders) -> NetworkError? {
-        guard options.maximumHeadSize < TransportOptions.greatestHeaderSectionSize else { return nil }
+        guard options.maximumHeaderSize < TransportOptions.greatestHeaderSectionSize else { return nil }
         let size = headers.reduce(0) { $0 &+ $1.name.utf8.count &+ $1.value.utf8.count }
-        return size <= options.maximumHeadSize ? nil : NetworkError(.headTooLarge)
+        return size <= options.maximumHeaderSize ? nil : NetworkError(.headerSectionTooLarge)
     }
 }
 

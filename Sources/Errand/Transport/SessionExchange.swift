@@ -178,8 +178,8 @@ final class SessionExchange: Stoppable {
     func receive(headerSection: URLResponse) {
         state.withLock { state in
             state.headerSection = headerSection as? HTTPURLResponse
-            state.times.headReceived = .now
-            state.lastActivity = state.times.headReceived
+            state.times.headersReceived = .now
+            state.lastActivity = state.times.headersReceived
             state.body = Data()
             state.byteCount = 0
         }

@@ -80,7 +80,7 @@ enum SessionFailure {
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
         if lossPhrases.contains(where: words.contains) { return lost(hasHeader) }
         if resetPhrases.contains(where: words.contains) { return reset(hasHeader) }
-        if words.contains("Out of memory") { return hasHeader ? .invalidContentCoding : .headTooLarge }
+        if words.contains("Out of memory") { return hasHeader ? .invalidContentCoding : .headerSectionTooLarge }
         if let status = number(after: "CONNECT tunnel failed, response ", in: words)
             ?? number(after: "Received HTTP code ", in: words)
         {
@@ -148,7 +148,7 @@ enum SessionFailure {
         // The response.
         ("Illegal or missing hexadecimal", .malformedChunk),
         ("chunk", .malformedChunk),
-        ("Too large response header", .headTooLarge),
+        ("Too large response header", .headerSectionTooLarge),
         ("Invalid Content-Length", .invalidContentLength),
         ("Nul byte in header", .malformedHeader),
         ("Failed writing header", .malformedHeader),

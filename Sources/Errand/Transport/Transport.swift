@@ -47,7 +47,7 @@ public struct TransportOptions: Sendable, Hashable {
     /// The maximum number of bytes of the final header section's names and values together.
     ///
     /// The default is 300 KiB.
-    public var maximumHeadSize: Int
+    public var maximumHeaderSize: Int
 
     /// The ratio of decoded size to `Content-Length` at which a body with a `Content-Encoding` fails the exchange, if it is
     /// larger than ``expansionFloor``.
@@ -78,14 +78,14 @@ public struct TransportOptions: Sendable, Hashable {
         idleTimeout: Duration = .seconds(60),
         readAhead: Int = .max,
         maximumBodySize: Int = 64 << 20,
-        maximumHeadSize: Int = 300 << 10,
+        maximumHeaderSize: Int = 300 << 10,
         maximumExpansion: Int = 200,
         allowsCellularAccess: Bool = true
     ) {
         self.idleTimeout = idleTimeout
         self.readAhead = readAhead
         self.maximumBodySize = maximumBodySize
-        self.maximumHeadSize = maximumHeadSize
+        self.maximumHeaderSize = maximumHeaderSize
         self.maximumExpansion = maximumExpansion
         self.allowsCellularAccess = allowsCellularAccess
     }
@@ -125,18 +125,18 @@ public struct TransportTimings: Sendable, Hashable {
     /// The time when the request was passed to the system.
     public var started: ContinuousClock.Instant?
     /// The time when the final header section arrived.
-    public var headReceived: ContinuousClock.Instant?
+    public var headersReceived: ContinuousClock.Instant?
     /// The time when the last byte of the body arrived.
     public var finished: ContinuousClock.Instant?
 
     /// Creates timings from the times that the transport reports.
     public init(
         started: ContinuousClock.Instant? = nil,
-        headReceived: ContinuousClock.Instant? = nil,
+        headersReceived: ContinuousClock.Instant? = nil,
         finished: ContinuousClock.Instant? = nil
     ) {
         self.started = started
-        self.headReceived = headReceived
+        self.headersReceived = headersReceived
         self.finished = finished
     }
 }

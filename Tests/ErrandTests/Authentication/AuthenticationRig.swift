@@ -18,7 +18,7 @@ struct TokenAuthenticator: Authenticator {
     /// Whether every token ends soon.
     let endsAll = Lock(false)
     var header = "Authorization"
-    var refusal = UnauthorizedResponse()
+    var unauthorizedResponse = UnauthorizedResponse()
     var renew: @Sendable (_ number: Int, Token, Agent) async throws -> Token = { number, token, _ in
         Token(access: "new\(number)", user: token.user)
     }

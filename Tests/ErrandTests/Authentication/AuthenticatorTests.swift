@@ -41,7 +41,7 @@ struct AuthenticatorTests {
             return .jsonResponse(isTaken ? #"{"code": 0, "data": 7}"# : #"{"code": 40101, "data": null}"#)
         }
         var authenticator = TokenAuthenticator()
-        authenticator.refusal = UnauthorizedResponse(serviceCodes: [40101])
+        authenticator.unauthorizedResponse = UnauthorizedResponse(serviceCodes: [40101])
         let rig = AuthenticationRig(authenticator, transport: transport) {
             $0.filter = EnvelopeFilter(code: "code", data: "data")
         }
@@ -184,7 +184,10 @@ struct AuthenticatorTests {
         let plan = try await rig.agent.plan(for: AuthenticationRig.request())
         #expect(plan.request.headers["Authorization"] == "Bearer old")
         #expect(plan["authentication"]?.source == .config)
+        #expect(plan["authorization"]?.value == "none")
         #expect(!plan.description.contains("old"))
+        let other = try await rig.agent.plan(for: GeneralRequest("https://other.example/x"))
+        #expect(other["authentication"]?.value.hasSuffix(", which does not apply to this URL") == true)
         #expect(rig.authenticator.refreshCount == 0)
         #expect(rig.transport.requests.isEmpty)
     }

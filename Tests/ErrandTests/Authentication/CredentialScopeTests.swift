@@ -69,7 +69,7 @@ struct CredentialScopeTests {
         let error = await #expect(throws: NetworkError.self) {
             try await prepared.pinnedCredential?.place(on: &outgoing, for: prepared.context)
         }
-        #expect(error?.reason == .loginChanged)
+        #expect(error?.reason == .credentialChanged)
         #expect(error?.kind == .rejected)
         #expect(!outgoing.headers.contains("Authorization"))
     }
@@ -81,7 +81,7 @@ struct CredentialScopeTests {
         let task = await Self.waiting(rig, gate)
         rig.session.login(Token(access: "new2", user: "bob"))
         let error = await #expect(throws: NetworkError.self) { try await task.value }
-        #expect(error?.reason == .loginChanged)
+        #expect(error?.reason == .credentialChanged)
         #expect(rig.transport.shown == ["Bearer old"])
         #expect(rig.session.credential?.user == "bob")
     }
@@ -104,7 +104,7 @@ struct CredentialScopeTests {
         let task = await Self.waiting(rig, gate)
         rig.session.logout()
         let error = await #expect(throws: NetworkError.self) { try await task.value }
-        #expect(error?.reason == .loginChanged)
+        #expect(error?.reason == .credentialChanged)
         gate.open()
         #expect(rig.session.credential == nil)
         #expect(rig.transport.shown == ["Bearer old"])

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func anAgeIsNeverNegativeWhereAnyAgeIsTaken() async throws {
+    @Test func ageIsNeverNegativeIfAnyAgeIsAccepted() async throws {
         let rig = CachedRig(.networkElseCache(maxStale: nil)) { _ in .json("1") }
         _ = try await rig.agent.send(request)
         rig.clock.advance(by: -Self.days400)

@@ -16,7 +16,7 @@ import Testing
         )
     }
 
-    @Test func theTimeOnTheWayCountsAsAge() {
+    @Test func responseDelayCountsAsAge() {
         let slow = entry(["Cache-Control": "max-age=60", "Age": "10"], delay: 30)
         #expect(CacheControl.age(of: slow, now: Self.start.addingTimeInterval(5)) == .seconds(45))
     }
@@ -33,7 +33,7 @@ import Testing
             (299, ["Cache-Control": "must-understand, max-age=60"], [:], false), (201, [:], [:], false),
         ] as [(Int, HTTPHeaders, HTTPHeaders, Bool)]
     )
-    func onlyWhatMayBeStoredIs(status: Int, answer: HTTPHeaders, request: HTTPHeaders, isStored: Bool) {
+    func onlyCacheableResponsesAreStored(status: Int, answer: HTTPHeaders, request: HTTPHeaders, isStored: Bool) {
         let response = RawResponse(
             statusCode: status,
             headers: answer,
@@ -51,7 +51,7 @@ import Testing
         #expect(CacheControl.storedHeaders(headers).map(\.name) == ["A", "Cache-Control"])
     }
 
-    @Test func aConfirmationUpdatesFieldsAndKeepsThoseOfTheBody() throws {
+    @Test func a304UpdatesFieldsAndKeepsThoseOfTheContent() throws {
         let stored = entry([
             "ETag": "W/\"1\"", "Content-Length": "5", "Content-Type": "a/b", "Age": "9", "X": "old", "Y": "kept",
         ])
@@ -72,7 +72,7 @@ import Testing
         #expect(merged.received == later)
     }
 
-    @Test func aConfirmationOfAnotherEntityConfirmsNothing() {
+    @Test func a304OfAnotherRepresentationValidatesNothing() {
         let confirmation = RawResponse(statusCode: 304, headers: ["ETag": "\"2\""], url: URL(filePath: "/"))
         #expect(
             CacheControl.merging(
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: [",", "a=\"", "max-age=1,", "\\\"", "no-cache=\"x,\"", " ", "=", "x"])
-    func aFieldOfAMebibyteIsReadInTime(piece: String) {
+    func fieldOfAMebibyteIsParsedInTime(piece: String) {
         let value = String(repeating: piece, count: (1 << 20) / piece.utf8.count)
         let time = threadTime { _ = CacheDirectives(["Cache-Control": value]) }
         // 50 ms where it is optimised.

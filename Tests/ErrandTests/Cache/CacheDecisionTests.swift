@@ -34,9 +34,9 @@ import Testing
             (.cacheOnly, 1_000_000, "use"), (.cacheOnly, nil, "use"),
             (.cacheElseNetwork(maxAge: .seconds(10)), 0, "use"), (.cacheElseNetwork(maxAge: .seconds(10)), 10, "use"),
             (.cacheElseNetwork(maxAge: .seconds(10)), 11, "fetch expired"),
-            (.cacheElseNetwork(maxAge: .seconds(10)), nil, "fetch clockWentBack"),
+            (.cacheElseNetwork(maxAge: .seconds(10)), nil, "fetch clockSkew"),
             (swr, 10, "use"), (swr, 11, "refresh"), (swr, 15, "refresh"), (swr, 16, "fetch expired"),
-            (swr, nil, "fetch clockWentBack"), (.networkElseCache(maxStale: nil), 0, "fetch bypassed"),
+            (swr, nil, "fetch clockSkew"), (.networkElseCache(maxStale: nil), 0, "fetch bypassed"),
             (.cacheThenNetwork(maxAge: .seconds(10)), 0, "fetch bypassed"), (.reload, 0, "fetch bypassed"),
         ] as [(CachePolicy, Int?, String)]
     )
@@ -53,7 +53,7 @@ import Testing
             (.networkElseCache(maxStale: nil), 1_000_000, "use"), (.networkElseCache(maxStale: nil), nil, "use"),
             (.networkElseCache(maxStale: .seconds(10)), 10, "use"),
             (.networkElseCache(maxStale: .seconds(10)), 11, "fetch expired"),
-            (.networkElseCache(maxStale: .seconds(10)), nil, "fetch clockWentBack"),
+            (.networkElseCache(maxStale: .seconds(10)), nil, "fetch clockSkew"),
             (.cacheThenNetwork(maxAge: .seconds(10)), 10, "use"),
             (.cacheThenNetwork(maxAge: .seconds(10)), 11, "fetch expired"),
             (.cacheElseNetwork(maxAge: .seconds(10)), 0, "fetch bypassed"), (.reload, 0, "fetch bypassed"),
@@ -74,11 +74,11 @@ import Testing
         (.deadlineExceeded(.seconds(1)), true), (.status(500), true), (.status(503), true), (.status(429), true),
         (.circuitOpen(retryAfter: .seconds(1)), true), (.malformedStatusLine, true), (.status(404), false),
         (.status(401), false), (.status(403), false), (.certificateRefused("x"), false), (.refreshFailed, false),
-        (.loginChanged, false), (.insecureRedirect, false), (.invalidHeaderName, false),
+        (.credentialChanged, false), (.insecureRedirect, false), (.invalidHeaderName, false),
         (.bodyTooLarge(limit: 1), false),
         (.model(type: "T", detail: ""), false),
     ])
-    func onlyFailuresOfTheNetworkLetAStoredAnswerStandIn(reason: NetworkError.Reason, standsIn: Bool) {
+    func staleResponseIsUsedOnlyAfterNetworkFailures(reason: NetworkError.Reason, standsIn: Bool) {
         #expect(NetworkError(reason).isFailureOfNetwork == standsIn)
     }
 
@@ -92,7 +92,7 @@ import Testing
             (swr, .second, "fetch bypassed"), (.reload, .policy(.cacheOnly), "use"),
         ] as [(CachePolicy, CacheStep, String)]
     )
-    func eachStepDecidesAsItsPartOfThePolicy(policy: CachePolicy, step: CacheStep, decision: String) throws {
+    func eachStepFollowsItsPartOfThePolicy(policy: CachePolicy, step: CacheStep, decision: String) throws {
         let use = try #require(CacheUse(policy, step: step, cache: nil))
         let stored = entry(["Cache-Control": "max-age=60", "ETag": "1"])
         #expect(words(use.decision(on: stored, for: [:], at: Self.start)).text == decision)
@@ -139,7 +139,7 @@ import Testing
         Case(answer: ["Cache-Control": "max-age=60", "Age": "many"], age: 11, decision: "use"),
         Case(answer: ["Cache-Control": "max-age=60", "Date": date(-50)], age: 11, decision: "fetch expired"),
         Case(answer: ["Cache-Control": "max-age=60", "Date": date(50)], age: 11, decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: -1, decision: "fetch clockWentBack"),
+        Case(answer: ["Cache-Control": "max-age=60"], age: -1, decision: "fetch clockSkew"),
         // What the answer asks for.
         Case(
             answer: ["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""],
@@ -252,7 +252,7 @@ import Testing
         ("max-age=60", 65, "stale-if-error=10", true), ("max-age=60", 75, "stale-if-error=10", false),
         ("max-age=60", 61, "max-age=60", false), ("max-age=60", -1, "", false),
     ])
-    func aStaleAnswerStandsInWhereItMay(answer: String, age: Double, request: String, stands: Bool) {
+    func staleResponseIsUsedIfAllowed(answer: String, age: Double, request: String, stands: Bool) {
         let decision = CachePolicy.http.decisionAfterFailure(
             on: entry(["Cache-Control": answer]),
             for: ["Cache-Control": request],

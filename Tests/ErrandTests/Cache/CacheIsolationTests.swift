@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [Shown.bearer, .bareAdapter, .interceptor])
-    func anAnswerToAuthorizationOfNobodyKnownIsNotStored(shown: Shown) async throws {
+    func responseToAnUnidentifiedAuthorizationIsNotStored(shown: Shown) async throws {
         let cache = ResponseCache(disk: nil)
         var config = NetworkConfig.test {
             $0.cache = cache
@@ -140,7 +140,7 @@ import Testing
         #expect(await cache.count == 0)
     }
 
-    @Test func loggingOutClearsWhatIsStoredAndWhatIsUnderWay() async throws {
+    @Test func logoutRemovesStoredAndInFlightResponses() async throws {
         let cache = ResponseCache(disk: nil)
         let session = AuthenticationSession(Tokens(), credential: "alice")
         let config = NetworkConfig.test {

@@ -198,7 +198,7 @@ import Testing
         #expect(store.inner.entry(for: key)?.text == "2")
     }
 
-    @Test func removingEverythingTakesEffectBeforeTheStoreIsDone() async throws {
+    @Test func removalTakesEffectBeforeTheStoreFinishes() async throws {
         let store = Hanging()
         let cache = ResponseCache(disk: store)
         store.inner.store(.sample("old"), for: key)
@@ -236,7 +236,7 @@ import Testing
             { await $0.removeAll(ofVariant: "v") }, { await $0.removeAll(ofScope: "s") },
         ] as [@Sendable (ResponseCache) async -> Void]
     )
-    func memoryIsClearedAlthoughTheStoreThrows(remove: @Sendable (ResponseCache) async -> Void) async throws {
+    func memoryIsClearedEvenIfTheStoreThrows(remove: @Sendable (ResponseCache) async -> Void) async throws {
         let cache = ResponseCache(disk: Failing())
         var entry = CacheEntry.sample("x")
         entry.variant = "v"

@@ -33,7 +33,7 @@ import Testing
         #expect(try other.entry(for: key(9)) == nil)
     }
 
-    @Test func aHeadLargerThanTheFirstReadIsReadWhole() throws {
+    @Test func headerSectionLargerThanTheFirstReadIsReadWhole() throws {
         let headers: HTTPHeaders = ["X": String(repeating: "h", count: 20_000)]
         try store.store(.sample("body", headers: headers), for: key(1))
         let entry = try #require(try store.entry(for: key(1)))
@@ -54,7 +54,7 @@ import Testing
         #expect(facts[.posixPermissions] as? Int == 0o700)
     }
 
-    @Test func namesOfFilesTellNothing() throws {
+    @Test func fileNamesRevealNothing() throws {
         let secret = CacheKey("https://api.example/?token=hunter2")
         try store.store(.sample("x"), for: secret)
         #expect(folder.files.allSatisfy { !$0.contains("hunter2") && !$0.contains("example") })
@@ -115,7 +115,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: aside.path))
     }
 
-    @Test func aPipeInPlaceOfAFileIsAMissAndNothingWaits() throws {
+    @Test func pipeInPlaceOfAFileIsAMissWithoutWaiting() throws {
         try store.store(.sample("1"), for: key(1))
         try FileManager.default.removeItem(at: path(1))
         #expect(mkfifo(path(1).path, 0o600) == 0)
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// Guarantee G9, 2,000 times, or as often as `ERRAND_CACHE_DAMAGES` says.
-    @Test func damageOfAnyKindIsAMissAndNeverAnotherValue() throws {
+    @Test func damagedFileIsAMissAndNeverAnotherValue() throws {
         var generator = SeededGenerator()
         let sizes = [0, 10, 500, 3_900, 4_100, 30_000]
         let damages = ProcessInfo.processInfo.environment["ERRAND_CACHE_DAMAGES"].flatMap(Int.init) ?? 2_000
@@ -169,7 +169,7 @@ import Testing
         #expect(left == [0, 3, 4, 5, 6, 7, 8, 9, 10])
     }
 
-    @Test func bytesAreBoundedWhateverIsStored() throws {
+    @Test func byteCountIsBounded() throws {
         var generator = SeededGenerator()
         let store = small(maximumSize: 200_000)
         _ = store.totals()
@@ -259,7 +259,7 @@ import Testing
         store.trim(toBytes: 0)
     }
 
-    @Test func aDirectoryThatIsRemovedIsMadeAnew() throws {
+    @Test func removedDirectoryIsCreatedAgain() throws {
         try store.store(.sample("x"), for: key(1))
         try FileManager.default.removeItem(at: folder.url)
         #expect(try store.entry(for: key(1)) == nil)
@@ -290,7 +290,7 @@ import Testing
         #expect(entry.text == "the body" && entry.headers["X-Name"] == "value")
     }
 
-    @Test func whatTheCipherDoesNotOpenIsAMiss() throws {
+    @Test func fileThatTheCipherCannotOpenIsAMiss() throws {
         try DiskStore(directory: folder.url, cipher: Mask()).store(.sample("x"), for: key(1))
         #expect(throws: CacheMiss.damaged) { try store.entry(for: key(1)) }
         try store.store(.sample("x"), for: key(2))

@@ -44,7 +44,7 @@ import Testing
         #expect(CacheEntry(data: full().data(for: key), for: CacheKey("other")) == nil)
     }
 
-    @Test func everyCutAndEveryFlippedBitIsNoticed() {
+    @Test func everyTruncationAndFlippedBitIsDetected() {
         let data = full().data(for: key)
         for count in 0..<data.count { #expect(CacheEntry(data: data.prefix(count), for: key) == nil) }
         #expect(CacheEntry(data: data + Data([0]), for: key) == nil)

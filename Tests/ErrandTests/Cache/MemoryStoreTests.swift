@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Against an array in which everything is moved.
-    @Test func itDoesWhatASimpleListDoes() {
+    @Test func storeMatchesAReferenceList() {
         var generator = SeededGenerator()
         let store = MemoryStore(maximumCount: 8)
         var model: [(number: Int, text: String)] = []

@@ -21,7 +21,7 @@ import Testing
         #expect(try await cache().entry(for: key).text == "x")
     }
 
-    @Test func whatIsRemovedIsGoneAtOnceAndInTheNextProcess() async throws {
+    @Test func removedEntryIsAbsentAtOnceAndInTheNextProcess() async throws {
         let first = cache()
         first.store(.sample("x"), for: key)
         await first.flush()
@@ -40,7 +40,7 @@ import Testing
         #expect(memory.entry(for: key)?.text == "x")
     }
 
-    @Test func whatSaysNoStoreIsNeverOnDiskNotEvenForAMoment() async throws {
+    @Test func noStoreResponseIsNeverOnDisk() async throws {
         let cache = cache()
         cache.store(.sample("old"), for: key)
         await cache.flush()
@@ -58,7 +58,7 @@ import Testing
         #expect(await cache.size == bytes.reduce(0, +))
     }
 
-    @Test func entriesTellEverythingButTheBody() async throws {
+    @Test func entriesHaveAllMetadataButNoBody() async throws {
         let cache = cache()
         var entry = CacheEntry.sample("x")
         entry.variant = "user 7"
@@ -94,7 +94,7 @@ import Testing
         #expect(await cache.count > 3)
     }
 
-    @Test func anAnswerFromBeforeAClearingIsNotStored() async throws {
+    @Test func responseFromBeforeAClearingIsNotStored() async throws {
         let cache = cache()
         let ticket = cache.ticket
         await cache.removeAll()
@@ -104,7 +104,7 @@ import Testing
         #expect(try await cache.entry(for: key).text == "new")
     }
 
-    @Test func aDiskThatFailsCostsOnlyTheDisk() async throws {
+    @Test func failingDiskStillUsesMemory() async throws {
         let cache = ResponseCache(disk: DiskStore(directory: URL(filePath: "/proc/nowhere")))
         cache.store(.sample("x"), for: key)
         await cache.flush()
@@ -136,7 +136,7 @@ import Testing
         func totals() -> CacheTotals { inner.totals() }
     }
 
-    @Test func aLookUpThatTakesLongBringsNothingBackThatIsGone() async throws {
+    @Test func slowLookupDoesNotRestoreARemovedEntry() async throws {
         let (slow, memory) = (Slow(), MemoryStore())
         slow.store(.sample("old"), for: key)
         let cache = ResponseCache(memory: memory, disk: slow)
@@ -157,7 +157,7 @@ import Testing
         await #expect(throws: CacheMiss.absent) { _ = try await cache.entry(for: key) }
     }
 
-    @Test func aStoreOfTheUsersOwnServes() async throws {
+    @Test func customStoreIsUsed() async throws {
         let slow = Slow()
         for _ in 0..<4 { slow.gate.signal() }
         let cache = ResponseCache(memory: nil, disk: slow)

@@ -81,4 +81,11 @@ import Testing
         #expect(sent.all.last?.headers["X-Refresh-Token"] == nil)
         #expect(sent.all.last?.headers["X-Other"] == "o")
     }
+
+    @Test func planNamesNeitherTheUserNorTheVariantOfAResponse() async throws {
+        let identity = CacheIdentity(version: 2, variant: "variant-7", user: "user-7", ignoredParameters: ["b", "a"])
+        let plan = try await Rig().agent.plan(for: GeneralRequest("/x").cacheIdentity(identity))
+        #expect(plan["cacheIdentity"]?.value == "version 2, a variant, a user, without a, b")
+        #expect(!"\(plan) \(identity)".contains("-7"))
+    }
 }

@@ -7,7 +7,7 @@ import Testing
         let library = Limits.library
         #expect(library.timeout == .seconds(60))
         #expect(library.maximumBodySize == 64 << 20)
-        #expect(library.maximumHeadSize == 300 << 10)
+        #expect(library.maximumHeaderSize == 300 << 10)
         #expect(library.maximumExpansion == 200)
         #expect(library.deadline == nil)
         #expect(library.minimumInterval == nil)

@@ -44,12 +44,12 @@ import Testing
         limit("timeout", "\(Duration.seconds(60))", seconds) { $0.timeout = .seconds($1) },
         limit("deadline", "no limit", seconds) { $0.deadline = .seconds($1) },
         limit("maximumBodySize", "\(64 << 20)", ["1", "2", "3"]) { $0.maximumBodySize = $1 },
-        limit("maximumHeadSize", "\(300 << 10)", ["1", "2", "3"]) { $0.maximumHeadSize = $1 },
+        limit("maximumHeaderSize", "\(300 << 10)", ["1", "2", "3"]) { $0.maximumHeaderSize = $1 },
         limit("maximumExpansion", "200", ["1", "2", "3"]) { $0.maximumExpansion = $1 },
         limit("minimumInterval", "no limit", seconds) { $0.minimumInterval = .seconds($1) },
         Member(
             name: "authorization",
-            library: "anonymous",
+            library: "none",
             values: [
                 .config: "Bearer (credentials hidden)", .service: "Basic (credentials hidden)", .request: "anonymous",
             ],

@@ -65,7 +65,7 @@ import Testing
     private static let finalFaults: [NetworkError.Reason] = [
         .invalidURL("x"), .invalidHeaderName, .unsupportedScheme("ftp"), .bodyNotAllowed(.get), .bodyUnreadable,
         .idleTimeout(.seconds(1)), .deadlineExceeded(.seconds(1)), .certificateRefused("x"), .malformedStatusLine,
-        .malformedHeader, .headTooLarge, .malformedChunk, .invalidContentLength, .invalidContentCoding,
+        .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength, .invalidContentCoding,
         .tooManyRedirects(limit: 10), .insecureRedirect, .invalidRedirect("x"), .contentType("x"),
         .bodyTooLarge(limit: 1), .decompressionRatio(limit: 1), .envelope("x"), .model(type: "x", detail: "y"),
         .notCached, .other("x"),

@@ -204,7 +204,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             .invalidContentCoding
         ),
         SystemFailure(.unknown, "Unrecognized or bad HTTP Content or Transfer-Encoding", .invalidContentCoding),
-        SystemFailure(.unknown, "Out of memory", .headTooLarge, late: .invalidContentCoding),
+        SystemFailure(.unknown, "Out of memory", .headerSectionTooLarge, late: .invalidContentCoding),
         SystemFailure(.unknown, "Failed writing header", .malformedHeader),
         SystemFailure(.unsupportedURL, "Received HTTP/0.9 when not allowed", .malformedStatusLine),
         SystemFailure(
