@@ -58,10 +58,23 @@ struct DiskFolder: Sendable {
         }
     }
 
-    /// Creates the folder itself, and those that contain it.
+    /// Creates the folder itself, and those that contain it; on Apple platforms it is excluded from backups.
     ///
     /// - Throws: `POSIXError`.
-    func makeFolder() throws { try Self.makeFolder(path[...]) }
+    func makeFolder() throws {
+        #if canImport(Darwin)
+        let isNew = access(path, F_OK) != 0
+        try Self.makeFolder(path[...])
+        guard isNew else { return }
+        var url = URL(filePath: path)
+        var values = URLResourceValues()
+        values.isExcludedFromBackup = true
+        // A cache that is backed up all the same is only a waste.
+        try? url.setResourceValues(values)
+        #else
+        try Self.makeFolder(path[...])
+        #endif
+    }
 
     private static func makeFolder(_ path: Substring) throws {
         if mkdir(String(path), 0o700) == 0 || errno == EEXIST { return }
