@@ -14,6 +14,7 @@ import Testing
         case adapterToken, adapterQuery, adapterBody, adapterCookie, adapterUserField, scopedAdapter, scopedAdapterBody
         case interceptorToken, interceptorQuery, interceptorCookie, rewrappingInterceptor, scopedInterceptor
         case login, refreshedLogin, loginAndAdapter, userAndAdapter
+        case cookieJar, challengedLogin
 
         /// Whether the response to a user is stored, under policies that store.
         var isStored: Bool {
@@ -26,7 +27,9 @@ import Testing
             case .adapterToken, .adapterQuery, .adapterBody, .adapterCookie, .adapterUserField: false
             case .interceptorToken, .interceptorQuery, .interceptorCookie, .rewrappingInterceptor: false
             case .scopedAdapter, .scopedAdapterBody, .scopedInterceptor, .login, .refreshedLogin: true
-            case .requestTokenAndUser: true
+            case .requestTokenAndUser, .cookieJar: true
+            // The first send begins without a user.
+            case .challengedLogin: false
             // A scope or a user accounts for nothing that another one adds.
             case .loginAndAdapter, .userAndAdapter: false
             }
@@ -108,6 +111,21 @@ import Testing
         func scope(of credential: String) -> String? { String(credential.prefix { $0 != "-" }) }
     }
 
+    /// Obtains a credential from the first response that asks for one.
+    private struct Challenged: ChallengeAuthenticator {
+        let user: String
+        func appliesTo(_ url: URL) -> Bool { true }
+        func apply(_ credential: String, to request: inout OutgoingRequest, for context: RequestContext) {
+            request.headers["Authorization"] = "Bearer \(credential)"
+        }
+        func refresh(
+            _ credential: String?,
+            after response: RawResponse?,
+            with agent: Agent
+        ) async throws -> String { user }
+        func scope(of credential: String) -> String? { credential }
+    }
+
     /// All the sends of one cell, with one cache.
     private struct Bench: Sendable {
         let way: Way
@@ -168,6 +186,14 @@ import Testing
                     case .loginAndAdapter:
                         service.authentication = .session(AuthenticationSession(Tokens(), credential: "app"))
                     case .userAndAdapter: request = request.cacheIdentity(CacheIdentity(user: "u"))
+                    case .cookieJar:
+                        let jar = CookieJar()
+                        jar.set("session=\(user); Path=/", from: server.baseURL)
+                        own.interceptors = [jar]
+                        agent = Agent(config: own)
+                    case .challengedLogin:
+                        service.authentication = .session(AuthenticationSession(Challenged(user: user)))
+                        request = request.header("X-Ask", "1")
                     default: break
                     }
                     if way.rawValue.hasPrefix("config") { agent = Agent(config: own) }
@@ -206,7 +232,7 @@ import Testing
             let fields = request.headers.map(\.value).joined(separator: " ")
             let shown = "\(request.target) \(request.text) \(fields)"
             let user = ["alice", "bob"].first { shown.contains($0) } ?? ""
-            if shown.contains("-old") { return .status(401) }
+            if shown.contains("-old") || request.headers["X-Ask"] != nil && user.isEmpty { return .status(401) }
             let headers: HTTPHeaders = [
                 "Cache-Control": "max-age=60, stale-while-revalidate=600", "ETag": "\"\(user)\"",
                 "Content-Type": "text/plain",
