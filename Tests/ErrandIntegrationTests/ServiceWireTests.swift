@@ -48,6 +48,20 @@ import Testing
         return Agent(config: config)
     }
 
+    /// What a service declares for its bodies leaves the query of a GET a query.
+    @Test(arguments: [HTTPMethod.get, .delete, .post]) func inheritedFormsAreForBodies(method: HTTPMethod) async throws
+    {
+        let server = try MockServer { .text("\($0.target) \($0.text)") }
+        defer { server.stop() }
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.parameterEncoding = .form.dates(.secondsSince1970)
+        let date = Date(timeIntervalSince1970: 1_700_000_000)
+        let request = GeneralRequest("/x").method(method).parameters(["at": date]).expecting(String.self)
+        let expected = method == .post ? "/x at=1700000000" : "/x?at=1700000000 "
+        #expect(try await Agent(config: config).send(request) == expected)
+    }
+
     @Test func aServiceSaysOnceThatItsPOSTsAreForms() async throws {
         let server = try Self.echo()
         defer { server.stop() }

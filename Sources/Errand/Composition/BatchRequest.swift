@@ -148,7 +148,7 @@ final class BatchSlot<Model> {
     /// - Throws: The error of the request, or ``NetworkError/Reason/notOneRequest(_:)`` if it is a batch or a chain.
     func response() throws -> Response<Model> {
         guard let response = try result.get().response else {
-            throw NetworkError(.notOneRequest("a batch or chain in a batch"))
+            throw NetworkError(.notOneRequest("a batch, a chain, or a request with ignoringFailure() in a batch"))
         }
         return response
     }

@@ -24,7 +24,12 @@ public import Foundation
 /// changed, if a redirect led to it, or if the request has a `Cookie` field of its own. ``removeAll()`` begins with another identity.
 public final class CookieJar: ExchangeInterceptor {
     /// The error if a file is not one that a jar has written, or is not complete.
-    public struct DamagedFile: Error, Sendable, Hashable {}
+    public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible {
+        /// What happened, and what to do.
+        public var description: String {
+            "the file of the cookie jar is damaged or not one of a jar; the jar began empty, and the next change replaces it"
+        }
+    }
 
     private struct State {
         var store = CookieStore()

@@ -50,7 +50,7 @@ extension RequestBuilder {
         guard usesCDN else { return settings.baseURL }
         guard let cdn = settings.cdnURLs.first else {
             throw NetworkError(
-                .invalidBaseURL("the request wants the CDN, and neither its service nor the config has its URL")
+                .invalidBaseURL("usesCDN is true, but neither the service nor the config has a cdnURL")
             )
         }
         return cdn

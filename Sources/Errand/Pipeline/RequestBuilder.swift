@@ -109,7 +109,8 @@ struct RequestBuilder {
         let base =
             settings.request.usesBaseParameters
             ? settings.request.service.parameters.over(config.value.parameters) : Parameters()
-        let placement = ParameterPlacement(body: body, method: method, encoding: encoding)
+        let isInherited = settings.request.parameterEncoding.format == .inherited
+        let placement = ParameterPlacement(body: body, method: method, encoding: encoding, isInherited: isInherited)
         let place: BaseParameterPlace =
             base.isEmpty ? .absent : credentials.areSent ? placement.placeOfBaseParameters : .withheld
         let values = try parameters.over(place.isSent ? base : Parameters()).values(dates: encoding.dates)

@@ -5,10 +5,12 @@ struct ParameterPlacement {
     let body: RequestBody
     let method: HTTPMethod
     let encoding: ParameterEncoding
+    /// Whether the service or the config declares the format, for those methods that don't use the query by default.
+    var isInherited = false
 
     /// Whether parameters that are not the body go into the query.
     private var isQuery: Bool {
-        encoding.format == .query || encoding.format == .automatic && method.putsParametersInQuery
+        encoding.format == .query || (encoding.format == .automatic || isInherited) && method.putsParametersInQuery
     }
 
     /// The place for the parameters of the config and the service.

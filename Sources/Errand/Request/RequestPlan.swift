@@ -37,7 +37,8 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
 
     /// The plan as lines of text, with the names of header fields and parameters but none of their values.
     public var description: String {
-        var lines = ["\(context.typeName): \(request.method) \(request.url.host() ?? "")\(request.url.path())"]
+        let port = request.url.port.map { ":\($0)" } ?? ""
+        var lines = ["\(context.typeName): \(request.method) \(request.url.host() ?? "")\(port)\(request.url.path())"]
         let width = entries.map(\.name.count).max() ?? 0
         for entry in entries {
             let name = entry.name.padding(toLength: width, withPad: " ", startingAt: 0)
@@ -156,6 +157,10 @@ extension RequestPlan {
                 // Swift infers Void for a request that declares no Model.
                 let text = type(of: request).Model.self == Void.self ? "\(formatter): the model is Void" : formatter
                 add("formatter", text, isDefault ? .library : .request)
+                add("decoder", "\(type(of: prepared.decoder))", service.decoder == nil ? .config : .service)
+                let interceptors = prepared.interceptors.map { "\(type(of: $0))" }
+                let isOwn = !service.interceptors.isEmpty
+                add("interceptors", interceptors, interceptors.isEmpty ? .library : isOwn ? .service : .config)
             case "accessories":
                 add(name, accessories, Self.source(values, service, config))
                 let isBuilt = try request.customURLRequest() == nil
