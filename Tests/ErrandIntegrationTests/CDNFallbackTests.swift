@@ -139,4 +139,86 @@ import Testing
         let port = working.port
         #expect(try await Agent(config: config).send(Self.request()) == "/a/file.txt/v2?v=1 \(port) \(port)")
     }
+
+    /// A source that can be read once, and counts its readers.
+    private struct Once: BodySource {
+        let readers = Lock(0)
+        let byteCount: Int64?
+        var isReplayable: Bool { false }
+        func makeReader() -> any BodyReader {
+            readers.withLock { $0 += 1 }
+            return Reader()
+        }
+        final class Reader: BodyReader {
+            private var left = 4
+            func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+                defer { left = 0 }
+                for place in 0..<left { buffer[place] = UInt8(ascii: "x") }
+                return left
+            }
+        }
+    }
+
+    @Test(arguments: [nil, 4] as [Int64?]) func aBodyThatCanBeReadOnceIsNotSentToTheNextURL(count: Int64?) async throws
+    {
+        let failing = try MockServer { _ in .status(503) }
+        let other = try MockServer { .text("got \($0.text)") }
+        let source = Once(byteCount: count)
+        let agent = Agent(config: Self.config([BaseURL(failing.baseURL), BaseURL(other.baseURL)]))
+        let method = HTTPMethod("QUERY", isSafe: true, isIdempotent: true)
+        let error = await #expect(throws: NetworkError.self) {
+            try await agent.send(Self.request(method).body(.source(source, contentType: "text/plain")))
+        }
+        #expect(error?.statusCode == 503 && source.readers.withLock { $0 } == 1 && other.requestCount == 0)
+    }
+
+    @Test func aHostThatIsLeftAloneMovesOn() async throws {
+        let failing = try MockServer { _ in .status(503) }
+        let other = try MockServer { _ in .text("fallback") }
+        let agent = Agent(
+            config: Self.config([BaseURL(failing.baseURL), BaseURL(other.baseURL)]) {
+                $0.interceptors = [CircuitBreaker()]
+            }
+        )
+        for _ in 0..<8 { #expect(try await agent.send(Self.request()) == "fallback") }
+        #expect(failing.requestCount < 8)
+    }
+
+    @Test func anErrorOfTheServiceMovesOnByItsStatus() async throws {
+        let failing = try MockServer { _ in .json(#"{"code": 7, "msg": "down"}"#, status: 503) }
+        let other = try MockServer { _ in .json(#"{"code": 0, "data": ["up"]}"#) }
+        let agent = Agent(
+            config: Self.config([BaseURL(failing.baseURL), BaseURL(other.baseURL)]) {
+                $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data")
+            }
+        )
+        let request = GeneralRequest("/x").usingCDN().expecting([String].self)
+        #expect(try await agent.send(request) == ["up"])
+    }
+
+    @Test func whatHTTPSProtectsIsNotSentWithoutIt() async throws {
+        let plain = try MockServer { _ in .text("plain") }
+        let agent = Agent(config: Self.config(["https://127.0.0.1:1", BaseURL(plain.baseURL)]))
+        await #expect(throws: NetworkError.self) { try await agent.send(Self.request()) }
+        #expect(plain.requestCount == 0)
+    }
+
+    @Test func aURLThatAFilterRejectsIsLeftOut() async throws {
+        struct Rejecting: URLFilter {
+            struct No: Error {}
+            let port: Int?
+            func filter(_ url: URL, for context: RequestContext) throws -> URL {
+                if url.port == port { throw No() }
+                return url
+            }
+        }
+        let server = try MockServer { _ in .text("first") }
+        let other = try MockServer { _ in .text("other") }
+        let agent = Agent(
+            config: Self.config([BaseURL(server.baseURL), BaseURL(other.baseURL)]) {
+                $0.urlFilters = [Rejecting(port: other.baseURL.port)]
+            }
+        )
+        #expect(try await agent.send(Self.request()) == "first")
+    }
 }

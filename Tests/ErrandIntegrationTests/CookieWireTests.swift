@@ -197,4 +197,25 @@ struct CookieWireTests {
         dump(agent.config, to: &text)
         #expect(jar.cookies.count == 2 && log.withLock(\.count) > 2 && !text.contains(canary))
     }
+
+    /// The user has signed out meanwhile.
+    @Test(arguments: [true, false]) func aResponseFromBeforeARemovalSetsNoCookie(removesAll: Bool) async throws {
+        let (arrived, goes) = (Lock(false), Lock(false))
+        let server = try MockServer { _ in
+            arrived.withLock { $0 = true }
+            while !goes.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
+            return .text("late", headers: ["Set-Cookie": "sid=ada; Path=/"])
+        }
+        defer { server.stop() }
+        jar.set("sid=ada; Path=/", from: server.baseURL)
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.interceptors = [jar]
+        let agent = Agent(config: config)
+        async let response = agent.send(GeneralRequest("/").expecting(String.self))
+        while !arrived.withLock({ $0 }) { await Task.yield() }
+        if removesAll { jar.removeAll() } else { jar.removeAll { $0.name == "sid" } }
+        goes.withLock { $0 = true }
+        #expect(try await response == "late")
+        #expect(jar.cookies.isEmpty)
+    }
 }

@@ -257,4 +257,27 @@ struct DigestWireTests {
         dump(NetworkConfig(interceptors: [digest]), to: &text)
         #expect(!text.contains("canary"))
     }
+
+    /// A server may give one nonce to all, and counts its uses (RFC 7616, section 3.4).
+    @Test func sendsAtOnceShareTheCountsOfANonce() async throws {
+        let used = Lock<Set<String>>([])
+        let server = try MockServer { request in
+            let challenge: HTTPHeaders = ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""]
+            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+            let isNew = sent.map { sent in used.withLock { $0.insert(sent["nc"] ?? "").inserted } } ?? false
+            return isNew ? .text("ok") : .status(401, headers: challenge)
+        }
+        defer { server.stop() }
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.interceptors = [Digest(user: "ada", password: "p")]
+        let agent = Agent(config: config)
+        let texts = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<32 {
+                group.addTask { try await agent.send(GeneralRequest("/\(number)").expecting(String.self)) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(texts == Array(repeating: "ok", count: 32))
+    }
 }

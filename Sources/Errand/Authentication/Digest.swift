@@ -100,14 +100,20 @@ public final class Digest: ExchangeInterceptor {
 
     /// Begins a session, and returns it for its first request.
     private func begin(_ challenge: DigestChallenge, for origin: String) -> DigestSession {
-        let session = DigestSession(challenge, user: user, password: password, clientNonce: makeClientNonce())
-        var kept = session
-        kept.skip()
-        sessions.withLock { [kept] sessions in
-            if sessions.count >= Self.maximumCount { sessions.removeAll() }
-            sessions[origin] = kept
+        let new = DigestSession(challenge, user: user, password: password, clientNonce: makeClientNonce())
+        return sessions.withLock { sessions in
+            if sessions.count >= Self.maximumCount, sessions[origin] == nil { sessions.removeAll() }
+            // Another send may have begun with the same nonce: a count of it is used once.
+            let known = sessions[origin].flatMap { known in
+                known.nonce == challenge.nonce && known.challenge.isLike(challenge) ? known : nil
+            }
+            var session = known ?? new
+            defer {
+                session.skip()
+                sessions[origin] = session
+            }
+            return session
         }
-        return session
     }
 
     /// Notes whether the server has accepted a nonce, and the next one.

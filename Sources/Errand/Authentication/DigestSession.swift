@@ -58,6 +58,12 @@ struct DigestChallenge: Sendable, Equatable {
         isStale = challenge["stale"]?.isSameFieldName(as: "true") == true
     }
 
+    /// Whether responses to both are the same, except for the nonce.
+    func isLike(_ other: DigestChallenge) -> Bool {
+        realm == other.realm && opaque == other.opaque && algorithm == other.algorithm && qualities == other.qualities
+            && namesAlgorithm == other.namesAlgorithm && hashesUser == other.hashesUser
+    }
+
     /// Whether a text of the server can be sent back.
     static func isSendable(_ text: String) -> Bool {
         text.utf8.count <= maximumByteCount && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }

@@ -35,6 +35,8 @@ public final class CookieJar: ExchangeInterceptor {
         var store = CookieStore()
         /// A text that no other jar has, and that changes if all cookies are removed.
         var name = UUID().uuidString
+        /// The number of removals by the program.
+        var removals = 0
         var isSaving = false
         var lastFailure: (any Error)?
     }
@@ -113,21 +115,27 @@ public final class CookieJar: ExchangeInterceptor {
         return true
     }
 
-    /// Removes all cookies; responses that were stored or shared with them are not used again.
+    /// Removes all cookies; responses that were stored or shared with them are not used again, and those that are still being
+    /// received set no cookies.
     public func removeAll() {
         state.withLock { state in
             state.store = CookieStore()
             state.name = UUID().uuidString
+            state.removals += 1
         }
         save()
     }
 
-    /// Removes the cookies for which a closure returns `true`.
+    /// Removes the cookies for which a closure returns `true`; responses that are still being received set no cookies.
     ///
     /// - Parameter isRemoved: Called with each cookie.
     public func removeAll(where isRemoved: (Cookie) -> Bool) {
         let removed = Set(cookies.filter(isRemoved))
-        if state.withLock({ $0.store.removeAll { removed.contains($0) } }) { save() }
+        let isChanged = state.withLock { state in
+            state.removals += 1
+            return state.store.removeAll { removed.contains($0) }
+        }
+        if isChanged { save() }
     }
 
     /// Waits until the file contains the current cookies; blocks the thread.
@@ -159,15 +167,18 @@ public final class CookieJar: ExchangeInterceptor {
         next: AttemptChain
     ) async throws -> RawResponse {
         let origin = CookieOrigin(request.url)
+        // A response that arrives after a removal belongs to the user who was signed in before.
+        let removals = state.withLock(\.removals)
         var request = request
         if !request.headers.contains("Cookie") { request.headers["Cookie"] = field(for: origin, isUse: true) }
         do {
             let response = try await next(request)
-            receive(response, from: origin)
+            // An interceptor around the jar may have followed redirects.
+            receive(response, from: CookieOrigin(response.url), since: removals)
             return response
         } catch let error as NetworkError {
             // The header section had arrived.
-            if let response = error.response { receive(response, from: origin) }
+            if let response = error.response { receive(response, from: CookieOrigin(response.url), since: removals) }
             throw error
         }
     }
@@ -180,20 +191,22 @@ public final class CookieJar: ExchangeInterceptor {
         return cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
-    private func receive(_ response: RawResponse, from origin: CookieOrigin?) {
+    private func receive(_ response: RawResponse, from origin: CookieOrigin?, since removals: Int) {
         let lines = response.headers.values(for: "Set-Cookie")
         guard let origin, !lines.isEmpty else { return }
         let time = now()
         set(
             lines.prefix(Self.maximumCountPerResponse).compactMap { Cookie($0, from: origin, at: time) },
             from: origin,
-            at: time
+            at: time,
+            since: removals
         )
     }
 
-    private func set(_ cookies: [Cookie], from origin: CookieOrigin, at time: Date) {
+    private func set(_ cookies: [Cookie], from origin: CookieOrigin, at time: Date, since removals: Int? = nil) {
         let isChanged = state.withLock { state in
-            cookies.reduce(false) { state.store.set($1, isSecure: origin.isSecure, at: time) || $0 }
+            guard removals == nil || removals == state.removals else { return false }
+            return cookies.reduce(false) { state.store.set($1, isSecure: origin.isSecure, at: time) || $0 }
         }
         if isChanged { save() }
     }

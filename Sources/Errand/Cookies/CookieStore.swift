@@ -74,8 +74,12 @@ struct CookieStore: Sendable {
         if list.count >= Self.maximumCountPerDomain {
             let before = list.count
             list.removeAll { $0.cookie.isExpired(at: now) }
-            if list.count == before, let oldest = list.indices.min(by: { list[$0].used < list[$1].used }) {
-                list.remove(at: oldest)
+            if list.count == before {
+                // Cookies over http must not displace those that only https may set (RFC 6265bis, section 5.7).
+                let plain = list.indices.filter { !list[$0].cookie.isSecure }
+                guard isSecure || !plain.isEmpty else { return false }
+                let oldest = (plain.isEmpty ? Array(list.indices) : plain).min { list[$0].used < list[$1].used }
+                if let oldest { list.remove(at: oldest) }
             }
             count -= before - list.count
         }
@@ -114,14 +118,20 @@ struct CookieStore: Sendable {
         }
     }
 
-    /// Removes the expired cookies, and a tenth of all if that is not enough: those that were not used for the longest time.
+    /// Removes the expired cookies, and a tenth of all if that is not enough: those that were not used for the longest time,
+    /// and of them first those that are not secure.
     private mutating func makeRoom(at now: Date) {
         _ = removeAll { $0.isExpired(at: now) }
         guard count > Self.maximumCount else { return }
-        let times = domains.values.joined().map(\.used).sortedUnspecialized(by: <)
-        let limit = times[count / 10]
+        let all = domains.values.joined()
+        let times = all.filter { !$0.cookie.isSecure }.map(\.used).sortedUnspecialized(by: <)
+        let secureTimes = all.filter(\.cookie.isSecure).map(\.used).sortedUnspecialized(by: <)
+        // The last times of those that are removed.
+        let excess = count / 10 + 1
+        let limit = times.prefix(excess).last ?? 0
+        let secureLimit = excess > times.count ? secureTimes[excess - times.count - 1] : 0
         domains = domains.compactMapValues { list in
-            let kept = list.filter { $0.used > limit }
+            let kept = list.filter { $0.used > ($0.cookie.isSecure ? secureLimit : limit) }
             return kept.isEmpty ? nil : kept
         }
         count = domains.values.reduce(0) { $0 + $1.count }

@@ -32,7 +32,10 @@ extension RequestBuilder {
         guard settings.request.usesCDN, settings.request.method.isSafe, settings.overridingBaseURL == nil,
             try URLParts(absolute: settings.request.path) == nil
         else { return [] }
-        return try settings.cdnURLs.dropFirst().map { try place(below: $0) }
+        let places = try settings.cdnURLs.map { try place(below: $0) }
+        // What https protects is never sent without it.
+        let isSecure = places.first?.parts.originKey.hasPrefix("https:") == true
+        return places.dropFirst().filter { !isSecure || $0.parts.originKey.hasPrefix("https:") }
     }
 
     private func place(below base: BaseURL) throws -> Place {

@@ -26,14 +26,19 @@ struct RequestBuilder {
         } else {
             built = try build(content, at: try place(), context: &context)
             for place in try fallbackPlaces() {
-                fallbacks.append(try build(content, at: place, context: &context))
+                do {
+                    let fallback = try build(content, at: place, context: &context)
+                    try fallback.outgoing.validate()
+                    fallbacks.append(fallback)
+                } catch  where !(error is NetworkError) {
+                    // A URL filter rejects this URL, and not the request.
+                }
             }
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { settings.request.headers }
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
         try built.outgoing.validate()
-        for fallback in fallbacks { try fallback.outgoing.validate() }
         return PreparedRequest(
             content,
             of: settings,

@@ -21,14 +21,15 @@ enum IgnoredMembers {
         if let wrapper = request as? any RequestWrapper { return diagnostic(of: base(of: wrapper)) }
         guard let type = type(of: request) as? AnyClass else { return nil }
         if let diagnostic = known.withLock({ $0[ObjectIdentifier(type)] }) { return diagnostic }
-        let diagnostic = find(in: Mirror(reflecting: request))
+        // The mirror of its own may show anything.
+        let diagnostic = find(in: Mirror(reflecting: request), isCustom: request is any CustomReflectable)
         known.withLock { $0[ObjectIdentifier(type)] = .some(diagnostic) }
         return diagnostic
     }
 
     private static func base(of wrapper: some RequestWrapper) -> any Request { wrapper.base }
 
-    private static func find(in mirror: Mirror) -> Diagnostic? {
+    private static func find(in mirror: Mirror, isCustom: Bool) -> Diagnostic? {
         let chain = Array(sequence(first: mirror) { $0.superclassMirror })
         // The conformance is that of the outermost class that has one.
         guard let place = chain.lastIndex(where: { $0.subjectType is any Request.Type }), place > 0 else { return nil }
@@ -36,7 +37,7 @@ enum IgnoredMembers {
         var ignored: Set<String> = []
         for mirror in chain[..<place] {
             // A stored property never overrides another one.
-            ignored.formUnion(mirror.children.compactMap(\.label))
+            if !isCustom { ignored.formUnion(mirror.children.compactMap(\.label)) }
             // Without the symbols of the superclasses, an override looks the same.
             guard !inherited.contains(where: { $0 == nil }), let own = declared(in: mirror) else { continue }
             ignored.formUnion(own.subtracting(inherited.reduce(into: []) { $0.formUnion($1 ?? []) }))

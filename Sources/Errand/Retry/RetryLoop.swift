@@ -53,7 +53,10 @@ struct RetryLoop: Sendable {
                     let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, origin: prepared.origin) }
                     failed.append(timing ?? Metrics.Attempt(total: timeline.now() - began, origin: prepared.origin))
                 }
-                if let next = fallbacks.first, (error as? NetworkError)?.isFailureOfServer == true {
+                if let next = fallbacks.first, isFailureOfServer(error),
+                    // A body that can be read once is not read again.
+                    next.outgoing.body.isReplayable || !prepared.hasSentSingleUseBody.load(ordering: .relaxed)
+                {
                     noteFailure()
                     try await wait(.zero, after: error, of: prepared, attempt: number)
                     fallbacks.removeFirst()
@@ -176,12 +179,18 @@ struct RetryLoop: Sendable {
     }
 }
 
+/// Whether another server may respond where this one failed, also if a filter has turned the response into its own error.
+private func isFailureOfServer(_ error: any Error) -> Bool {
+    if let error = error as? NetworkError { return error.isFailureOfServer }
+    return error.rawResponse.map { 500..<600 ~= $0.statusCode } ?? false
+}
+
 extension NetworkError {
     /// Whether another server may respond where this one failed: with an error, too late, or not at all.
     fileprivate var isFailureOfServer: Bool {
         switch reason {
         case .deadlineExceeded, .bodyUnreadable: return false
-        case .idleTimeout: return true
+        case .idleTimeout, .circuitOpen: return true
         case .status(let code): return 500..<600 ~= code
         default: break
         }

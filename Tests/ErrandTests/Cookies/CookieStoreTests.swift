@@ -90,4 +90,16 @@ import Testing
             #expect(store.count == 50)
         }
     }
+
+    /// An attacker on the way to an http URL cannot displace what only https may set (RFC 6265bis, section 5.7).
+    @Test(arguments: [true, false]) mutating func cookiesOverHTTPDoNotDisplaceSecureOnes(isSameSite: Bool) throws {
+        try set("sid=good; Secure; Path=/", from: "https://a.example/")
+        for number in 0..<3300 {
+            try set("c\(number)=1; Path=/", from: isSameSite ? "http://a.example/" : "http://s\(number % 90).example/")
+        }
+        try set("sid=evil; Path=/", from: "http://a.example/")
+        #expect(try sent(to: "https://a.example/").contains("sid=good"))
+        #expect(try !sent(to: "https://a.example/").contains("sid=evil"))
+        #expect(store.count <= 3000)
+    }
 }
