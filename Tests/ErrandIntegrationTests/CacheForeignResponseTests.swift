@@ -347,12 +347,14 @@ import Testing
     }
 
     /// Its response is newer than what the POST has changed.
-    @Test func aRequestThatWaitedForAPostIsStored() async throws {
+    @Test(arguments: [Self.age, .http]) func aRequestThatWaitedForAPostIsStored(policy: CachePolicy) async throws {
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=600"]
         let server = try MockServer { request in
-            request.method == .post ? .text("done").delayed(by: .milliseconds(100)) : .text("after")
+            request.method == .post
+                ? .text("done").delayed(by: .milliseconds(100)) : .text("after", headers: headers)
         }
         defer { server.stop() }
-        let agent = agent(server, Self.age) { $0.throttle = Throttle(maximumInTotal: 1) }
+        let agent = agent(server, policy) { $0.throttle = Throttle(maximumInTotal: 1) }
         async let post = agent.send(request.method(.post))
         while server.requestCount < 1 { await Task.yield() }
         #expect(try await agent.send(request) == "after")

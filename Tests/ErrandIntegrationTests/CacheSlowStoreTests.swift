@@ -217,4 +217,81 @@ final class DelayedStore: CacheStore {
         entry.vary = CacheControl.vary(Self.vary, request: ["X-Kind": kind])
         return entry
     }
+
+    @Test func firstVariantsAtOnceAreAllFound() async throws {
+        let kinds = (0..<8).map { "\($0)" }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for kind in kinds { group.addTask { _ = try await agent.send(request.header("X-Kind", kind)) } }
+            try await group.waitForAll()
+        }
+        await cache.flush()
+        for kind in kinds { #expect(try await isStored(kind), "\(kind)") }
+    }
+
+    /// Its index is read in the background.
+    @Test func aVariantThatTheProgramStoresDoesNotSurviveARemoval() async throws {
+        let request = request.header("X-Kind", "1").cacheIdentity(CacheIdentity(user: "alice"))
+        _ = try await agent.send(request)
+        await cache.flush()
+        store.slow(0.2)
+        let response = RawResponse(headers: Self.vary, body: Data("private".utf8), url: server.baseURL)
+        try agent.store(response, for: request)
+        await cache.removeAll(ofUser: "alice")
+        await cache.flush()
+        await store.recover()
+        await #expect(throws: NetworkError.self) { try await agent.send(request.cachePolicy(.cacheOnly)) }
+    }
+
+    @Test func manyVariantsAtOnceLeaveTheOthers() async throws {
+        for number in 0..<100 {
+            _ = try await agent.send(GeneralRequest("/\(number)").expecting(String.self).header("X-Kind", "old"))
+        }
+        await cache.flush()
+        store.slow(0.01)
+        let fresh = ResponseCache(memory: nil, disk: store)
+        var config = Self.agent(server, fresh, .reload).config
+        config.throttle = Throttle(maximumInTotal: 100)
+        let agent = Agent(config: config)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                let request = GeneralRequest("/\(number)").expecting(String.self).header("X-Kind", "new")
+                group.addTask { _ = try await agent.send(request) }
+            }
+            try await group.waitForAll()
+        }
+        await fresh.flush()
+        await store.recover()
+        for number in 0..<100 {
+            for kind in ["old", "new"] {
+                let request = GeneralRequest("/\(number)").expecting(String.self).header("X-Kind", kind)
+                let isFound = await (try? agent.send(request.cachePolicy(.cacheOnly))) == kind
+                #expect(isFound, "\(number) \(kind)")
+            }
+        }
+    }
+
+    /// Also right after it was received, while its index is read.
+    @Test func aVariantIsFoundAtOnceAndLeavesThePlainResponse() async throws {
+        _ = try await agent.send(request)
+        await cache.flush()
+        store.slow(0.05)
+        let agent = Self.agent(server, ResponseCache(memory: nil, disk: store))
+        let variant = request.header("X-Kind", "1")
+        #expect(try await agent.send(variant.cachePolicy(.reload)) == "1")
+        #expect(try await agent.send(variant.cachePolicy(.cacheOnly)) == "1")
+        #expect(try await agent.send(request.cachePolicy(.cacheOnly)) == "plain")
+    }
+
+    @Test func aCancelledFlushReturns() async throws {
+        _ = try await agent.send(request.header("X-Kind", "1"))
+        await cache.flush()
+        store.slow(2)
+        _ = try await agent.send(request.header("X-Kind", "2").cachePolicy(.reload))
+        let began = ContinuousClock.now
+        let task = Task { await cache.flush() }
+        task.cancel()
+        await task.value
+        #expect(ContinuousClock.now - began < .seconds(1))
+        await store.recover()
+    }
 }

@@ -60,7 +60,8 @@ extension Agent {
         let (prepared, cache) = try prepareEntry(of: request)
         guard let cache else { return nil }
         let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
-        let (scope, now) = (identification.scope, cache.now())
+        let ticket = cache.ticket
+        let (scope, now) = (identification.scope, ticket.date)
         var response = response
         // It is about another request.
         response.note = nil
@@ -72,7 +73,7 @@ extension Agent {
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
         let write = CacheWrite()
         let place = identification.place(of: prepared.outgoing.headers)
-        cache.store(entry, at: place, since: nil, reportingTo: write)
+        cache.store(entry, at: place, since: ticket, reportingTo: write)
         return write
     }
 

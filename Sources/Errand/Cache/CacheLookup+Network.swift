@@ -62,7 +62,8 @@ extension CacheLookup {
             entry?.isMemoryOnly = prepared.storesInMemoryOnly
             // A newer response that must not be stored makes the older one obsolete; a part or an error does not.
             let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
-            let isNothingStored = stored == nil && (miss == .absent || miss == .varyMismatch)
+            // An unsafe request has invalidated what it may have changed.
+            let isNothingStored = storesForGet || stored == nil && (miss == .absent || miss == .varyMismatch)
             if entry == nil, isWhole || note?.validated != nil, !isNothingStored { cache.discard(place, by: ticket) }
             if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
         }

@@ -29,6 +29,22 @@ struct CachePlace: Sendable {
 }
 
 extension ResponseCache {
+    /// Forgets what was read before the request was sent if other responses have been stored since.
+    func forgetOutdated(_ place: inout CachePlace, for entry: CacheEntry) {
+        let (primary, index) = (place.primary, place.primary.variantIndex)
+        let (requested, indexed) = state.withLock { ($0.requested.time(of: primary), $0.requested.time(of: index)) }
+        // Both times are those of responses that this process has stored.
+        if let indexed, indexed != place.index?.entry.requested.microseconds {
+            (place.index, place.isIndexRead) = (nil, false)
+            if place.found != primary { (place.found, place.isLookedUp) = (nil, false) }
+        }
+        if let requested, requested > entry.requested.microseconds || place.found != primary,
+            place.isPrimaryRead || place.isLookedUp
+        {
+            (place.found, place.isLookedUp, place.isPrimaryRead) = (nil, false, false)
+        }
+    }
+
     /// Finds what a request selects as far as memory and pending writes have it.
     func lookUpInMemory(_ place: inout CachePlace) {
         if !place.isIndexRead, let index = entryInMemory(for: place.primary.variantIndex) {

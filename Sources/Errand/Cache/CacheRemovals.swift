@@ -12,6 +12,14 @@ struct CacheRemovals: Sendable {
         case variant(String)
         case group(UInt64)
         case key(CacheKey)
+
+        /// Whether it is a removal by the program, which what sends replace must not push out.
+        fileprivate var isOfManyURLs: Bool {
+            switch self {
+            case .group, .key: false
+            default: true
+            }
+        }
     }
 
     /// A point in time, by the removals before it.
@@ -86,12 +94,20 @@ struct CacheRemovals: Sendable {
         noteTime(date)
         latest = max(latest, date)
         number += 1
-        last[extent] = Removal(number: number, previous: last[extent]?.number ?? 0, date: date, ticket: ticket)
+        let old = last[extent]
+        if case .key = extent, let ticket, let old, let oldTicket = old.ticket {
+            // Of several sends that removed it, the one that was requested last counts.
+            let later = oldTicket.id > ticket.id ? oldTicket : ticket
+            last[extent] = Removal(number: number, previous: old.previous, date: date, ticket: later)
+        } else {
+            last[extent] = Removal(number: number, previous: old?.number ?? 0, date: date, ticket: ticket)
+        }
         guard last.count > Self.maximumCount else { return }
         // Half at once, so that this is rare.
         let oldest = last.values.map(\.number).sortedUnspecialized(by: <)[last.count / 2]
         unknown = max(unknown, oldest)
-        last = last.filter { $0.value.number > oldest }
+        let isManyOfUsers = last.count { $0.key.isOfManyURLs } > Self.maximumCount / 4
+        last = last.filter { $0.value.number > oldest || !isManyOfUsers && $0.key.isOfManyURLs }
     }
 
     /// Records a removal of entries by a condition.
@@ -108,7 +124,9 @@ struct CacheRemovals: Sendable {
 
     private func allow(_ extent: Extent, since ticket: Ticket) -> Bool {
         guard let last = last[extent] else { return true }
-        let isOwn = last.ticket.map { $0.id == ticket.id || $0.id == ticket.sendID } ?? false
+        var isOwn = last.ticket.map { $0.id == ticket.id || $0.id == ticket.sendID } ?? false
+        // What a send replaces or discards is no reason to refuse a response that was requested after its own.
+        if case .key = extent, let own = last.ticket, own.id < ticket.id { isOwn = true }
         let number = isOwn ? last.previous : last.number
         if case .group = extent { return number <= ticket.sentNumber }
         return number <= ticket.number

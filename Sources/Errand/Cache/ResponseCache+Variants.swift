@@ -15,6 +15,18 @@ extension ResponseCache {
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
         (place.found, place.isLookedUp, place.isPrimaryRead) = (nil, false, false)
+        try await storings.wait(for: place.primary, endedBy: stop, patience, timers: timers)
+        return try await storedEntry(at: &place, endedBy: stop, patience, where: matches)
+    }
+
+    /// Returns the entry without waiting for what is being stored.
+    private func storedEntry(
+        at place: inout CachePlace,
+        endedBy stop: StopSignal?,
+        _ patience: CachePatience?,
+        where matches: (CacheEntry) async throws -> Bool
+    ) async throws -> CacheEntry {
+        (place.found, place.isLookedUp, place.isPrimaryRead) = (nil, false, false)
         let miss: CacheMiss
         do {
             let entry = try await entry(for: place.primary, endedBy: stop, patience)
@@ -88,27 +100,32 @@ extension ResponseCache {
     ) {
         let needsIndex = needsIndex(entry, at: place)
         var place = place
+        forgetOutdated(&place, for: entry)
         lookUpInMemory(&place)
         // Without an index of its own, it replaces what is stored under the cache key; only an index may have another one.
         if needsIndex ? place.isLookedUp && place.isIndexRead : place.isLookedUp || place.isIndexRead {
             return replace(place, by: entry, since: ticket, reportingTo: write)
         }
-        let isStarted = storings.start { [self, place] in
+        let kept = needsIndex ? entry : nil
+        // What is removed meanwhile must not come back, whoever stores it.
+        let since = ticket ?? self.ticket
+        let (requested, isForAll) = (entry.requested.microseconds, entry.vary.isEmpty)
+        let isStarted = storings.start(kept.map { _ in place.primary }, cost: kept?.cost ?? 0) { [self, place] in
             var place = place
             let request = place.request
             // What cannot be read is not there.
-            if needsIndex {
-                _ = try? await self.entry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
+            if kept != nil {
+                _ = try? await storedEntry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
             }
             if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, nil) }
-            if needsIndex {
-                replace(place, by: entry, since: ticket, reportingTo: write)
-            } else if let key = place.indexedKey {
-                discard(key, by: ticket)
+            if let kept {
+                replace(place, by: kept, since: since, reportingTo: write)
+            } else if let key = isForAll ? place.index.map({ _ in place.primary.variantIndex }) : place.indexedKey {
+                // A response that was requested later stays.
+                if !isLater(key, than: requested) { discard(key, by: since) }
             }
         }
-        // Nothing old may be found in place of it until then.
-        if needsIndex, !place.isPrimaryRead { discard(place.primary, by: ticket) }
+        if !isStarted, needsIndex, !place.isPrimaryRead { discard(place.primary, by: ticket) }
         if !needsIndex || !isStarted { replace(place, by: entry, since: ticket, reportingTo: write) }
         if !isStarted, !needsIndex { discard(place.primary.variantIndex, by: ticket) }
     }
@@ -123,9 +140,15 @@ extension ResponseCache {
         var key = place.primary
         // A response that was requested later stays.
         let needsIndex = needsIndex(entry, at: place)
-        let index = needsIndex || place.isLookedUp && place.index == nil ? nil : place.primary.variantIndex
+        let isSeparate = place.index.flatMap { VariantIndex($0.entry) }?.names.allSatisfy { name in
+            entry.vary.contains { $0.name == name }
+        }
+        // Under the cache key, it may be found in place of any variant whose fields it does not depend on.
+        let hidesVariants = !needsIndex && !(isSeparate ?? !entry.vary.isEmpty)
+        let index = hidesVariants && !(place.isLookedUp && place.index == nil) ? place.primary.variantIndex : nil
         let replaced = [place.found, place.indexedKey, index].compactMap(\.self)
-        if ticket != nil, replaced.contains(where: { isLater($0, than: entry) }) {
+        let requested = entry.requested.microseconds
+        if ticket != nil, replaced.contains(where: { isLater($0, than: requested) }) {
             write?.finish(.superseded)
             return
         }
@@ -163,8 +186,8 @@ extension ResponseCache {
     }
 
     /// Whether the response that is stored for a key was requested later than another one.
-    private func isLater(_ key: CacheKey, than entry: CacheEntry) -> Bool {
-        let (requested, date) = (entry.requested.microseconds, now().microseconds)
+    private func isLater(_ key: CacheKey, than requested: Int64) -> Bool {
+        let date = now().microseconds
         let latest = state.withLock { state -> Int64? in
             let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
             return current?.requested.microseconds ?? state.requested.time(of: key)

@@ -74,4 +74,28 @@ import Testing
         for number in 0..<10 { removals.add(.group(UInt64(number)), at: date) }
         #expect(removals.allow(entry, for: key, since: after))
     }
+
+    /// What sends replace is recorded too, and must not push out what a program has removed.
+    @Test func removalsByTheProgramAreKeptBesideThoseOfSends() {
+        var removals = CacheRemovals()
+        removals.add(.user("user"), at: date.addingTimeInterval(1))
+        for number in 0..<3 * CacheRemovals.maximumCount {
+            let ticket = removals.ticket(at: date)
+            removals.add(.key(CacheKey("\(number)")), at: date.addingTimeInterval(2), by: ticket)
+        }
+        var entry = CacheEntry.sample("x")
+        (entry.user, entry.requested) = ("user", date)
+        #expect(removals.hide(entry, for: key))
+    }
+
+    /// An earlier send has discarded something; the response to a later request is newer.
+    @Test func aLaterRequestIsNotRefusedForWhatAnEarlierOneReplaced() {
+        var removals = CacheRemovals()
+        let early = removals.ticket(at: date)
+        let late = removals.ticket(at: date)
+        removals.add(.key(key), at: date, by: early)
+        #expect(removals.allow(.sample("x"), for: key, since: late))
+        removals.add(.key(key), at: date, by: late)
+        #expect(!removals.allow(.sample("x"), for: key, since: early))
+    }
 }
