@@ -14,6 +14,8 @@ struct CachePlace: Sendable {
     var isPrimaryRead = false
     /// Whether it is known if there is an index.
     var isIndexRead = false
+    /// The time of the last variant that this process had stored when the index was read.
+    var indexTime: Int64?
     /// The index as last read, and when.
     var index: (entry: CacheEntry, ticket: CacheRemovals.Ticket)?
 
@@ -32,9 +34,8 @@ extension ResponseCache {
     /// Forgets what was read before the request was sent if other responses have been stored since.
     func forgetOutdated(_ place: inout CachePlace, for entry: CacheEntry) {
         let (primary, index) = (place.primary, place.primary.variantIndex)
-        let (requested, indexed) = state.withLock { ($0.requested.time(of: primary), $0.requested.time(of: index)) }
-        // Both times are those of responses that this process has stored.
-        if let indexed, indexed != place.index?.entry.requested.microseconds {
+        let (requested, indexed) = (time(of: primary), time(of: index))
+        if place.isIndexRead, indexed != place.indexTime {
             (place.index, place.isIndexRead) = (nil, false)
             if place.found != primary { (place.found, place.isLookedUp) = (nil, false) }
         }
@@ -47,9 +48,11 @@ extension ResponseCache {
 
     /// Finds what a request selects as far as memory and pending writes have it.
     func lookUpInMemory(_ place: inout CachePlace) {
-        if !place.isIndexRead, let index = entryInMemory(for: place.primary.variantIndex) {
-            let ticket = ticket
-            (place.index, place.isIndexRead) = (index.map { ($0, ticket) }, true)
+        if !place.isIndexRead {
+            let (ticket, time) = (ticket, time(of: place.primary.variantIndex))
+            if let index = entryInMemory(for: place.primary.variantIndex) {
+                (place.index, place.isIndexRead, place.indexTime) = (index.map { ($0, ticket) }, true, time)
+            }
         }
         guard !place.isLookedUp else { return }
         if !place.isPrimaryRead, let primary = entryInMemory(for: place.primary) {

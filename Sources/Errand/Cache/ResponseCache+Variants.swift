@@ -70,6 +70,7 @@ extension ResponseCache {
         _ patience: CachePatience?
     ) async throws -> VariantIndex? {
         let ticket = ticket
+        place.indexTime = time(of: place.primary.variantIndex)
         do {
             let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, patience)
             (place.index, place.isIndexRead) = ((entry, ticket), true)
@@ -103,8 +104,10 @@ extension ResponseCache {
         forgetOutdated(&place, for: entry)
         lookUpInMemory(&place)
         // Without an index of its own, it replaces what is stored under the cache key; only an index may have another one.
-        if needsIndex ? place.isLookedUp && place.isIndexRead : place.isLookedUp || place.isIndexRead {
-            return replace(place, by: entry, since: ticket, reportingTo: write)
+        if needsIndex ? place.isLookedUp && place.isIndexRead : place.isLookedUp || place.isIndexRead,
+            replace(place, by: entry, since: ticket, reportingTo: write)
+        {
+            return
         }
         let kept = needsIndex ? entry : nil
         // What is removed meanwhile must not come back, whoever stores it.
@@ -113,30 +116,40 @@ extension ResponseCache {
         let isStarted = storings.start(kept.map { _ in place.primary }, cost: kept?.cost ?? 0) { [self, place] in
             var place = place
             let request = place.request
-            // What cannot be read is not there.
-            if kept != nil {
-                _ = try? await storedEntry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
-            }
-            if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, nil) }
-            if let kept {
-                replace(place, by: kept, since: since, reportingTo: write)
-            } else if let key = isForAll ? place.index.map({ _ in place.primary.variantIndex }) : place.indexedKey {
+            guard let kept else {
+                // What cannot be read is not there.
+                if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, nil) }
+                let key = isForAll ? place.index.map { _ in place.primary.variantIndex } : place.indexedKey
                 // A response that was requested later stays.
-                if !isLater(key, than: requested) { discard(key, by: since) }
+                if let key, !isLater(key, than: requested) { discard(key, by: since) }
+                return
             }
+            for _ in 0..<Self.maximumReadCount {
+                _ = try? await storedEntry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
+                _ = try? await readIndex(&place, endedBy: nil, nil)
+                if replace(place, by: kept, since: since, reportingTo: write) { return }
+            }
+            replace(place, by: kept, since: since, reportingTo: write, isForced: true)
         }
         if !isStarted, needsIndex, !place.isPrimaryRead { discard(place.primary, by: ticket) }
-        if !needsIndex || !isStarted { replace(place, by: entry, since: ticket, reportingTo: write) }
+        if !needsIndex || !isStarted { replace(place, by: entry, since: ticket, reportingTo: write, isForced: true) }
         if !isStarted, !needsIndex { discard(place.primary.variantIndex, by: ticket) }
     }
 
+    /// How often an index is read again because others have changed it meanwhile.
+    private static let maximumReadCount = 16
+
     /// Replaces the response that a request selects.
+    ///
+    /// - Returns: Whether it is decided if the response is stored: not if the index has changed since it was read.
+    @discardableResult
     private func replace(
         _ place: CachePlace,
         by entry: CacheEntry,
         since ticket: CacheRemovals.Ticket?,
-        reportingTo write: CacheWrite?
-    ) {
+        reportingTo write: CacheWrite?,
+        isForced: Bool = false
+    ) -> Bool {
         var key = place.primary
         // A response that was requested later stays.
         let needsIndex = needsIndex(entry, at: place)
@@ -150,11 +163,14 @@ extension ResponseCache {
         let requested = entry.requested.microseconds
         if ticket != nil, replaced.contains(where: { isLater($0, than: requested) }) {
             write?.finish(.superseded)
-            return
+            return true
         }
         if needsIndex {
-            var excess: [CacheKey] = []
+            var (excess, isOutdated) = ([CacheKey](), false)
             let isStored = replace(key.variantIndex, by: entry, since: ticket) { known, state in
+                let time = state.requested.time(of: place.primary.variantIndex)
+                isOutdated = known == nil && time != place.indexTime && !isForced
+                guard !isOutdated else { return nil }
                 // What was read before is current unless it was removed since.
                 let read = place.index.flatMap { read in
                     state.removals.allow(read.entry, for: key.variantIndex, since: read.ticket) ? read.entry : nil
@@ -168,9 +184,10 @@ extension ResponseCache {
                 }
                 return index.entry(like: entry)
             }
+            if isOutdated { return false }
             guard isStored else {
                 write?.finish(.superseded)
-                return
+                return true
             }
             for key in excess { discard(key) }
         } else if entry.vary.isEmpty, place.index != nil {
@@ -183,7 +200,11 @@ extension ResponseCache {
         store(entry, for: key, since: ticket, reportingTo: write)
         // It may have become the least recently used of too many since.
         if key != place.primary, !isListed(key, in: place.primary.variantIndex) { discard(key) }
+        return true
     }
+
+    /// The time at which the response that this process has last stored for a key was requested.
+    func time(of key: CacheKey) -> Int64? { state.withLock { $0.requested.time(of: key) } }
 
     /// Whether the response that is stored for a key was requested later than another one.
     private func isLater(_ key: CacheKey, than requested: Int64) -> Bool {
@@ -230,20 +251,20 @@ extension ResponseCache {
     ///   - response: The response that changes it.
     ///   - ticket: Nothing changes if such a response was removed since.
     ///   - transform: Called under the lock with the entry, or `nil` if neither memory nor pending writes have it, and
-    ///     with the state.
+    ///     with the state; returns `nil` to change nothing.
     /// - Returns: Whether the response may be stored.
     private func replace(
         _ key: CacheKey,
         by response: CacheEntry,
         since ticket: CacheRemovals.Ticket?,
-        _ transform: (CacheEntry?, State) -> CacheEntry
+        _ transform: (CacheEntry?, State) -> CacheEntry?
     ) -> Bool {
         var isAllowed = false
         let number = state.withLock { state -> Int? in
             if let ticket, !state.removals.allow(response, for: key, since: ticket) { return nil }
             isAllowed = true
             let known = memory?.entry(for: key) ?? state.pending.change(of: key) ?? nil
-            let new = transform(known, state)
+            guard let new = transform(known, state) else { return nil }
             memory?.store(new, for: key)
             state.requested.note(key, at: response.requested.microseconds)
             state.changes &+= 1
