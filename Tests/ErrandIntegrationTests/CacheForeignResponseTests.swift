@@ -337,7 +337,9 @@ import Testing
             .text("\(request.method)", headers: ["Content-Location": request.target, "Cache-Control": "max-age=60"])
         }
         defer { server.stop() }
-        let agent = agent(server) { $0.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url)) }
+        let agent = agent(server) {
+            $0.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000)
+        }
         for number in 0..<20 {
             let request = GeneralRequest("/\(number)").expecting(String.self)
             _ = try await agent.send(request.method(.post))

@@ -16,7 +16,7 @@ import Testing
         server = try MockServer()
         folder = try CacheFolder()
         let clock = clock
-        cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url)) { clock.now }
+        cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000) { clock.now }
         var config = NetworkConfig(baseURL: server.baseURL)
         config.environment = [:]
         config.retryPolicy = .never
@@ -362,7 +362,9 @@ import Testing
         let fresh = try MockServer(port: 0)
         var config = agent.config
         let clock = clock
-        config.cache = ResponseCache(disk: DiskStore(directory: folder.url)) { clock.now }
+        config.cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 30_000) {
+            clock.now
+        }
         let before = server.connectionCount
         let response = try await Agent(config: config).response(for: get)
         #expect(response.model == "a" && response.source.isFromCache)

@@ -59,7 +59,7 @@ import Testing
         let server = try MockServer { .text($0.headers["X-Name"] ?? "") }
         defer { server.stop() }
         var config = config(server)
-        config.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url))
+        config.cache = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000)
         let (agent, cache) = (Agent(config: config), try #require(config.cache))
         func send(_ user: String) async throws -> String {
             try await agent.send(request.headers(["X-Name": user]).cacheIdentity(CacheIdentity(user: user)))

@@ -244,7 +244,11 @@ import Testing
         }
         defer { server.stop() }
         let policy = CachePolicy.staleWhileRevalidate(maxAge: .zero, maxStale: .seconds(600))
-        let agent = agent(server, ResponseCache(memory: memory, disk: DiskStore(directory: folder.url)), policy)
+        let agent = agent(
+            server,
+            ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 30_000),
+            policy
+        )
         var last = ""
         for _ in 0..<4 {
             last = try await agent.send(Plain())
@@ -259,7 +263,9 @@ import Testing
         defer { server.stop() }
         let policy = CachePolicy.staleWhileRevalidate(maxAge: .seconds(1), maxStale: .seconds(600))
         let memory = MemoryStore(maximumSize: 2000)
-        let cache = ResponseCache(memory: memory, disk: DiskStore(directory: folder.url)) { clock.now }
+        let cache = ResponseCache(memory: memory, disk: DiskStore(directory: folder.url), patience: 30_000) {
+            clock.now
+        }
         let agent = agent(server, cache, policy)
         #expect(try await agent.send(Plain()) == "before")
         let newer = String(repeating: "after", count: 1000)
@@ -281,8 +287,10 @@ import Testing
     @Test func removalOfAllHidesTheEntriesOfOtherProcesses() async throws {
         let (folder, clock) = (try CacheFolder(), CacheClock())
         let key = CacheKey("x")
-        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url)) { clock.now }
-        let cache = ResponseCache(disk: DiskStore(directory: folder.url)) { clock.now }
+        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000) { clock.now }
+        let cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 30_000) {
+            clock.now
+        }
         // It has counted its entries: there are none.
         #expect(await cache.count == 0)
         other.store(Self.entry("before", clock.now), for: key)
@@ -298,8 +306,10 @@ import Testing
     func removalHidesInFlightResponsesOfAnotherProcess(event: Event) async throws {
         let (folder, clock) = (try CacheFolder(), CacheClock())
         let key = CacheKey("http://a.example/x")
-        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url)) { clock.now }
-        let cache = ResponseCache(disk: DiskStore(directory: folder.url)) { clock.now }
+        let other = ResponseCache(memory: nil, disk: DiskStore(directory: folder.url), patience: 30_000) { clock.now }
+        let cache = ResponseCache(memory: MemoryStore(), disk: DiskStore(directory: folder.url), patience: 30_000) {
+            clock.now
+        }
         let (late, other2) = (Self.entry("before", clock.now), CacheKey("y"))
         clock.advance(by: 1)
         switch event {

@@ -34,7 +34,11 @@ import Testing
         config.environment = [:]
         config.retryPolicy = .never
         config.cachePolicy = .http
-        config.cache = ResponseCache(memory: memory, disk: disk ? DiskStore(directory: folder.url) : nil) { clock.now }
+        config.cache = ResponseCache(
+            memory: memory,
+            disk: disk ? DiskStore(directory: folder.url) : nil,
+            patience: 30_000
+        ) { clock.now }
         return Agent(config: config)
     }
 

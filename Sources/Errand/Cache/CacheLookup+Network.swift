@@ -94,7 +94,7 @@ extension CacheLookup {
         if miss == .absent || miss == .varyMismatch { return entry.completed(by: nil) }
         var place = place
         do {
-            let own = CachePatience(until: prepared.deadline.map { $0.time - surroundings.timeline.now() })
+            let own = Self.patience(of: cache, prepared, surroundings)
             return entry.completed(
                 by: try await cache.entry(at: &place, endedBy: prepared.stop, own, where: matches)
             )
@@ -112,7 +112,7 @@ extension CacheLookup {
         var place = identification.place(of: fields)
         let entry: CacheEntry
         do {
-            let own = CachePatience(until: prepared.deadline.map { $0.time - surroundings.timeline.now() })
+            let own = Self.patience(of: cache, prepared, surroundings)
             entry = try await cache.entry(at: &place, endedBy: prepared.stop, own, where: matches)
         } catch let miss as CacheMiss where miss == .absent || miss == .varyMismatch {
             return

@@ -2,7 +2,7 @@ internal import Dispatch
 
 /// How long a send waits for a slow store altogether, however many entries it reads.
 final class CachePatience: Sendable {
-    /// The maximum in milliseconds; a disk takes a few.
+    /// The usual maximum in milliseconds; a disk takes a few.
     static let maximum = 500
 
     /// In nanoseconds.
@@ -10,9 +10,11 @@ final class CachePatience: Sendable {
 
     /// Creates the patience of a send.
     ///
-    /// - Parameter rest: The time until the send's deadline, of which half is left to the network, or `nil` if it has none.
-    init(until rest: Duration? = nil) {
-        let half = max(0, min(rest.map { $0.timeInterval / 2 } ?? .infinity, Double(Self.maximum) / 1000))
+    /// - Parameters:
+    ///   - maximum: The maximum in milliseconds.
+    ///   - rest: The time until the send's deadline, of which half is left to the network, or `nil` if it has none.
+    init(maximum: Int = CachePatience.maximum, until rest: Duration? = nil) {
+        let half = max(0, min(rest.map { $0.timeInterval / 2 } ?? .infinity, Double(maximum) / 1000))
         left = Lock(Int(half * 1e9))
     }
 

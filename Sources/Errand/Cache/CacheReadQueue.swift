@@ -21,8 +21,8 @@ final class CacheReadQueue: Sendable {
         /// When it began, once it has.
         var began: DispatchTime?
         var isLate: Bool { late.map { DispatchTime.now() >= $0.deadline } ?? false }
-        var isHanging: Bool {
-            began.map { DispatchTime.now() >= $0 + .milliseconds(CachePatience.maximum) } ?? false
+        func isHanging(after patience: Int) -> Bool {
+            began.map { DispatchTime.now() >= $0 + .milliseconds(patience) } ?? false
         }
     }
 
@@ -84,6 +84,7 @@ final class CacheReadQueue: Sendable {
 
     private let queue: DispatchQueue
     private let timers: DispatchQueue
+    private let patience: Int
     private let state = Lock(State())
 
     /// Creates a queue.
@@ -91,9 +92,10 @@ final class CacheReadQueue: Sendable {
     /// - Parameters:
     ///   - label: The name of the queue.
     ///   - timers: The queue that late work is reported on.
-    init(label: String, timers: DispatchQueue) {
+    ///   - patience: The time after which running work hangs, in milliseconds.
+    init(label: String, timers: DispatchQueue, patience: Int) {
         queue = DispatchQueue(label: label, qos: .userInitiated)
-        self.timers = timers
+        (self.timers, self.patience) = (timers, patience)
     }
 
     /// Adds work.
@@ -104,7 +106,7 @@ final class CacheReadQueue: Sendable {
     /// - Returns: The number to drop it by, or `nil` if it is not accepted, because the store hangs.
     func add(orIfLate late: Late? = nil, _ work: @escaping Work) -> Int? {
         let (id, isFirst, isToBeWatched) = state.withLock { state -> (Int?, Bool, Bool) in
-            if late != nil, state.running?.isHanging == true { return (nil, false, false) }
+            if late != nil, state.running?.isHanging(after: patience) == true { return (nil, false, false) }
             state.lastID += 1
             state.waiting[state.lastID] = Item(work: work, late: late)
             state.order.append(state.lastID)

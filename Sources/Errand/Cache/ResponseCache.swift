@@ -16,6 +16,8 @@ public final class ResponseCache: Sendable {
     let disk: (any CacheStore)?
     let appVersion: String
     let maximumHeuristicLifetime: Duration
+    /// The maximum time that a send waits for the disk, in milliseconds.
+    let patience: Int
     let now: @Sendable () -> Date
 
     // The store in memory is changed under this lock, so that it is always consistent with the pending changes.
@@ -55,20 +57,40 @@ public final class ResponseCache: Sendable {
     ///   - maximumHeuristicLifetime: The maximum time for which ``CachePolicy/http`` considers a response fresh that
     ///     doesn't state its lifetime. By default, it is one day; zero means that such a response is always validated.
     ///   - now: Returns the current time. Replace it in tests only.
-    public init(
+    public convenience init(
         memory: MemoryStore? = MemoryStore(),
         disk: (any CacheStore)?,
         appVersion: String = "",
         maximumHeuristicLifetime: Duration = .seconds(86_400),
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
+        self.init(
+            memory: memory,
+            disk: disk,
+            appVersion: appVersion,
+            maximumHeuristicLifetime: maximumHeuristicLifetime,
+            patience: CachePatience.maximum,
+            now: now
+        )
+    }
+
+    /// Creates a cache with another maximum of ``CachePatience``, for tests on a machine that is busy.
+    init(
+        memory: MemoryStore?,
+        disk: (any CacheStore)?,
+        appVersion: String = "",
+        maximumHeuristicLifetime: Duration = .seconds(86_400),
+        patience: Int,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.patience = patience
         self.memory = memory
         self.disk = disk
         self.appVersion = appVersion
         self.maximumHeuristicLifetime = maximumHeuristicLifetime
         self.now = now
         let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
-        reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)", timers: timers) }
+        reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)", timers: timers, patience: patience) }
         self.timers = timers
     }
 
