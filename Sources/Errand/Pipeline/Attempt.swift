@@ -3,6 +3,28 @@ internal import Foundation
 // Stages 6 to 8: one attempt.
 
 extension Pipeline {
+    /// Runs stage 6, with what may change the request on its way.
+    func adaptAndTransmit(
+        _ prepared: PreparedRequest,
+        attempt: Int,
+        validating entry: CacheValidation?,
+        _ record: AttemptRecord?
+    ) async throws -> RawResponse {
+        var isRepeated = false
+        while true {
+            let outgoing = try await prepared.adapted(
+                attempt: attempt,
+                validating: entry,
+                receivedBy: prepared.receiver
+            )
+            do {
+                return try await transmit(outgoing, of: prepared, attempt: attempt, record)
+            } catch is RequestAgain where !isRepeated {
+                isRepeated = true
+            }
+        }
+    }
+
     /// Runs stage 6 from the transport on: through the interceptors, and following redirects.
     func transmit(
         _ outgoing: OutgoingRequest,
@@ -157,7 +179,7 @@ extension Pipeline {
         try retries.willSend(outgoing, of: prepared, in: record, isRedirected: isRedirected, at: began)
         let options = prepared.transportOptions
         let received: TransportResponse
-        let body: Data
+        let (status, body): (Int, Data)
         if let stoppableTransport {
             let slot = prepared.stop.slot()
             defer { slot.clear() }
@@ -168,22 +190,22 @@ extension Pipeline {
             } else {
                 received = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
-            body = try await prepared.collect(received, upTo: options.maximumBodySize)
+            (status, body) = try await prepared.read(received, to: outgoing)
         } else {
-            (received, body) = try await prepared.stop.run { [transport] in
+            (received, (status, body)) = try await prepared.stop.run { [transport] in
                 guard prepared.reportsUpload(of: outgoing) else {
                     let received = try await transport.send(outgoing, options: options)
-                    return (received, try await prepared.collect(received, upTo: options.maximumBodySize))
+                    return (received, try await prepared.read(received, to: outgoing))
                 }
                 let received = try await prepared.reportingUpload(of: outgoing) { outgoing in
                     try await transport.send(outgoing, options: options)
                 }
-                return (received, try await prepared.collect(received, upTo: options.maximumBodySize))
+                return (received, try await prepared.read(received, to: outgoing))
             }
         }
         let times = received.timings
         var response = RawResponse(
-            statusCode: received.statusCode,
+            statusCode: status,
             headers: received.headers,
             body: body,
             url: outgoing.url
@@ -228,7 +250,7 @@ extension Pipeline {
                 throw prepared.markingUnauthorized(failure, of: response)
             }
         }
-        guard response.failure == nil else { return }
+        guard response.failure == nil, prepared.receiver?.received == nil else { return }
         response.failure = complete(acceptance.shapeFailure(of: response, to: method))
     }
 
@@ -243,7 +265,13 @@ extension Pipeline {
         context.attempt = attempt
         var payload: Payload
         do {
-            payload = try prepared.filter.filter(response, for: context)
+            if response.failure == nil, let received = prepared.receiver?.received {
+                // Not in memory, so no filter can unwrap it.
+                payload = Payload(response.body)
+                payload.received = received
+            } else {
+                payload = try prepared.filter.filter(response, for: context)
+            }
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
             if prepared.guardsPayload { try payload.guardTraps(of: response) }
         } catch {

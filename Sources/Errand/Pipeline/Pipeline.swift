@@ -149,8 +149,7 @@ extension Pipeline {
                     guard prepared.mayChangeOnItsWay || entry != nil else {
                         return try await follow(prepared.outgoing, of: prepared, record)  // 6
                     }
-                    let outgoing = try await prepared.adapted(attempt: attempt, validating: entry)  // 6
-                    return try await transmit(outgoing, of: prepared, attempt: attempt, record)  // 6
+                    return try await adaptAndTransmit(prepared, attempt: attempt, validating: entry, record)  // 6
                 }
                 if let entry {
                     let request = prepared.outgoing

@@ -30,5 +30,6 @@ extension PreparedRequest {
     /// Whether the send may wait outside its exchange: for other sends, or in code that is not the library's.
     var waitsElsewhere: Bool {
         pinnedCredential != nil || needsAdmission || queued != nil || !(adapters.isEmpty && interceptors.isEmpty)
+            || receiver != nil
     }
 }

@@ -1,8 +1,18 @@
 extension PreparedRequest {
     /// Runs stage 6 up to the interceptors: adapters change the final request, the credential is applied last, for the
     /// host of the final URL, and the request is validated again.
-    func adapted(attempt: Int, validating validation: CacheValidation? = nil) async throws -> OutgoingRequest {
+    ///
+    /// - Parameters:
+    ///   - attempt: The number of the attempt.
+    ///   - validation: The stored response to validate, or `nil`.
+    ///   - receiver: Changes the request first, or `nil`.
+    func adapted(
+        attempt: Int,
+        validating validation: CacheValidation? = nil,
+        receivedBy receiver: (any BodyReceiver)? = nil
+    ) async throws -> OutgoingRequest {
         var request = outgoing
+        try await receiver?.willAttempt(&request)
         if let validation { request.headers.merge(validation.conditions) }
         guard !adapters.isEmpty || pinnedCredential != nil else { return request }
         var context = context

@@ -47,6 +47,8 @@ final class PreparedRequest: Sendable {
     let guarding: JSONGuard.Strictness
     /// Whether the formatter is the user's own and decodes a payload that was not guarded.
     let guardsPayload: Bool
+    /// Takes the body of an acceptable response in place of memory, or `nil`.
+    let receiver: (any BodyReceiver)?
     /// The deadline of the send, or `nil` for none.
     let deadline: Deadline?
     /// Ends the send from outside its task.
@@ -95,6 +97,7 @@ final class PreparedRequest: Sendable {
         queued = settings.resolved.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = content.guarding
         guardsPayload = content.guardsPayload
+        receiver = content.receiver
         self.deadline = deadline
         self.stop = stop
     }
@@ -186,6 +189,7 @@ final class PreparedRequest: Sendable {
         queued = other.queued
         guarding = other.guarding
         guardsPayload = other.guardsPayload
+        receiver = other.receiver
         self.deadline = deadline
         self.stop = stop
     }
@@ -217,12 +221,18 @@ final class PreparedRequest: Sendable {
     /// The filter that unwraps the response.
     var filter: any ResponseFilter { resolved.filter.value }
 
+    /// The maximum size of the body; the limits for bodies in memory are not for those that a receiver takes.
+    private var maximumBodySize: Int {
+        let limit = resolved.maximumBodySize
+        return receiver != nil && limit.source != .request ? .max : limit.value ?? .max
+    }
+
     /// The limits of one exchange.
     var transportOptions: TransportOptions {
         TransportOptions(
             idleTimeout: resolved.timeout.value ?? .seconds(60),
-            readAhead: accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
-            maximumBodySize: resolved.maximumBodySize.value ?? .max,
+            readAhead: receiver != nil ? 0 : accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
+            maximumBodySize: maximumBodySize,
             maximumHeaderSize: resolved.maximumHeaderSize.value ?? .max,
             maximumExpansion: resolved.maximumExpansion.value ?? .max,
             allowsCellularAccess: settings.request.allowsCellularAccess

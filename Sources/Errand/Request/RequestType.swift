@@ -9,6 +9,8 @@ struct RequestType: Sendable {
     let mayLackModel: Bool
     /// Whether it consists of requests and is not sent itself.
     let isComposed: Bool
+    /// Whether its body is not kept in memory.
+    let isReceiving: Bool
 
     private static let known = Lock<[ObjectIdentifier: RequestType]>([:])
 
@@ -20,7 +22,8 @@ struct RequestType: Sendable {
             name: TypeNames.name(of: type),
             hasLibraryFormatter: R.Formatter.self is any OwnFormatter.Type,
             mayLackModel: R.Formatter.self == DefaultFormatter<Void>.self,
-            isComposed: type is any ComposedRequest.Type
+            isComposed: type is any ComposedRequest.Type,
+            isReceiving: type is any ReceivingRequest.Type
         )
         known.withLock { $0[id] = facts }
         return facts

@@ -96,6 +96,8 @@ struct RequestContent {
     let guarding: JSONGuard.Strictness
     /// Whether the formatter is the user's own and decodes a payload that was not guarded.
     let guardsPayload: Bool
+    /// Takes the body in place of memory, or `nil`.
+    let receiver: (any BodyReceiver)?
 
     init(_ request: some Request, custom: OutgoingRequest?, resolved: ResolvedSettings) throws {
         self.custom = custom
@@ -112,6 +114,7 @@ struct RequestContent {
         let formatter = request.formatter
         guarding = JSONGuard.Strictness(resolved.filter.value, before: formatter)
         guardsPayload = !formatter.guardsItself
+        receiver = try (request as? any ReceivingRequest)?.makeReceiver()
     }
 }
 

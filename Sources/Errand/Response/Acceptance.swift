@@ -61,10 +61,15 @@ public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
 
     /// Returns the reason for rejecting a response, or `nil` if it is accepted.
     func failure(of response: RawResponse) -> NetworkError? {
+        failure(of: response, hasBody: !response.body.isEmpty)
+    }
+
+    /// Returns the reason for rejecting a response whose body need not be known yet, or `nil` if it is accepted.
+    func failure(of response: RawResponse, hasBody: Bool) -> NetworkError? {
         guard statusCodes.contains(where: { $0.contains(response.statusCode) }) else {
             return NetworkError(.status(response.statusCode), response: response)
         }
-        guard contentTypes.isEmpty || response.body.isEmpty || contentTypes.contains(where: response.hasContentType)
+        guard contentTypes.isEmpty || !hasBody || contentTypes.contains(where: response.hasContentType)
         else {
             let found = response.mediaType?.essence ?? "none"
             return NetworkError(.contentType(found), response: response)

@@ -34,6 +34,9 @@ public struct Payload: Sendable {
     /// Whether the response has no content because of its status or method; it is read as JSON `null`, or as no bytes.
     var isAbsent = false
 
+    /// What a receiver made of a body that is not in memory, or `nil`.
+    var received: (any Sendable)?
+
     /// The decoder that ``decode(_:at:)`` uses.
     var decoder: any DataDecoder = Self.defaultDecoder
     private static let defaultDecoder: any DataDecoder = JSONDecoder()

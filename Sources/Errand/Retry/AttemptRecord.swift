@@ -132,5 +132,7 @@ extension OutgoingRequest {
 
 extension PreparedRequest {
     /// Whether the request that is sent can differ from ``outgoing``, ignoring redirects.
-    var mayChangeOnItsWay: Bool { pinnedCredential != nil || !adapters.isEmpty || !interceptors.isEmpty }
+    var mayChangeOnItsWay: Bool {
+        pinnedCredential != nil || !adapters.isEmpty || !interceptors.isEmpty || receiver != nil
+    }
 }

@@ -63,7 +63,7 @@ struct RetryLoop: Sendable {
                     prepared = PreparedRequest(prepared, at: next)
                     record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
                 } else {
-                    guard retries else { throw error }
+                    guard retries, prepared.receiver?.allowsRetry ?? true else { throw error }
                     switch try next(after: error, of: prepared, attempt: number, record) {
                     case .none: throw error
                     case .exhausted: throw await exhausted(error, of: prepared, attempt: number)

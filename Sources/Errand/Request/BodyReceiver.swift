@@ -1,0 +1,47 @@
+/// Takes the body of an accepted response in place of memory: the file of a download, or the reader of a stream.
+///
+/// One receiver belongs to one send, and is called by one attempt at a time.
+protocol BodyReceiver: Sendable {
+    /// What the formatter makes the model of, or `nil` if no body was received.
+    var received: (any Sendable)? { get }
+
+    /// Whether a failed attempt may be repeated.
+    ///
+    /// A reader that was given bytes must not be given them again.
+    var allowsRetry: Bool { get }
+
+    /// Changes a request before adapters, once for each attempt, such as by a `Range` field.
+    func willAttempt(_ request: inout OutgoingRequest) async throws
+
+    /// Whether it takes a response that the request's ``Acceptance`` rejects, such as one to its own `Range`.
+    func takesRejected(_ response: TransportResponse) -> Bool
+
+    /// Receives a body from its first byte to its last; the exchange ends when this returns or throws.
+    ///
+    /// - Parameters:
+    ///   - response: The response, whose body has not been read.
+    ///   - request: The request that was sent.
+    ///   - report: Reports progress, or `nil` if nobody observes it.
+    /// - Returns: The status of the response for the following stages.
+    /// - Throws: ``RequestAgain`` to send the request again at once, which may happen once for each attempt.
+    func receive(
+        _ response: TransportResponse,
+        to request: OutgoingRequest,
+        report: ProgressReport?
+    ) async throws -> Int
+
+    typealias ProgressReport = @Sendable (TransferProgress) async -> Void
+}
+
+/// A response that a receiver cannot use, although another one to the same request may be usable.
+struct RequestAgain: Error {}
+
+/// A request whose body is not kept in memory.
+protocol ReceivingRequest: Request {
+    /// Makes the receiver of one send, which has no effect until it is used.
+    func makeReceiver() throws -> any BodyReceiver
+}
+
+extension ModifiedRequest: ReceivingRequest where Base: ReceivingRequest {
+    func makeReceiver() throws -> any BodyReceiver { try base.makeReceiver() }
+}
