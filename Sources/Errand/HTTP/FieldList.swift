@@ -91,7 +91,7 @@ enum FieldList {
 }
 
 extension UInt8 {
-    fileprivate var isFieldSpace: Bool { self == 0x20 || self == 0x09 }
+    var isFieldSpace: Bool { self == 0x20 || self == 0x09 }
 }
 
 extension Substring.UTF8View {

@@ -144,6 +144,18 @@ extension NetworkError {
         /// Only a cached response was allowed, and there is none.
         case notCached
 
+        // The file of a download.
+        /// A file or folder of a download cannot be used; the text is its name with the system's reason.
+        case fileUnusable(String)
+        /// Another download to the same file is running, in this process or another one; the text is its name.
+        case downloadInProgress(String)
+        /// The downloaded bytes have another SHA-256 than expected; both are hexadecimal.
+        case unexpectedDigest(expected: String, actual: String)
+        /// The downloaded bytes are more or less than expected.
+        case unexpectedLength(expected: Int64, actual: Int64)
+        /// The part that the server returned is not the one that was requested.
+        case unexpectedRange(String)
+
         /// The system's error message, with secrets removed.
         case other(String)
     }
@@ -172,6 +184,10 @@ extension NetworkError.Reason {
         case .bodyTooLarge, .decompressionRatio: .tooLarge
         case .envelope, .path, .model: .undecodable
         case .notCached: .cacheMiss
+        case .fileUnusable: .unusableFile
+        case .downloadInProgress: .rejected
+        case .unexpectedDigest, .unexpectedLength: .unacceptableContent
+        case .unexpectedRange: .invalidResponse
         case .other: .unknown
         }
     }

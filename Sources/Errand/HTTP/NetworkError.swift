@@ -94,6 +94,8 @@ public struct NetworkError: Error, Sendable {
         case undecodable
         /// Only a cached response was allowed, and there is none.
         case cacheMiss
+        /// A file or folder cannot be read or written; check that it exists, its permissions, and the free space.
+        case unusableFile
         /// The system failed for a reason that no other case describes.
         case unknown
     }

@@ -55,6 +55,7 @@ extension Pipeline {
 
     private func end(_ send: Send) {
         send.finish()
+        if send.isReceiving { send.prepared?.receiver?.end() }
         sends.forget(send)
     }
 

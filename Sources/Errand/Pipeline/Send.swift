@@ -13,6 +13,8 @@ final class Send: Sendable {
     let hasLibraryFormatter: Bool
     /// Whether the request may have no model because it declares none.
     let mayLackModel: Bool
+    /// Whether the body is not kept in memory.
+    let isReceiving: Bool
     /// The context without the URL, which is not known yet.
     let context: RequestContext
     private let timeline: Timeline
@@ -57,6 +59,7 @@ final class Send: Sendable {
         typeID = type.id
         hasLibraryFormatter = type.hasLibraryFormatter
         mayLackModel = type.mayLackModel
+        isReceiving = type.isReceiving
         context = RequestContext(
             id: id,
             typeName: type.name,

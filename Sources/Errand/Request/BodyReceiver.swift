@@ -11,7 +11,7 @@ protocol BodyReceiver: Sendable {
     var allowsRetry: Bool { get }
 
     /// Changes a request before adapters, once for each attempt, such as by a `Range` field.
-    func willAttempt(_ request: inout OutgoingRequest) async throws
+    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws
 
     /// Whether it takes a response that the request's ``Acceptance`` rejects, such as one to its own `Range`.
     func takesRejected(_ response: TransportResponse) -> Bool
@@ -29,6 +29,9 @@ protocol BodyReceiver: Sendable {
         to request: OutgoingRequest,
         report: ProgressReport?
     ) async throws -> Int
+
+    /// Releases what an unfinished body occupies. Called at the end of the send, at which an attempt may still run.
+    func end()
 
     typealias ProgressReport = @Sendable (TransferProgress) async -> Void
 }

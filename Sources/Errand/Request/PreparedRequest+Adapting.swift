@@ -6,13 +6,15 @@ extension PreparedRequest {
     ///   - attempt: The number of the attempt.
     ///   - validation: The stored response to validate, or `nil`.
     ///   - receiver: Changes the request first, or `nil`.
+    /// - Returns: The request to send.
+    /// - Throws: The error of an adapter, of the credential, of the receiver, or ``NetworkError``.
     func adapted(
         attempt: Int,
         validating validation: CacheValidation? = nil,
         receivedBy receiver: (any BodyReceiver)? = nil
     ) async throws -> OutgoingRequest {
         var request = outgoing
-        try await receiver?.willAttempt(&request)
+        try await receiver?.willAttempt(&request, of: self)
         if let validation { request.headers.merge(validation.conditions) }
         guard !adapters.isEmpty || pinnedCredential != nil else { return request }
         var context = context

@@ -1,0 +1,68 @@
+internal import Foundation
+
+/// What the response to a download does to the bytes that were received earlier.
+///
+/// A pure decision by RFC 9110, sections 14.2 to 15.3.7: bytes of two contents are never combined.
+enum DownloadStep: Sendable, Hashable {
+    /// The content continues the bytes.
+    case append
+    /// The content is complete, and replaces the bytes.
+    case replace
+    /// The bytes are complete already.
+    case complete
+    /// The bytes don't belong to the content; the request is sent again without a range.
+    case discard
+    /// The response belongs to no request of this download.
+    case reject(NetworkError.Reason)
+
+    /// - Parameters:
+    ///   - statusCode: The status of the response.
+    ///   - headers: The header fields of the response.
+    ///   - location: The origin and the path of the response.
+    ///   - offset: The first position that was requested, or `nil` if all of the content was.
+    ///   - record: What is known of the earlier bytes.
+    init(statusCode: Int, headers: HTTPHeaders, location: String, after offset: Int64?, of record: DownloadRecord?) {
+        guard let offset, let record, let validator = record.validator else {
+            let range = headers["Content-Range"] ?? "none"
+            self = statusCode == 206 ? .reject(.unexpectedRange(range)) : .replace
+            return
+        }
+        switch statusCode {
+        case 206:
+            let ranges = headers.values(for: "Content-Range")
+            guard ranges.count == 1, let range = ContentRange(ranges[0]), headers.hasIdentityCoding,
+                location == record.location, Self.hasValidator(validator, headers),
+                Int64(range.positions.lowerBound) == offset,
+                record.length == nil || range.completeLength.map(Int64.init) == record.length
+            else {
+                self = .discard
+                return
+            }
+            self = .append
+        case 416:
+            let isSame = location == record.location && Self.mayHaveValidator(validator, headers)
+            self = isSame && Self.length(headers) == offset && record.length ?? offset == offset ? .complete : .discard
+        default:
+            self = .replace
+        }
+    }
+
+    /// Whether a response has the validator. Without one, a server may have ignored `If-Range`.
+    private static func hasValidator(_ validator: String, _ headers: HTTPHeaders) -> Bool {
+        let field = validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
+        return headers.values(for: field) == [validator]
+    }
+
+    /// Whether a response without content, which need not have a validator, has no other one.
+    private static func mayHaveValidator(_ validator: String, _ headers: HTTPHeaders) -> Bool {
+        let tags = headers.values(for: "ETag")
+        return tags.isEmpty || tags == [validator]
+    }
+
+    /// The complete length that a response with status 416 declares (RFC 9110, section 15.5.17).
+    private static func length(_ headers: HTTPHeaders) -> Int64? {
+        let ranges = headers.values(for: "Content-Range")
+        guard ranges.count == 1, ranges[0].lowercased().hasPrefix("bytes */") else { return nil }
+        return Int64(ranges[0].dropFirst(8))
+    }
+}

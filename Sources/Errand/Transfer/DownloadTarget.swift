@@ -1,0 +1,42 @@
+internal import Foundation
+
+/// The place that a download is written to: a file, or a folder in which the response names it.
+struct DownloadTarget: Sendable, Hashable {
+    private let folder: String
+    /// The name that the caller has chosen, or `nil` if the response names the file.
+    private let name: String?
+
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if the URL names no file, or nothing that is a folder.
+    init(_ url: URL) throws(NetworkError) {
+        guard url.isFileURL else { throw NetworkError(.fileUnusable("the target is not a file URL")) }
+        let path = url.path(percentEncoded: false)
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        if exists && isFolder.boolValue {
+            (folder, name) = (path, nil)
+        } else {
+            let last = url.lastPathComponent
+            guard !url.hasDirectoryPath, !last.isEmpty, last != "/", last != "..", last != "." else {
+                throw NetworkError(.fileUnusable("\(last): there is no such folder; create it first"))
+            }
+            guard !last.utf8.contains(0) else { throw NetworkError(.fileUnusable("the name of the target contains NUL")) }
+            (folder, name) = (url.deletingLastPathComponent().path(percentEncoded: false), last)
+        }
+    }
+
+    /// Whether the response names the file.
+    var isFolder: Bool { name == nil }
+
+    /// The path of the unfinished file without its suffix.
+    ///
+    /// In a folder it has to be known before the response, so it has the name in the URL, and a digest of the request.
+    func partialPath(for request: String, from url: URL) -> String {
+        if let name { return path(of: name.utf8.count <= 240 ? name : SHA256.hexadecimal(name.utf8)) }
+        return path(of: FileName(from: url).text + "-" + SHA256.hexadecimal(request.utf8).prefix(8))
+    }
+
+    /// The path of the finished file.
+    func path(named fileName: String?) -> String { path(of: name ?? fileName ?? FileName.fallback) }
+
+    private func path(of name: String) -> String { folder.hasSuffix("/") ? folder + name : folder + "/" + name }
+}

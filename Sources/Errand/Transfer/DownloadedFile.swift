@@ -1,0 +1,21 @@
+public import Foundation
+
+/// A file that was downloaded, and the response that it is the content of.
+public struct DownloadedFile: Sendable, CustomStringConvertible {
+    /// The location of the file, which only its owner can read.
+    public let url: URL
+    /// The size of the file in bytes.
+    public let byteCount: Int64
+    /// The number of bytes that an earlier, interrupted download had left, or 0 if there was none.
+    public let resumedByteCount: Int64
+    /// The SHA-256 of the file as 64 lowercase hexadecimal digits, or `nil` if ``DownloadOptions/sha256`` was not set.
+    public let sha256: String?
+    /// The header fields of the last response.
+    public let headers: HTTPHeaders
+
+    /// The file and its size, and what was resumed.
+    public var description: String {
+        let resumed = resumedByteCount > 0 ? ", \(resumedByteCount) of them by an earlier download" : ""
+        return "\(url.lastPathComponent): \(byteCount) bytes\(resumed)"
+    }
+}

@@ -1,0 +1,72 @@
+internal import Foundation
+
+/// The name under which a download is stored in a folder, made from what a server proposes.
+///
+/// It is a single component that names a visible file in that folder, on Linux, Apple platforms and Windows alike.
+struct FileName: Sendable, Hashable {
+    let text: String
+
+    /// The maximum size in UTF-8, which leaves room for the suffixes of an unfinished download.
+    private static let maximumSize = 200
+
+    /// The name if nothing proposes a usable one.
+    static let fallback = "download"
+
+    /// Names a file by `Content-Disposition`, or else by the last component of the URL's path.
+    init(of headers: HTTPHeaders, from url: URL) {
+        let proposed = headers["Content-Disposition"].flatMap { ContentDisposition($0)?.fileName }
+        self.init(proposed.flatMap(Self.sanitized) ?? Self.sanitized(url))
+    }
+
+    /// Names a file by the last component of the URL's path.
+    init(from url: URL) { self.init(Self.sanitized(url)) }
+
+    private init(_ text: String?) { self.text = text ?? Self.fallback }
+
+    private static func sanitized(_ url: URL) -> String? {
+        let path = url.path(percentEncoded: true)
+        let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        return sanitized(String(last).removingPercentEncoding ?? String(last))
+    }
+
+    /// Returns a usable name, or `nil` if nothing of the text remains.
+    ///
+    /// Of a path, only the last component is used, with both kinds of slashes; a drive or a stream of NTFS is not part of
+    /// it.
+    private static func sanitized(_ text: String) -> String? {
+        let last = text.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
+        var scalars = String.UnicodeScalarView()
+        for scalar in last.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            // Control characters, and those that change the order of others.
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: continue
+            default: scalars.append("<>:\"|?*".unicodeScalars.contains(scalar) ? "_" : scalar)
+            }
+        }
+        var name = String(scalars)
+        // Neither hidden, nor relative, nor with an end that Windows removes.
+        name = String(name.drop { $0 == "." || $0.isWhitespace })
+        name = String(name.reversed().drop { $0 == "." || $0.isWhitespace }.reversed())
+        guard !name.isEmpty else { return nil }
+        let stem = name.prefix { $0 != "." }.lowercased()
+        if reserved.contains(stem) { name = "_" + name }
+        return shortened(name)
+    }
+
+    /// The names of devices on Windows, whatever their extension.
+    private static let reserved: Set<String> = {
+        var names: Set = ["con", "prn", "aux", "nul", "conin$", "conout$"]
+        for number in 0...9 { names.formUnion(["com\(number)", "lpt\(number)"]) }
+        return names
+    }()
+
+    /// Returns a name that is not too long, with its extension.
+    private static func shortened(_ name: String) -> String {
+        guard name.utf8.count > maximumSize else { return name }
+        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        let suffix = name[dot...].utf8.count <= 20 ? String(name[dot...]) : ""
+        var stem = name.prefix(maximumSize)
+        while stem.utf8.count + suffix.utf8.count > maximumSize { stem.removeLast() }
+        return (stem.isEmpty ? fallback[...] : stem) + suffix
+    }
+}

@@ -1,0 +1,226 @@
+internal import Foundation
+
+/// Receives a body into a file, across attempts and from where an earlier download ended.
+final class FileReceiver: BodyReceiver {
+    private struct State {
+        /// The unfinished file, or `nil` before the first attempt and after the last.
+        var part: PartialFile?
+        /// The first position that the current attempt requests, or `nil` if it requests all.
+        var offset: Int64?
+        /// Whether the request has a `Range` of its own.
+        var isPart = false
+        /// The number of bytes of an earlier download.
+        var found: Int64 = 0
+        var steps = ProgressSteps(direction: .download, total: nil)
+        var file: DownloadedFile?
+    }
+
+    private let url: URL
+    private let target: DownloadTarget
+    private let options: DownloadOptions
+    private let state = Lock(State())
+
+    /// - Throws: ``NetworkError`` if the target or an option can't be used.
+    init(to url: URL, _ options: DownloadOptions) throws(NetworkError) {
+        try options.check()
+        (self.url, self.options) = (url, options)
+        target = try DownloadTarget(url)
+    }
+
+    var received: (any Sendable)? { state.withLock { $0.file } }
+
+    var allowsRetry: Bool { true }
+
+    // MARK: The request
+
+    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws {
+        if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
+        let name = "\(request.method) \(prepared.secrets.redacted(request.url))"
+        let (partialPath, isHashed) = (target.partialPath(for: name, from: request.url), options.sha256 != nil)
+        let range: (offset: Int64, validator: String)? = try state.withLock { state in
+            if state.part == nil || state.part?.request != name {
+                state.part = nil
+                let part = try PartialFile(for: partialPath, of: name, isHashed: isHashed)
+                (state.part, state.found) = (part, part.length)
+            }
+            state.offset = nil
+            state.isPart = request.headers.contains("Range")
+            guard let part = state.part, part.isResumable, let validator = part.record?.validator, !state.isPart,
+                request.method == .get
+            else { return nil }
+            state.offset = part.length
+            return (part.length, validator)
+        }
+        guard let range else { return }
+        request.headers["Range"] = "bytes=\(range.offset)-"
+        request.headers["If-Range"] = range.validator
+    }
+
+    // MARK: The response
+
+    func takesRejected(_ response: TransportResponse) -> Bool {
+        response.statusCode == 416 && state.withLock { $0.offset != nil }
+    }
+
+    func receive(
+        _ response: TransportResponse,
+        to request: OutgoingRequest,
+        report: ProgressReport?
+    ) async throws -> Int {
+        let chunks = response.body.chunks
+        do {
+            let isComplete = try begin(response, to: request)
+            if isComplete {
+                chunks.cancel()
+            } else {
+                try await read(chunks, report)
+            }
+            try await finish(response, report)
+            // The content is complete now, whatever part of it this response had.
+            return [206, 416].contains(response.statusCode) && !isPart ? 200 : response.statusCode
+        } catch {
+            chunks.cancel()
+            throw error
+        }
+    }
+
+    private var isPart: Bool { state.withLock { $0.isPart } }
+
+    /// Does what the header section decides. Returns whether all bytes are there already.
+    private func begin(_ response: TransportResponse, to request: OutgoingRequest) throws -> Bool {
+        let parts = try URLParts(absolute: request.url.absoluteString)
+        let location = parts.map { $0.origin + $0.path } ?? request.url.origin
+        return try state.withLock { state in
+            guard let part = state.part else { throw CancellationError() }
+            let step =
+                state.isPart
+                ? .replace
+                : DownloadStep(
+                    statusCode: response.statusCode,
+                    headers: response.headers,
+                    location: location,
+                    after: state.offset,
+                    of: part.record
+                )
+            switch step {
+            case .append:
+                let range = response.headers["Content-Range"].flatMap { ContentRange($0) }
+                if let length = range?.completeLength { part.note(length: Int64(length)) }
+            case .replace:
+                try part.restart(
+                    DownloadRecord(
+                        request: part.request,
+                        location: location,
+                        headers: response.headers,
+                        statusCode: response.statusCode,
+                        fileName: target.isFolder ? FileName(of: response.headers, from: request.url).text : nil,
+                        boot: SystemBoot.id
+                    )
+                )
+                state.found = 0
+            case .complete: return true
+            case .discard:
+                try part.discard()
+                state.found = 0
+                throw RequestAgain()
+            case .reject(let reason): throw NetworkError(reason)
+            }
+            let total = part.record?.length ?? options.byteCount
+            if let total, let expected = options.byteCount, total != expected {
+                throw NetworkError(.unexpectedLength(expected: expected, actual: total))
+            }
+            if state.steps.total != total { state.steps = ProgressSteps(direction: .download, total: total) }
+            return false
+        }
+    }
+
+    private func read(_ chunks: any ResponseChunks, _ report: ProgressReport?) async throws {
+        while let chunk = try await chunks.next() {
+            try Task.checkCancellation()
+            let progress: TransferProgress? = try state.withLock { state in
+                guard let part = state.part else { throw CancellationError() }
+                if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
+                    let error = NetworkError(.unexpectedLength(expected: limit, actual: part.length + Int64(chunk.count)))
+                    part.abandon()
+                    state.part = nil
+                    throw error
+                }
+                try part.append(chunk)
+                return report == nil ? nil : state.steps.progress(at: part.length)
+            }
+            if let progress, let report { await report(progress) }
+        }
+    }
+
+    /// Checks the bytes, and moves the file to its target.
+    private func finish(_ response: TransportResponse, _ report: ProgressReport?) async throws {
+        let (file, last) = try state.withLock { state -> (OpenFile, TransferProgress?) in
+            guard let part = state.part else { throw CancellationError() }
+            if let length = part.record?.length, part.length < length { throw NetworkError(.closedInBody) }
+            do {
+                try check(part)
+            } catch {
+                part.abandon()
+                state.part = nil
+                throw error
+            }
+            return (part.file, state.steps.last(at: part.length))
+        }
+        try await file.synchronized()
+        try Task.checkCancellation()
+        try state.withLock { state in
+            guard let part = state.part else { throw CancellationError() }
+            let path = target.path(named: part.record?.fileName)
+            try part.finish(at: path)
+            state.file = DownloadedFile(
+                url: URL(filePath: path),
+                byteCount: part.length,
+                resumedByteCount: state.found,
+                sha256: part.digest,
+                headers: response.headers
+            )
+            state.part = nil
+        }
+        if let last, let report { await report(last) }
+    }
+
+    private func check(_ part: PartialFile) throws(NetworkError) {
+        if let expected = options.byteCount, part.length != expected {
+            throw NetworkError(.unexpectedLength(expected: expected, actual: part.length))
+        }
+        if let expected = options.sha256?.lowercased(), let actual = part.digest, actual != expected {
+            throw NetworkError(.unexpectedDigest(expected: expected, actual: actual))
+        }
+    }
+
+    func end() { state.withLock { $0.part = nil } }
+}
+
+extension FileReceiver {
+    /// Stores the bytes of a response that an interceptor made, which was not received.
+    func store(_ payload: Payload) throws -> DownloadedFile {
+        try state.withLock { state in
+            let name = payload.headers.map { FileName(of: $0, from: url).text }
+            let path = target.path(named: name)
+            let part = try PartialFile(for: path, of: "", isHashed: options.sha256 != nil)
+            do {
+                try part.discard()
+                try part.append(payload.data)
+                try check(part)
+                try part.finish(at: path)
+            } catch {
+                part.abandon()
+                throw error
+            }
+            let file = DownloadedFile(
+                url: URL(filePath: path),
+                byteCount: part.length,
+                resumedByteCount: 0,
+                sha256: part.digest,
+                headers: payload.headers ?? [:]
+            )
+            state.file = file
+            return file
+        }
+    }
+}

@@ -1,0 +1,150 @@
+internal import Dispatch
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// An open regular file of one's own, which nobody else may read.
+///
+/// It is never opened through a symbolic link.
+final class OpenFile: Sendable {
+    private let descriptor: Int32
+    private let path: String
+
+    private init(_ descriptor: Int32, _ path: String) { (self.descriptor, self.path) = (descriptor, path) }
+
+    deinit { close(descriptor) }
+
+    /// Opens or creates a file, and locks it against every other opener, of this process too.
+    ///
+    /// - Throws: ``NetworkError/Reason/downloadInProgress(_:)`` if it is locked, or
+    ///   ``NetworkError/Reason/fileUnusable(_:)``.
+    static func locked(_ path: String) throws(NetworkError) -> OpenFile {
+        // A file that was moved to its target while this waited is not the one at the path any more.
+        for _ in 0..<8 {
+            let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw failure(path) }
+            let file = OpenFile(descriptor, path)
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                throw errno == EWOULDBLOCK ? NetworkError(.downloadInProgress(name(path))) : failure(path)
+            }
+            var (own, current) = (stat(), stat())
+            guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else {
+                throw NetworkError(.fileUnusable("\(name(path)): it is not a regular file"))
+            }
+            if lstat(path, &current) == 0, current.st_ino == own.st_ino, current.st_dev == own.st_dev {
+                _ = fchmod(descriptor, 0o600)
+                return file
+            }
+        }
+        throw NetworkError(.downloadInProgress(name(path)))
+    }
+
+    /// Returns the content of a small file, or `nil` if there is none or it is larger.
+    static func contents(of path: String, upTo limit: Int) -> Data? {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        let file = OpenFile(descriptor, path)
+        var data = Data()
+        try? file.forEachBlock(from: 0, to: Int64(limit) + 1) { data.append(contentsOf: $0) }
+        return data.count <= limit ? data : nil
+    }
+
+    /// Writes a small file beside its path, and moves it there.
+    static func replace(_ path: String, with data: Data) throws(NetworkError) {
+        let temporary = path + ".tmp"
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(path) }
+        let file = OpenFile(descriptor, path)
+        do throws(NetworkError) {
+            try file.write(data, at: 0)
+            guard rename(temporary, path) == 0 else { throw failure(path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    func length() throws(NetworkError) -> Int64 {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.failure(path) }
+        return Int64(status.st_size)
+    }
+
+    func truncate(to length: Int64) throws(NetworkError) {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw Self.failure(path) }
+    }
+
+    func write(_ data: Data, at offset: Int64) throws(NetworkError) {
+        let failed = data.withUnsafeBytes { bytes -> Bool in
+            var done = 0
+            while done < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return true }
+                done += count
+            }
+            return false
+        }
+        if failed { throw Self.failure(path) }
+    }
+
+    /// Calls a closure with the bytes between two positions, or up to the end of the file.
+    func forEachBlock(from start: Int64, to end: Int64, _ body: (UnsafeRawBufferPointer) -> Void) throws {
+        let size = 256 << 10
+        try withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { buffer in
+            var position = start
+            while position < end {
+                let wanted = Int(min(Int64(size), end - position))
+                let count = pread(descriptor, buffer.baseAddress, wanted, off_t(position))
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { throw Self.failure(path) }
+                if count == 0 { return }
+                body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                position += Int64(count)
+            }
+        }
+    }
+
+    func unlock() { flock(descriptor, LOCK_UN) }
+
+    private static let queue = DispatchQueue(label: "errand.file.sync", qos: .utility, attributes: .concurrent)
+
+    /// Waits until the disk has all bytes, without blocking a thread of the caller.
+    func synchronized() async throws {
+        let failure: NetworkError? = await withCheckedContinuation { continuation in
+            Self.queue.async { continuation.resume(returning: self.synchronize() ? nil : Self.failure(self.path)) }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Calls a closure once the disk has all bytes that were written before, and not at all if it fails.
+    func whenSynchronized(_ done: @escaping @Sendable () -> Void) {
+        Self.queue.async { if self.synchronize() { done() } }
+    }
+
+    /// Waits until the disk has all bytes. Returns whether it has.
+    private func synchronize() -> Bool {
+        #if canImport(Darwin)
+        fsync(descriptor) == 0
+        #else
+        fdatasync(descriptor) == 0
+        #endif
+    }
+
+    /// The error of the system call that has just failed on this thread.
+    static func failure(_ path: String) -> NetworkError {
+        let (reason, error) = (String(cString: strerror(errno)), POSIXError.last)
+        return NetworkError(.fileUnusable("\(name(path)): \(reason)"), underlying: error)
+    }
+
+    /// The last component of a path; its folders may be private.
+    private static func name(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+}

@@ -1,0 +1,176 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The bytes of an unfinished download in a file `name.part`, with their ``DownloadRecord`` beside it.
+///
+/// The file stays locked until the end of the download, which another process can see. If it is not finished, the file is
+/// kept if the rest can be requested alone, and removed otherwise.
+///
+/// Must not be used by two threads at once.
+final class PartialFile {
+    /// The number of bytes after which the disk is asked to confirm them.
+    static let syncStep: Int64 = 64 << 20
+
+    private let path: String
+    private let recordPath: String
+    let file: OpenFile
+    /// The request, as in ``DownloadRecord/request``.
+    let request: String
+    private(set) var length: Int64
+    private(set) var record: DownloadRecord?
+    /// The SHA-256 of all bytes, or `nil` if it is not wanted.
+    private var hash: SHA256?
+    private var isFinished = false
+    private var sync = Synchronization()
+
+    /// What the disk was asked to confirm.
+    private struct Synchronization {
+        /// The length when it was last asked.
+        var asked: Int64 = 0
+        /// The state of the digest then.
+        var digest: Data?
+        /// Whether it has confirmed.
+        let isDone = Lock(false)
+        var isRunning = false
+    }
+
+    /// Opens or creates the file, locks it, and reads its record.
+    ///
+    /// - Parameters:
+    ///   - target: The path of the file without the suffix `.part`.
+    ///   - request: The request, as in ``DownloadRecord/request``; bytes of another one are removed.
+    ///   - isHashed: Whether the SHA-256 is computed.
+    /// - Throws: ``NetworkError`` if another download has locked the file, or it cannot be created.
+    init(for target: String, of request: String, isHashed: Bool) throws {
+        self.request = request
+        path = target + ".part"
+        recordPath = path + ".json"
+        file = try OpenFile.locked(path)
+        let fileLength = try file.length()
+        record = OpenFile.contents(of: recordPath, upTo: DownloadRecord.maximumSize)
+            .flatMap { DownloadRecord($0, of: request) }
+        length = record?.usableLength(of: fileLength, boot: SystemBoot.id) ?? 0
+        if length == 0 { record = nil }
+        if length < fileLength { try file.truncate(to: length) }
+        record?.boot = SystemBoot.id
+        sync.asked = record?.synced ?? 0
+        if isHashed { hash = try hashed() }
+    }
+
+    /// Whether the rest can be requested alone.
+    var isResumable: Bool { length > 0 && record?.validator != nil }
+
+    deinit {
+        if !isFinished {
+            if isResumable {
+                noteSync()
+                try? save()
+            } else {
+                remove()
+            }
+        }
+        // The disk may still be writing, which keeps the file open.
+        file.unlock()
+    }
+
+    private func remove() {
+        unlink(recordPath)
+        unlink(path)
+    }
+
+    // MARK: Writing
+
+    /// Begins with the first byte of a content.
+    func restart(_ record: DownloadRecord) throws {
+        // First, so that at no time the record is of other bytes than those in the file.
+        try file.truncate(to: 0)
+        length = 0
+        sync = Synchronization()
+        if hash != nil { hash = SHA256() }
+        self.record = record
+        if record.validator != nil { try save() } else { unlink(recordPath) }
+    }
+
+    /// Removes all bytes, because they belong to no content that can be requested.
+    func discard() throws {
+        try file.truncate(to: 0)
+        unlink(recordPath)
+        length = 0
+        record = nil
+        sync = Synchronization()
+        if hash != nil { hash = SHA256() }
+    }
+
+    /// Notes the complete length that a later response declares.
+    func note(length: Int64) { if record?.length == nil { record?.length = length } }
+
+    func append(_ data: Data) throws {
+        try file.write(data, at: length)
+        length += Int64(data.count)
+        hash?.update(data)
+        if sync.isRunning, sync.isDone.withLock({ $0 }) {
+            noteSync()
+            try save()
+        }
+        if !sync.isRunning, length - sync.asked >= Self.syncStep { beginSync() }
+    }
+
+    private func beginSync() {
+        guard record?.validator != nil else { return }
+        var next = Synchronization()
+        next.asked = length
+        next.digest = hash.map { Data($0.snapshot) }
+        next.isRunning = true
+        sync = next
+        file.whenSynchronized { [isDone = next.isDone] in isDone.withLock { $0 = true } }
+    }
+
+    /// Records what the disk has confirmed.
+    private func noteSync() {
+        guard sync.isRunning, sync.isDone.withLock({ $0 }) else { return }
+        record?.synced = sync.asked
+        record?.digest = sync.digest
+        sync.isRunning = false
+    }
+
+    private func save() throws {
+        guard let record else { return }
+        try OpenFile.replace(recordPath, with: try JSONEncoder().encode(record))
+    }
+
+    // MARK: The end
+
+    /// The SHA-256 of all bytes as 64 hexadecimal digits, or `nil` if it is not computed.
+    var digest: String? {
+        var copy = hash
+        return copy?.hexadecimal()
+    }
+
+    /// Moves the file to its target, which is replaced.
+    func finish(at target: String) throws(NetworkError) {
+        guard rename(path, target) == 0 else { throw OpenFile.failure(target) }
+        isFinished = true
+        unlink(recordPath)
+    }
+
+    /// Ends the download without keeping anything.
+    func abandon() {
+        isFinished = true
+        remove()
+    }
+
+    /// Returns the digest of the bytes in the file, from the recorded state on if there is one.
+    private func hashed() throws -> SHA256 {
+        let recorded = record?.digest.flatMap { SHA256(snapshot: Array($0)) }
+        var hash = recorded.flatMap { $0.count <= UInt64(length) ? $0 : nil } ?? SHA256()
+        try file.forEachBlock(from: Int64(hash.count), to: length) { hash.update($0) }
+        return hash
+    }
+}
