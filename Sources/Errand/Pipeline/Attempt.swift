@@ -271,6 +271,7 @@ extension Pipeline {
                 payload.received = received
             } else {
                 payload = try prepared.filter.filter(response, for: context)
+                payload.received = prepared.receiver
             }
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
             if prepared.guardsPayload { try payload.guardTraps(of: response) }

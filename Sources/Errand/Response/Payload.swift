@@ -34,7 +34,8 @@ public struct Payload: Sendable {
     /// Whether the response has no content because of its status or method; it is read as JSON `null`, or as no bytes.
     var isAbsent = false
 
-    /// What a receiver made of a body that is not in memory, or `nil`.
+    /// What a receiver made of a body that is not in memory; the receiver itself if the body is, after all; `nil` for a
+    /// request without a receiver.
     var received: (any Sendable)?
 
     /// The decoder that ``decode(_:at:)`` uses.

@@ -45,7 +45,8 @@ public struct DownloadFormatter: ResponseFormatter, Sendable {
     /// - Throws: ``NetworkError`` if the file cannot be written.
     public func format(_ payload: Payload) throws -> DownloadedFile {
         if let file = payload.received as? DownloadedFile { return file }
-        return try FileReceiver(to: target, options).store(payload)
+        let receiver = try payload.received as? FileReceiver ?? FileReceiver(to: target, options)
+        return try receiver.store(payload)
     }
 }
 

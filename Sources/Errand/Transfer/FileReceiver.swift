@@ -200,6 +200,7 @@ extension FileReceiver {
     /// Stores the bytes of a response that an interceptor made, which was not received.
     func store(_ payload: Payload) throws -> DownloadedFile {
         try state.withLock { state in
+            state.part = nil
             let name = payload.headers.map { FileName(of: $0, from: url).text }
             let path = target.path(named: name)
             let part = try PartialFile(for: path, of: "", isHashed: options.sha256 != nil)

@@ -1,0 +1,187 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Files and folders that cannot be used, and servers that try to write elsewhere.
+@Suite(.limit(seconds: 60)) struct DownloadFileTests {
+    private let host: DownloadServer
+    private let get = GeneralRequest("/big.bin")
+
+    init() throws { host = try DownloadServer(byteCount: 100_000) }
+
+    private func reason(of target: URL, _ request: GeneralRequest<JSONValueFormatter>? = nil) async -> String {
+        do {
+            return "\(try await host.agent().download(request ?? get, to: target))"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    static let hostileNames = [
+        "../../escape", "/etc/passwd", "..", ".", "", "\\\\server\\share\\x", "C:\\Windows\\x.exe", "a/../../b", ".bashrc",
+        "%2e%2e%2fescape", "x\u{202E}gpj.exe", "con", "nul.txt", "a\u{0}b", String(repeating: "n", count: 4_000),
+        "....//x", "~/.ssh/id", "x:stream", " . ", "\u{FEFF}.profile",
+    ]
+
+    @Test(arguments: hostileNames)
+    func aServerNamesAFileInTheFolderAndNothingElse(_ name: String) async throws {
+        let inner = host.file("inner")
+        try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+        try Data("before".utf8).write(to: host.file("escape"))
+        let escaped = name.unicodeScalars.map { scalar -> String in
+            let isPlain = scalar.isASCII && scalar.properties.isAlphabetic
+            return isPlain ? String(scalar) : String(scalar).utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
+        }.joined()
+        host.set { $0.headers["Content-Disposition"] = "attachment; filename*=UTF-8''\(escaped)" }
+        let file = try await host.agent().download(get, to: inner)
+        #expect(host.names == ["escape", "inner"] && host.data("escape") == Data("before".utf8))
+        let names = try FileManager.default.contentsOfDirectory(atPath: inner.path)
+        #expect(names == [file.url.lastPathComponent])
+        #expect(names.allSatisfy { !$0.hasPrefix(".") && $0.utf8.count <= 200 && !$0.contains("\\") })
+    }
+
+    @Test func aSymbolicLinkAtTheTargetIsReplacedAndNotFollowed() async throws {
+        let outside = FileManager.default.temporaryDirectory.appending(path: "errand-outside-\(UUID())")
+        try Data("outside".utf8).write(to: outside)
+        defer { try? FileManager.default.removeItem(at: outside) }
+        try FileManager.default.createSymbolicLink(at: host.file("a"), withDestinationURL: outside)
+        try await host.agent().download(get, to: host.file("a"))
+        #expect(try Data(contentsOf: outside) == Data("outside".utf8))
+        let type = try FileManager.default.attributesOfItem(atPath: host.file("a").path)[.type] as? FileAttributeType
+        #expect(type == .typeRegular && host.data("a") == host.content)
+    }
+
+    @Test func aSymbolicLinkInPlaceOfThePartIsRefused() async throws {
+        let outside = FileManager.default.temporaryDirectory.appending(path: "errand-outside-\(UUID())")
+        try Data("outside".utf8).write(to: outside)
+        defer { try? FileManager.default.removeItem(at: outside) }
+        try FileManager.default.createSymbolicLink(at: host.file("a.part"), withDestinationURL: outside)
+        let reason = await reason(of: host.file("a"))
+        #expect(reason.contains("the file cannot be used: a.part: "), "\(reason)")
+        #expect(try Data(contentsOf: outside) == Data("outside".utf8))
+    }
+
+    @Test func aTargetThatCannotBeUsedFailsBeforeAnythingIsSent() async throws {
+        let file = host.file("file")
+        try Data("x".utf8).write(to: file)
+        let cases = [
+            (host.file("missing/a"), "a.part: No such file or directory"),
+            (host.folder.appending(path: "missing", directoryHint: .isDirectory), "missing: there is no such folder"),
+            (file.appending(path: "a"), "a.part: Not a directory"),
+            (try #require(URL(string: "https://example.com/a")), "the target is not a file URL"),
+        ]
+        for (target, wanted) in cases {
+            let reason = await reason(of: target)
+            #expect(reason.contains(wanted), "\(reason)")
+        }
+        #expect(host.names == ["file"] && host.ranges.isEmpty)
+    }
+
+    @Test func aPipeInPlaceOfThePartIsRefused() async throws {
+        mkfifo(host.file("a.part").path, 0o600)
+        let reason = await reason(of: host.file("a"))
+        #expect(reason.contains("it is not a regular file"), "\(reason)")
+    }
+
+    @Test func aFolderThatAppearsAtTheTargetIsNotReplaced() async throws {
+        let host = host
+        host.server.on(.get, "/late") { request in
+            try? FileManager.default.createDirectory(at: host.file("a"), withIntermediateDirectories: true)
+            return host.state.withLock { $0.response(to: request) }
+        }
+        let reason = await reason(of: host.file("a"), GeneralRequest("/late"))
+        #expect(reason.contains("a: Is a directory"), "\(reason)")
+        #expect(host.names == ["a", "a.part", "a.part.json"])
+    }
+
+    @Test func twoDownloadsToOneFileDoNotMix() async throws {
+        host.server.on(.get, "/slow", .data(host.content).dripping(10_000, every: .milliseconds(20)))
+        let agent = host.agent()
+        async let first = agent.download(GeneralRequest("/slow"), to: host.file("a"))
+        while !host.names.contains("a.part") { await Task.yield() }
+        let second = await reason(of: host.file("a"))
+        #expect(second.contains("another download to 'a.part' is running"), "\(second)")
+        #expect(try await first.byteCount == 100_000)
+        #expect(host.data("a") == host.content && host.names == ["a"])
+    }
+
+    @Test func theFileIsFreeAsSoonAsADownloadHasEnded() async throws {
+        for round in 0..<50 {
+            host.set { $0.faults = round.isMultiple(of: 2) ? [.closeInBody(after: 10_000)] : [] }
+            let reason = await reason(of: host.file("a"))
+            #expect(!reason.contains("another download"), "\(reason)")
+        }
+    }
+
+    @Test func aCancelledDownloadKeepsItsPartAndFreesTheFile() async throws {
+        host.server.on(
+            .get, "/slow", .data(host.content, headers: ["ETag": "\"s\""]).dripping(10_000, every: .milliseconds(20)))
+        let (agent, file) = (host.agent(), host.file("a"))
+        let task = Task { try await agent.download(GeneralRequest("/slow"), to: file) }
+        while (try? FileManager.default.attributesOfItem(atPath: host.file("a.part").path)[.size] as? Int) ?? 0 < 20_000 {
+            await Task.yield()
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(host.names == ["a.part", "a.part.json"])
+        let part = host.data("a.part") ?? Data()
+        #expect(part == host.content.prefix(part.count))
+        #expect(await reason(of: host.file("a")).contains("100000 bytes"))
+    }
+
+    @Test func anEmptyResponseIsAnEmptyFile() async throws {
+        host.server.on(.get, "/empty", .data(Data()))
+        let file = try await host.agent().download(GeneralRequest("/empty"), to: host.file("a"))
+        #expect(file.byteCount == 0 && host.data("a") == Data() && host.names == ["a"])
+    }
+
+    @Test(arguments: [DownloadOptions(sha256: "abc"), DownloadOptions(byteCount: -1)])
+    func anOptionThatNoFileCanHaveIsRefused(_ options: DownloadOptions) async throws {
+        let error = await #expect(throws: NetworkError.self) {
+            try await host.agent().download(get, to: host.file("a"), options: options)
+        }
+        #expect(error?.kind == .invalidRequest && host.ranges.isEmpty)
+    }
+
+    @Test func aFullDiskIsAnErrorThatSaysSo() async throws {
+        guard FileManager.default.isWritableFile(atPath: "/dev/full") else { return }
+        let small = host.file("small")
+        try FileManager.default.createDirectory(at: small, withIntermediateDirectories: true)
+        guard Mount.small(small.path) else { return }
+        defer { Mount.unmount(small.path) }
+        host.set { $0.content = DownloadServer.content(3 << 20, 7) }
+        let reason = await reason(of: small.appending(path: "a"))
+        #expect(reason.contains("a.part: No space left on device"), "\(reason)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: small.path).sorted()
+        #expect(left.first == "a.part")
+    }
+
+    @Test func aSystemWithoutPermissionIsAnErrorThatSaysSo() async throws {
+        guard geteuid() != 0 else { return }
+        try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: host.folder.path)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: host.folder.path) }
+        #expect(await reason(of: host.file("a")).contains("Permission denied"))
+    }
+}
+
+/// A file system of 1 MiB in memory.
+private enum Mount {
+    static func small(_ path: String) -> Bool {
+        run("/bin/mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", path])
+    }
+
+    static func unmount(_ path: String) { _ = run("/bin/umount", ["-l", path]) }
+
+    private static func run(_ program: String, _ arguments: [String]) -> Bool {
+        guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: program) else { return false }
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        do { try process.run() } catch { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }
+}

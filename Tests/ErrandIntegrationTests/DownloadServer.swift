@@ -1,0 +1,108 @@
+import ErrandTesting
+import Foundation
+
+@testable import Errand
+
+/// A server with one content, which it supplies as a whole or in part, as servers of files do; and a folder for it.
+final class DownloadServer: Sendable {
+    /// How the server deviates from RFC 9110.
+    enum Habit: Sendable, CaseIterable {
+        case none
+        case ignoresRange, ignoresIfRange, omitsValidatorOfParts, startsElsewhere, otherLength, multipart
+    }
+
+    struct State {
+        var content: Data
+        /// The validator, as header fields.
+        var validator: HTTPHeaders = ["ETag": "\"1\""]
+        var headers: HTTPHeaders = [:]
+        var habit = Habit.none
+        /// The faults of the next responses with content, in order.
+        var faults: [MockFault?] = []
+        var requests: [(range: String?, ifRange: String?)] = []
+        /// The number of content bytes in all responses.
+        var sentByteCount = 0
+    }
+
+    let state: Lock<State>
+    let server: MockServer
+    let folder: URL
+
+    init(byteCount: Int = 300_000, seed: UInt64 = 1) throws {
+        let state = Lock(State(content: Self.content(byteCount, seed)))
+        self.state = state
+        server = try MockServer { request in state.withLock { $0.response(to: request) } }
+        folder = FileManager.default.temporaryDirectory.appending(path: "errand-download-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    static func content(_ byteCount: Int, _ seed: UInt64) -> Data {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        var data = Data(capacity: byteCount)
+        while data.count < byteCount {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            withUnsafeBytes(of: state) { data.append(contentsOf: $0.prefix(byteCount - data.count)) }
+        }
+        return data
+    }
+
+    func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+    var content: Data { state.withLock { $0.content } }
+    var ranges: [String?] { state.withLock { $0.requests.map(\.range) } }
+
+    /// An agent without retries; each test of retries has its own policy.
+    func agent(retries: RetryPolicy = .never) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.retryPolicy = retries
+        return Agent(config: config)
+    }
+
+    /// The names in the folder, hidden ones too.
+    var names: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+    }
+
+    func file(_ name: String) -> URL { folder.appending(path: name) }
+    func data(_ name: String) -> Data? { try? Data(contentsOf: file(name)) }
+}
+
+extension DownloadServer.State {
+    mutating func response(to request: MockRequest) -> MockResponse {
+        let (range, condition) = (request.headers["Range"], request.headers["If-Range"])
+        requests.append((range, condition))
+        var fields = validator.merging(headers)
+        fields["Date"] = "Sun, 22 Nov 2026 12:00:00 GMT"
+        fields["Accept-Ranges"] = "bytes"
+        let current = validator["ETag"].flatMap { $0.hasPrefix("W/") ? nil : $0 } ?? validator["Last-Modified"]
+        let isSame = condition == nil || condition == current || habit == .ignoresIfRange
+        guard let range, isSame, habit != .ignoresRange, let wanted = ByteRange(range) else {
+            return send(content, fields, status: 200)
+        }
+        guard var positions = wanted.positions(in: content.count) else {
+            return MockResponse(status: 416, headers: fields.merging(["Content-Range": "bytes */\(content.count)"]))
+        }
+        if habit == .startsElsewhere { positions = positions.lowerBound / 2..<positions.upperBound }
+        if habit == .multipart {
+            return send(content[positions], fields.merging(["Content-Type": "multipart/byteranges; boundary=x"]), status: 206)
+        }
+        if habit == .omitsValidatorOfParts {
+            fields = HTTPHeaders(fields.filter { !["ETag", "Last-Modified"].contains($0.name) })
+        }
+        let length = habit == .otherLength ? content.count + 1 : content.count
+        fields["Content-Range"] = ContentRange(positions, of: length).description
+        return send(content[positions], fields, status: 206)
+    }
+
+    private mutating func send(_ body: Data, _ fields: HTTPHeaders, status: Int) -> MockResponse {
+        let fault = faults.isEmpty ? nil : faults.removeFirst()
+        sentByteCount += body.count
+        let response = MockResponse.data(Data(body), status: status, headers: fields)
+        return fault.map { response.faulted($0) } ?? response
+    }
+}

@@ -1,0 +1,103 @@
+import Errand
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// The decision about a response to a download, by RFC 9110, sections 14.2 to 15.3.7.
+@Suite struct DownloadStepTests {
+    private static let place = "https://host/a"
+
+    private static func record(_ validator: String? = "\"1\"", length: Int64? = 1_000) -> DownloadRecord {
+        var record = DownloadRecord(
+            request: "GET https://host/a",
+            location: place,
+            headers: [:],
+            statusCode: 200,
+            fileName: nil,
+            boot: "b"
+        )
+        (record.validator, record.length) = (validator, length)
+        return record
+    }
+
+    private func step(
+        _ status: Int,
+        _ headers: HTTPHeaders,
+        after offset: Int64? = 400,
+        at location: String = place,
+        of record: DownloadRecord? = record()
+    ) -> DownloadStep {
+        DownloadStep(statusCode: status, headers: headers, location: location, after: offset, of: record)
+    }
+
+    private let part: HTTPHeaders = ["Content-Range": "bytes 400-999/1000", "ETag": "\"1\""]
+
+    @Test func aPartWithTheSameValidatorContinues() {
+        #expect(step(206, part) == .append)
+        #expect(step(206, part.merging(["Content-Range": "bytes 400-499/1000"])) == .append)
+        #expect(step(206, part, of: Self.record(length: nil)) == .append)
+        let date = "Sun, 22 Nov 2026 10:00:00 GMT"
+        let dated: HTTPHeaders = ["Content-Range": "bytes 400-999/1000", "Last-Modified": date]
+        #expect(step(206, dated, of: Self.record(date)) == .append)
+    }
+
+    @Test func aPartOfAnythingElseIsDiscarded() {
+        let others: [HTTPHeaders] = [
+            part.merging(["ETag": "\"2\""]), part.merging(["ETag": "W/\"1\""]),
+            part.merging(["Content-Range": "bytes 399-999/1000"]), part.merging(["Content-Range": "bytes 401-999/1000"]),
+            part.merging(["Content-Range": "bytes 400-999/1001"]), part.merging(["Content-Range": "items 400-999/1000"]),
+            part.merging(["Content-Range": "bytes 400-999999999999999999999/1000"]), part.merging(["Content-Range": ""]),
+            part.merging(["Content-Encoding": "gzip"]), ["Content-Range": "bytes 400-999/1000"], ["ETag": "\"1\""],
+        ]
+        for headers in others { #expect(step(206, headers) == .discard, "\(headers)") }
+        #expect(step(206, part, at: "https://other/a") == .discard)
+    }
+
+    @Test func aPartThatWasNotRequestedIsRejected() {
+        #expect(step(206, part, after: nil) == .reject(.unexpectedRange("bytes 400-999/1000")))
+        #expect(step(206, [:], of: Self.record(nil)) == .reject(.unexpectedRange("none")))
+    }
+
+    @Test func aCompleteContentReplaces() {
+        for status in [200, 201, 203, 204] { #expect(step(status, part) == .replace) }
+        #expect(step(200, part, after: nil, of: nil) == .replace)
+    }
+
+    @Test func aStatus416ConfirmsACompletePart() {
+        let headers: HTTPHeaders = ["Content-Range": "bytes */1000"]
+        #expect(step(416, headers, after: 1_000) == .complete)
+        #expect(step(416, headers.merging(["ETag": "\"1\""]), after: 1_000) == .complete)
+        #expect(step(416, headers, after: 1_000, of: Self.record(length: nil)) == .complete)
+        #expect(step(416, headers, after: 400) == .discard)
+        #expect(step(416, headers.merging(["ETag": "\"2\""]), after: 1_000) == .discard)
+        #expect(step(416, [:], after: 1_000) == .discard)
+        #expect(step(416, ["Content-Range": "bytes */99999999999999999999"], after: 1_000) == .discard)
+        #expect(step(416, headers, after: 1_000, at: "https://other/a") == .discard)
+    }
+
+    @Test func aRecordIsReadOnlyIfItIsOfTheRequest() throws {
+        let record = Self.record()
+        let data = try JSONEncoder().encode(record)
+        #expect(DownloadRecord(data, of: "GET https://host/a") == record)
+        #expect(DownloadRecord(data, of: "GET https://host/b") == nil)
+        var other = record
+        other.version = 2
+        #expect(DownloadRecord(try JSONEncoder().encode(other), of: other.request) == nil)
+        (other.version, other.synced) = (1, -1)
+        #expect(DownloadRecord(try JSONEncoder().encode(other), of: other.request) == nil)
+        (other.synced, other.length) = (0, .min)
+        #expect(DownloadRecord(try JSONEncoder().encode(other), of: other.request) == nil)
+    }
+
+    @Test func afterACrashOfTheSystemOnlyConfirmedBytesAreUsable() {
+        var record = Self.record()
+        record.synced = 100
+        #expect(record.usableLength(of: 400, boot: "b") == 400)
+        #expect(record.usableLength(of: 400, boot: "c") == 100)
+        #expect(record.usableLength(of: 50, boot: "c") == 50)
+        #expect(record.usableLength(of: 400, boot: nil) == 100)
+        #expect(record.usableLength(of: 1_001, boot: "b") == 0)
+        #expect(Self.record(nil).usableLength(of: 400, boot: "b") == 0)
+    }
+}

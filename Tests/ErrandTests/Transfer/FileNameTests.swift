@@ -1,0 +1,58 @@
+import Errand
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Names of files that servers propose.
+@Suite struct FileNameTests {
+    private func name(_ disposition: String?, _ url: String = "https://h/p/from%20url.txt") throws -> String {
+        var headers = HTTPHeaders()
+        headers["Content-Disposition"] = disposition
+        return FileName(of: headers, from: try #require(URL(string: url))).text
+    }
+
+    @Test func contentDispositionNamesTheFile() throws {
+        #expect(try name("attachment; filename=\"a b.txt\"") == "a b.txt")
+        #expect(try name("attachment;filename=a.txt;") == "a.txt")
+        #expect(try name("inline; FileName = a.txt ; x=y") == "a.txt")
+        #expect(try name(#"attachment; filename="a\"b\\c.txt""#) == "c.txt")
+        #expect(try name("attachment; filename=plain.txt; filename*=UTF-8''%e2%82%ac.txt") == "€.txt")
+        #expect(try name("attachment; filename*=iso-8859-1'en'%A3.txt") == "£.txt")
+        #expect(try name("attachment; filename=naïve file.txt") == "naïve file.txt")
+    }
+
+    @Test func whatCannotBeReadFallsBackToTheURL() throws {
+        let others = [
+            nil, "", ";", "attachment", "attachment; filename", "attachment; filename=", "attachment; filename=\"",
+            "attachment; filename*=UTF-8''%", "attachment; filename*=UTF-8''%ff", "attachment; filename*=x''a",
+            "attachment; filename=\"..\"", "attachment; filename=\"/\"", String(repeating: "a", count: 10_000),
+        ]
+        for one in others { #expect(try name(one) == "from url.txt", "\(one ?? "none")") }
+    }
+
+    @Test func aURLWithoutAUsableNameGivesAFixedOne() throws {
+        for url in ["https://h", "https://h/", "https://h/a/", "https://h/..", "https://h/%2E%2E", "https://h/%00"] {
+            #expect(try name(nil, url) == "download", "\(url)")
+        }
+        #expect(try name(nil, "https://h/a%2Fb") == "b")
+    }
+
+    @Test func namesAreVisibleSingleComponents() throws {
+        let cases = [
+            "../../etc/passwd": "passwd", "..\\\\..\\\\x.exe": "x.exe", ".bashrc": "bashrc", "C:x": "C_x", "con.txt": "_con.txt",
+            "NUL": "_NUL", "a. . ": "a", " a": "a", "a\u{202E}txt.exe": "atxt.exe", "a\u{7}b": "ab", "a*?b": "a__b",
+            "....": "from url.txt",
+        ]
+        for (text, wanted) in cases { #expect(try name("attachment; filename=\"\(text)\"") == wanted, "\(text)") }
+    }
+
+    @Test func longNamesKeepTheirExtension() throws {
+        for letter in ["n", "ü", "e\u{301}"] {
+            let long = try name("attachment; filename=\"\(String(repeating: letter, count: 1_000)).tar\"")
+            #expect(long.utf8.count <= 200 && long.hasSuffix(".tar") && long.utf8.count > 190)
+        }
+        let zalgo = "a" + String(repeating: "\u{301}", count: 2_000)
+        #expect(try name("attachment; filename=\"\(zalgo).txt\"") == "download.txt")
+    }
+}
