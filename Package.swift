@@ -25,6 +25,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "Fetch",
+            dependencies: ["Errand"],
+            path: "Examples/Fetch",
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "ReadmeSnippets",
             dependencies: ["Errand", "ErrandTesting"],
             path: "Examples/ReadmeSnippets",

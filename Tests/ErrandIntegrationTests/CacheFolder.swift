@@ -75,33 +75,3 @@ enum Proof {
         return text[text.index(after: end)...] == String(repeating: piece, count: head[2])
     }
 }
-
-/// The program of the benchmarks, which serves as the other process.
-enum OtherProcess {
-    static var program: URL? {
-        let bundles = Bundle.allBundles.map(\.bundleURL).filter { $0.pathExtension == "xctest" }
-        let places = bundles + [Bundle.main.executableURL, URL(filePath: CommandLine.arguments[0])].compactMap(\.self)
-        return places.map { $0.deletingLastPathComponent().appending(path: "Benchmarks") }
-            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
-    }
-
-    /// Starts it with its output in a pipe.
-    static func start(_ program: URL, _ arguments: [String]) throws -> (process: Process, output: FileHandle) {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = program
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        try process.run()
-        return (process, output.fileHandleForReading)
-    }
-
-    /// More than what the environment asks for takes: half a second for each kill.
-    static var limit: Duration {
-        .seconds(120 + number("ERRAND_CACHE_KILLS", default: 0) / 2 + number("ERRAND_CACHE_SECONDS", default: 0))
-    }
-
-    static func number(_ variable: String, default standard: Int) -> Int {
-        ProcessInfo.processInfo.environment[variable].flatMap(Int.init) ?? standard
-    }
-}

@@ -109,7 +109,7 @@ import Testing
 
     @Test func theFileIsFreeAsSoonAsADownloadHasEnded() async throws {
         for round in 0..<50 {
-            host.set { $0.faults = round.isMultiple(of: 2) ? [.closeInBody(after: 10_000)] : [] }
+            host.set { $0.cuts = round.isMultiple(of: 2) ? [.closed(10_000)] : [] }
             let reason = await reason(of: host.file("a"))
             #expect(!reason.contains("another download"), "\(reason)")
         }

@@ -13,7 +13,7 @@ import Testing
 
     /// Downloads until a cut after 100,000 bytes.
     private func cut(_ request: GeneralRequest<JSONValueFormatter>? = nil) async {
-        host.set { $0.faults = [.closeInBody(after: 100_000)] }
+        host.set { $0.cuts = [.closed(100_000)] }
         await #expect(throws: NetworkError.self) {
             try await host.agent().download(request ?? get, to: host.file("a"))
         }

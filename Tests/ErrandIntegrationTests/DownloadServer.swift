@@ -11,17 +11,24 @@ final class DownloadServer: Sendable {
         case ignoresRange, ignoresIfRange, omitsValidatorOfParts, startsElsewhere, otherLength, multipart
     }
 
+    /// Where a response with content ends.
+    enum Cut: Sendable {
+        case closed(Int), reset(Int)
+        /// Nothing more is sent, and the connection stays open.
+        case stalled(Int)
+    }
+
     struct State {
         var content: Data
         /// The validator, as header fields.
         var validator: HTTPHeaders = ["ETag": "\"1\""]
         var headers: HTTPHeaders = [:]
         var habit = Habit.none
-        /// The faults of the next responses with content, in order.
-        var faults: [MockFault?] = []
+        /// The cuts of the next responses with content, in order.
+        var cuts: [Cut] = []
+        /// Whether a response takes about half a second.
+        var isSlow = false
         var requests: [(range: String?, ifRange: String?)] = []
-        /// The number of content bytes in all responses.
-        var sentByteCount = 0
     }
 
     let state: Lock<State>
@@ -100,9 +107,13 @@ extension DownloadServer.State {
     }
 
     private mutating func send(_ body: Data, _ fields: HTTPHeaders, status: Int) -> MockResponse {
-        let fault = faults.isEmpty ? nil : faults.removeFirst()
-        sentByteCount += body.count
         let response = MockResponse.data(Data(body), status: status, headers: fields)
-        return fault.map { response.faulted($0) } ?? response
+        if isSlow { return response.dripping(max(1, body.count / 200), every: .milliseconds(2)) }
+        guard !cuts.isEmpty else { return response }
+        switch cuts.removeFirst() {
+        case .closed(let place): return response.faulted(.closeInBody(after: place))
+        case .reset(let place): return response.faulted(.resetInBody(after: place))
+        case .stalled(let place): return response.dripping(place, every: .seconds(60))
+        }
     }
 }

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func anInterruptedDownloadContinuesWhereItEnded() async throws {
-        host.set { $0.faults = [.closeInBody(after: 100_000)] }
+        host.set { $0.cuts = [.closed(100_000)] }
         let agent = host.agent()
         await #expect(throws: NetworkError.self) { try await agent.download(get, to: host.file("a")) }
         #expect(host.names == ["a.part", "a.part.json"])
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func aRetryContinuesWhereTheAttemptEnded() async throws {
-        host.set { $0.faults = [.resetInBody(after: 100_000), .closeInBody(after: 50_000)] }
+        host.set { $0.cuts = [.reset(100_000), .closed(50_000)] }
         let agent = host.agent(retries: RetryPolicy(maximumAttempts: 3, baseDelay: .milliseconds(1)))
         let file = try await agent.download(get, to: host.file("a"))
         #expect(host.data("a") == host.content && file.resumedByteCount == 0)
@@ -55,7 +55,7 @@ import Testing
 
     @Test func theExistingFileIsReplacedOnlyBySuccess() async throws {
         try Data("old".utf8).write(to: host.file("a"))
-        host.set { $0.faults = [.closeInBody(after: 10)] }
+        host.set { $0.cuts = [.closed(10)] }
         await #expect(throws: NetworkError.self) { try await host.agent().download(get, to: host.file("a")) }
         #expect(host.data("a") == Data("old".utf8))
         try await host.agent().download(get, to: host.file("a"))
@@ -83,7 +83,7 @@ import Testing
 
     @Test func theDigestOfTheWholeFileIsChecked() async throws {
         let digest = SHA256.hexadecimal(host.content)
-        host.set { $0.faults = [.closeInBody(after: 77_777)] }
+        host.set { $0.cuts = [.closed(77_777)] }
         let options = DownloadOptions(sha256: digest.uppercased(), byteCount: 300_000)
         await #expect(throws: NetworkError.self) {
             try await host.agent().download(get, to: host.file("a"), options: options)
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func progressGrowsToTheEndAcrossARetry() async throws {
-        host.set { ($0.content, $0.faults) = (DownloadServer.content(3_000_000, 2), [.closeInBody(after: 1_500_000)]) }
+        host.set { ($0.content, $0.cuts) = (DownloadServer.content(3_000_000, 2), [.closed(1_500_000)]) }
         let seen = Lock<[TransferProgress]>([])
         let agent = host.agent(retries: RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1)))
         try await agent.download(get, to: host.file("a")) { progress in seen.withLock { $0.append(progress) } }

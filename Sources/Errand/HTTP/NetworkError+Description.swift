@@ -110,9 +110,10 @@ extension NetworkError.Reason {
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"
         case .notCached: "there is no cached response; use a policy that may send the request"
         case .fileUnusable(let text): "the file cannot be used: \(text)"
-        case .downloadInProgress(let name): "another download to '\(name)' is running; wait for it, or choose another file"
+        case .downloadInProgress(let name):
+            "another download to '\(name)' is running; wait for it, or choose another file"
         case .unexpectedDigest(let expected, let actual):
-            "the downloaded bytes have the SHA-256 \(actual), and \(expected.shortened(to: 100)) was expected; they were removed"
+            "the file has the SHA-256 \(actual), and \(expected.shortened(to: 100)) was expected; it was removed"
         case .unexpectedLength(let expected, let actual):
             "\(actual) bytes were downloaded, and \(expected) were expected"
         case .unexpectedRange(let text): "the server returned a part that was not requested: \(text.shortened())"

@@ -11,7 +11,12 @@ protocol BodyReceiver: Sendable {
     var allowsRetry: Bool { get }
 
     /// Changes a request before adapters, once for each attempt, such as by a `Range` field.
-    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - secrets: What must not be written anywhere.
+    /// - Throws: An error that ends the attempt.
+    func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws
 
     /// Whether it takes a response that the request's ``Acceptance`` rejects, such as one to its own `Range`.
     func takesRejected(_ response: TransportResponse) -> Bool
@@ -38,13 +43,3 @@ protocol BodyReceiver: Sendable {
 
 /// A response that a receiver cannot use, although another one to the same request may be usable.
 struct RequestAgain: Error {}
-
-/// A request whose body is not kept in memory.
-protocol ReceivingRequest: Request {
-    /// Makes the receiver of one send, which has no effect until it is used.
-    func makeReceiver() throws -> any BodyReceiver
-}
-
-extension ModifiedRequest: ReceivingRequest where Base: ReceivingRequest {
-    func makeReceiver() throws -> any BodyReceiver { try base.makeReceiver() }
-}

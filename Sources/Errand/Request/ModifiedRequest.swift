@@ -111,3 +111,7 @@ extension ModifiedRequest {
 }
 
 extension ModifiedRequest: ComposedRequest where Base: ComposedRequest {}
+
+extension ModifiedRequest: ReceivingRequest where Base: ReceivingRequest {
+    func makeReceiver() throws -> any BodyReceiver { try base.makeReceiver() }
+}

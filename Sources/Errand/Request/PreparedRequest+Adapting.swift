@@ -14,7 +14,7 @@ extension PreparedRequest {
         receivedBy receiver: (any BodyReceiver)? = nil
     ) async throws -> OutgoingRequest {
         var request = outgoing
-        try await receiver?.willAttempt(&request, of: self)
+        try await receiver?.willAttempt(&request, secrets: secrets)
         if let validation { request.headers.merge(validation.conditions) }
         guard !adapters.isEmpty || pinnedCredential != nil else { return request }
         var context = context

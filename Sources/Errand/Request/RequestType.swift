@@ -74,3 +74,9 @@ extension ComposedRequest {
         throw NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
     }
 }
+
+/// A request whose body is not kept in memory.
+protocol ReceivingRequest: Request {
+    /// Makes the receiver of one send, which has no effect until it is used.
+    func makeReceiver() throws -> any BodyReceiver
+}

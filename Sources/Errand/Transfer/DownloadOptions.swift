@@ -1,5 +1,5 @@
 /// What a download has to result in.
-public struct DownloadOptions: Sendable, Hashable {
+public struct DownloadOptions: Sendable, Hashable, Codable {
     /// The SHA-256 of the file as 64 hexadecimal digits, or `nil` if it is not checked.
     ///
     /// If the file has another one, it is removed and ``NetworkError/Reason/unexpectedDigest(expected:actual:)`` is thrown.

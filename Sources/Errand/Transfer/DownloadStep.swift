@@ -47,7 +47,9 @@ enum DownloadStep: Sendable, Hashable {
         }
     }
 
-    /// Whether a response has the validator. Without one, a server may have ignored `If-Range`.
+    /// Whether a response has the validator.
+    ///
+    /// Without one, a server may have ignored `If-Range`.
     private static func hasValidator(_ validator: String, _ headers: HTTPHeaders) -> Bool {
         let field = validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
         return headers.values(for: field) == [validator]

@@ -19,7 +19,9 @@ struct DownloadTarget: Sendable, Hashable {
             guard !url.hasDirectoryPath, !last.isEmpty, last != "/", last != "..", last != "." else {
                 throw NetworkError(.fileUnusable("\(last): there is no such folder; create it first"))
             }
-            guard !last.utf8.contains(0) else { throw NetworkError(.fileUnusable("the name of the target contains NUL")) }
+            guard !last.utf8.contains(0) else {
+                throw NetworkError(.fileUnusable("the name of the target contains NUL"))
+            }
             (folder, name) = (url.deletingLastPathComponent().path(percentEncoded: false), last)
         }
     }

@@ -33,9 +33,9 @@ final class FileReceiver: BodyReceiver {
 
     // MARK: The request
 
-    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws {
+    func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws {
         if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
-        let name = "\(request.method) \(prepared.secrets.redacted(request.url))"
+        let name = "\(request.method) \(secrets.redacted(request.url))"
         let (partialPath, isHashed) = (target.partialPath(for: name, from: request.url), options.sha256 != nil)
         let range: (offset: Int64, validator: String)? = try state.withLock { state in
             if state.part == nil || state.part?.request != name {
@@ -86,7 +86,9 @@ final class FileReceiver: BodyReceiver {
 
     private var isPart: Bool { state.withLock { $0.isPart } }
 
-    /// Does what the header section decides. Returns whether all bytes are there already.
+    /// Does what the header section decides.
+    ///
+    /// - Returns: Whether all bytes are there already.
     private func begin(_ response: TransportResponse, to request: OutgoingRequest) throws -> Bool {
         let parts = try URLParts(absolute: request.url.absoluteString)
         let location = parts.map { $0.origin + $0.path } ?? request.url.origin
@@ -140,7 +142,8 @@ final class FileReceiver: BodyReceiver {
             let progress: TransferProgress? = try state.withLock { state in
                 guard let part = state.part else { throw CancellationError() }
                 if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
-                    let error = NetworkError(.unexpectedLength(expected: limit, actual: part.length + Int64(chunk.count)))
+                    let actual = part.length + Int64(chunk.count)
+                    let error = NetworkError(.unexpectedLength(expected: limit, actual: actual))
                     part.abandon()
                     state.part = nil
                     throw error

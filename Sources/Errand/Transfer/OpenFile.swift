@@ -130,7 +130,9 @@ final class OpenFile: Sendable {
         Self.queue.async { if self.synchronize() { done() } }
     }
 
-    /// Waits until the disk has all bytes. Returns whether it has.
+    /// Waits until the disk has all bytes.
+    ///
+    /// - Returns: Whether it has.
     private func synchronize() -> Bool {
         #if canImport(Darwin)
         fsync(descriptor) == 0

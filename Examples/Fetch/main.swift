@@ -1,0 +1,68 @@
+import Errand
+import Foundation
+
+// A downloader like `curl -C -`: several URLs at once, progress bars, a checksum, and continuing what was interrupted.
+
+func fail(_ text: String, status: Int32) -> Never {
+    FileHandle.standardError.write(Data("Fetch: \(text)\n".utf8))
+    exit(status)
+}
+
+let arguments: Arguments
+do {
+    arguments = try Arguments(CommandLine.arguments.dropFirst())
+} catch {
+    fail("\(error)", status: 2)
+}
+if arguments.wantsHelp {
+    print(Arguments.help)
+    exit(0)
+}
+
+var config = NetworkConfig()
+config.headers = arguments.headers
+config.limits.timeout = .seconds(arguments.timeout)
+config.retryPolicy = RetryPolicy(maximumAttempts: arguments.retries + 1)
+config.retryBudget = .unlimited
+let agent = Agent(config: config)
+
+let target = URL(filePath: arguments.output ?? arguments.folder)
+let options = DownloadOptions(sha256: arguments.sha256)
+let names = arguments.urls.map { URL(string: $0)?.lastPathComponent ?? $0 }
+let board = Board(names: names, isShown: !arguments.isQuiet)
+
+let downloads = arguments.urls.enumerated().map { index, url in
+    GeneralRequest(url).downloading(to: target, options).accessory { event in
+        if case .didProgress(let progress) = event { board.show(progress, of: index) }
+    }
+}
+
+let work = Task { () -> Int32 in
+    var failures = 0
+    for await one in agent.resultStream(of: downloads, maximumConcurrent: arguments.atOnce) {
+        let index = one.index
+        switch one.result {
+        case .success(let file):
+            let resumed = file.resumedByteCount > 0 ? ", continued at \(Board.size(file.resumedByteCount))" : ""
+            board.end(index, "\(Board.size(file.byteCount))\(resumed)")
+            print("\(file.url.path)  \(file.byteCount) bytes\(resumed)")
+        case .failure(is CancellationError):
+            failures += 1
+            board.end(index, "interrupted")
+        case .failure(let error):
+            failures += 1
+            board.end(index, "failed")
+            FileHandle.standardError.write(Data("Fetch: \(error)\n".utf8))
+        }
+    }
+    return failures == 0 ? 0 : 1
+}
+
+signal(SIGINT, SIG_IGN)
+let interruption = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+interruption.setEventHandler { work.cancel() }
+interruption.resume()
+
+let status = await work.value
+if work.isCancelled { fail("interrupted; the same command continues", status: 130) }
+exit(status)

@@ -1,0 +1,176 @@
+public import Foundation
+
+/// A handle to a download that runs in the background and can be paused.
+///
+/// It need not be kept: a download that was started continues without it. A paused one whose handle is gone stays as it is,
+/// and the next download to the same target continues it.
+public final class DownloadHandle: Sendable {
+    /// The state of a download.
+    public enum State: Sendable {
+        /// The download is running.
+        case running
+        /// The download was paused; its bytes are kept if the rest can be requested alone.
+        case paused
+        /// The file is complete.
+        case succeeded(DownloadedFile)
+        /// The download failed with this error.
+        case failed(any Error)
+        /// The download was cancelled, by the handle or by ``Agent/cancelAll(where:)``.
+        case cancelled
+    }
+
+    private typealias Outcome = Result<DownloadedFile, any Error>
+
+    private struct Record {
+        var state = State.paused
+        var progress: TransferProgress?
+        var outcome: Outcome?
+        /// The current send, or the last one.
+        var run: Task<Void, Never>?
+        var lastRun = 0
+        var waiters: [Delivery<Outcome>] = []
+    }
+
+    private let record = Lock(Record())
+    private let send: @Sendable (any Accessory) async throws -> DownloadedFile
+
+    fileprivate init(_ send: @escaping @Sendable (any Accessory) async throws -> DownloadedFile) { self.send = send }
+
+    /// The state of the download.
+    public var state: State { record.withLock { $0.state } }
+
+    /// The latest progress, which includes what an earlier download has left; `nil` before the first report.
+    public var progress: TransferProgress? { record.withLock { $0.progress } }
+
+    /// The file, which any number of tasks may await, also while the download is paused.
+    ///
+    /// Cancelling a waiting task neither ends its waiting nor cancels the download.
+    ///
+    /// - Throws: The error of the download, or `CancellationError` if it was cancelled.
+    public var value: DownloadedFile {
+        get async throws {
+            let waiter = Delivery<Outcome>()
+            let outcome = record.withLock { record in
+                if record.outcome == nil { record.waiters.append(waiter) }
+                return record.outcome
+            }
+            if let outcome { return try outcome.get() }
+            return try await waiter.value().get()
+        }
+    }
+
+    /// Ends the transfer and keeps its bytes, until ``resume()``; has no effect unless the download is running.
+    public func pause() {
+        let run = record.withLock { record -> Task<Void, Never>? in
+            guard case .running = record.state else { return nil }
+            record.state = .paused
+            return record.run
+        }
+        run?.cancel()
+    }
+
+    /// Continues a paused download; has no effect on any other.
+    ///
+    /// What cannot be requested alone is downloaded again; see ``Request/downloading(to:_:)``.
+    public func resume() {
+        record.withLock { record in
+            guard case .paused = record.state, record.outcome == nil else { return }
+            record.state = .running
+            record.lastRun += 1
+            record.run = Task { [previous = record.run, number = record.lastRun] in
+                // It may still have the file.
+                await previous?.value
+                await self.run(number)
+            }
+        }
+    }
+
+    /// Cancels the download; its bytes are kept if the rest can be requested alone.
+    public func cancel() {
+        let run = record.withLock { $0.run }
+        finish(.failure(CancellationError()))
+        run?.cancel()
+    }
+
+    private func run(_ number: Int) async {
+        guard !Task.isCancelled else { return }
+        do {
+            finish(.success(try await send(Observer(handle: self))))
+        } catch let error as CancellationError {
+            let isPaused = record.withLock { record in
+                if case .paused = record.state { true } else { record.lastRun != number }
+            }
+            if !isPaused { finish(.failure(error)) }
+        } catch {
+            finish(.failure(error))
+        }
+    }
+
+    private func finish(_ outcome: Outcome) {
+        let waiters = record.withLock { record -> [Delivery<Outcome>] in
+            guard record.outcome == nil else { return [] }
+            record.outcome = outcome
+            record.state =
+                switch outcome {
+                case .success(let file): .succeeded(file)
+                case .failure(is CancellationError): .cancelled
+                case .failure(let error): .failed(error)
+                }
+            defer { record.waiters = [] }
+            return record.waiters
+        }
+        for waiter in waiters { waiter.deliver(outcome) }
+    }
+
+    fileprivate func note(_ progress: TransferProgress) { record.withLock { $0.progress = progress } }
+
+    private struct Observer: Accessory {
+        let handle: DownloadHandle
+
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            if case .didProgress(let progress) = event, progress.direction == .download { handle.note(progress) }
+        }
+    }
+}
+
+extension Agent {
+    /// Starts a download in the background, which can be paused.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
+    ///   - options: What the download has to result in.
+    /// - Returns: A handle to the running download.
+    public func startDownload<R: Request & Sendable>(
+        _ request: R,
+        to target: URL,
+        options: DownloadOptions = DownloadOptions()
+    ) -> DownloadHandle {
+        let download = request.downloading(to: target, options)
+        let handle = DownloadHandle { try await self.send(download.accessory($0)) }
+        handle.resume()
+        return handle
+    }
+
+    /// Starts a download whose request is prepared on the main actor.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
+    ///   - options: What the download has to result in.
+    /// - Returns: A handle to the running download.
+    @MainActor
+    public func startDownload<R: Request>(
+        _ request: R,
+        to target: URL,
+        options: DownloadOptions = DownloadOptions()
+    ) -> DownloadHandle {
+        let download = request.downloading(to: target, options)
+        let send: @MainActor (any Accessory) async throws -> DownloadedFile = {
+            try await self.send(download.accessory($0))
+        }
+        let handle = DownloadHandle { try await send($0) }
+        handle.resume()
+        return handle
+    }
+}

@@ -1,0 +1,101 @@
+public import Foundation
+
+/// A list of downloads in a folder, which survives the end of the process.
+///
+/// Each download is a file with the request, which has to be `Codable`, so that it can be sent again after a relaunch:
+///
+/// ```swift
+/// let store = try DownloadStore<GetEpisode>(folder: folder)
+/// try store.add(GetEpisode(id: 7), to: file)
+/// for (item, result) in await agent.download(allIn: store) { print(item.target, result) }
+/// ```
+///
+/// The files are private to their owner, and contain the properties of the request as they are: keep tokens out of them.
+/// Several processes may use one folder.
+public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
+    /// An unfinished download.
+    public struct Item: Sendable, Identifiable {
+        /// The name of its file, which orders the downloads by their age.
+        public let id: String
+        /// The request.
+        public let request: Download
+        /// The file, or the folder in which the response names the file.
+        public let target: URL
+        /// What the download has to result in.
+        public let options: DownloadOptions
+    }
+
+    private let files: DownloadListing
+
+    /// Opens a list, and creates its folder if it is missing.
+    ///
+    /// - Parameter folder: A folder for the list alone, not for the downloads themselves.
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
+    public init(folder: URL) throws(NetworkError) { files = try DownloadListing(folder) }
+
+    /// The unfinished downloads, the oldest first.
+    ///
+    /// A file that is no download of this type is skipped.
+    public var unfinished: [Item] {
+        files.names.compactMap { name in
+            guard let data = files.contents(of: name),
+                let entry = try? JSONDecoder().decode(Entry.self, from: data)
+            else { return nil }
+            return Item(id: name, request: entry.request, target: entry.target.url, options: entry.options)
+        }
+    }
+
+    /// Adds a download at the end.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - target: The file, or an existing folder. One below the home folder is stored relative to that, because the home
+    ///     folder of an app may have another path after an update.
+    ///   - options: What the download has to result in.
+    /// - Returns: The unfinished download.
+    /// - Throws: ``NetworkError`` if an option can't be used or the file can't be written, or the error of encoding the
+    ///   request.
+    @discardableResult
+    public func add(
+        _ request: Download,
+        to target: URL,
+        options: DownloadOptions = DownloadOptions()
+    ) throws -> Item {
+        try options.check()
+        let entry = Entry(request: request, target: StoredURL(target), options: options)
+        let name = try files.add(try JSONEncoder().encode(entry))
+        return Item(id: name, request: request, target: target, options: options)
+    }
+
+    /// Removes a download from the list; the bytes that it has received so far are kept.
+    public func remove(_ item: Item) { files.remove(item.id) }
+
+    private struct Entry: Codable {
+        let request: Download
+        let target: StoredURL
+        let options: DownloadOptions
+    }
+}
+
+/// A file URL whose path may be relative to the home folder.
+private struct StoredURL: Codable {
+    let path: String
+    let isInHome: Bool
+    let isFolder: Bool
+
+    private static var home: String {
+        let path = URL.homeDirectory.path(percentEncoded: false)
+        return path.hasSuffix("/") ? path : path + "/"
+    }
+
+    init(_ url: URL) {
+        let path = url.absoluteURL.path(percentEncoded: false)
+        isInHome = path.hasPrefix(Self.home)
+        self.path = isInHome ? String(path.dropFirst(Self.home.count)) : path
+        isFolder = url.hasDirectoryPath
+    }
+
+    var url: URL {
+        URL(filePath: isInHome ? Self.home + path : path, directoryHint: isFolder ? .isDirectory : .notDirectory)
+    }
+}
