@@ -63,6 +63,25 @@ import Testing
         #expect(try Data(contentsOf: outside) == Data("outside".utf8))
     }
 
+    @Test func anotherNameOfAFileInPlaceOfThePartIsRefused() async throws {
+        try Data("mine".utf8).write(to: host.file("mine"))
+        try FileManager.default.linkItem(at: host.file("mine"), to: host.file("a.part"))
+        let reason = await reason(of: host.file("a"))
+        #expect(reason.contains("a.part: it is another file too"), "\(reason)")
+        #expect(host.data("mine") == Data("mine".utf8))
+    }
+
+    @Test func anInterruptedPostLeavesNothing() async throws {
+        host.set { $0.cuts = [.closed(10_000)] }
+        _ = await reason(of: host.file("a"), get.method(.post))
+        #expect(host.names.isEmpty)
+    }
+
+    @Test func aPlanOfADownloadTouchesNothing() async throws {
+        let plan = try await host.agent().plan(for: get.downloading(to: host.file("a")))
+        #expect("\(plan)".contains("/big.bin") && host.names.isEmpty && host.ranges.isEmpty)
+    }
+
     @Test func aTargetThatCannotBeUsedFailsBeforeAnythingIsSent() async throws {
         let file = host.file("file")
         try Data("x".utf8).write(to: file)

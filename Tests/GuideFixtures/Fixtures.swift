@@ -130,6 +130,8 @@ extension GuideAuthenticator {
 
 nonisolated protocol StoreRequest: Request {}
 nonisolated let store = Service(id: "store")
+nonisolated let target = URL(filePath: "/tmp/target")
+nonisolated let digest = String(repeating: "0", count: 64)
 
 extension Service {
     nonisolated static var shopEnvelope: EnvelopeFilter { EnvelopeFilter(code: "code", data: "data") }

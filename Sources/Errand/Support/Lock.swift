@@ -34,6 +34,19 @@ package struct Lock<State>: @unchecked Sendable {
         }
         return try body(&state.pointee)
     }
+
+    /// Calls a closure like ``withLock(_:)``, unless another thread has the lock.
+    ///
+    /// - Returns: `nil` if it was not called.
+    func withLockIfAvailable<Value>(_ body: (inout State) -> Value) -> Value? {
+        let (state, mutex) = storage.withUnsafeMutablePointers { ($0, $1) }
+        guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer {
+            pthread_mutex_unlock(mutex)
+            extendLifetime(storage)
+        }
+        return body(&state.pointee)
+    }
 }
 
 /// The state and its mutex, in one allocation.

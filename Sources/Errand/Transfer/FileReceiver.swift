@@ -1,8 +1,11 @@
 internal import Foundation
+internal import Synchronization
 
 /// Receives a body into a file, across attempts and from where an earlier download ended.
 final class FileReceiver: BodyReceiver {
     private struct State {
+        /// The place of the finished file, or `nil` before the first attempt.
+        var target: DownloadTarget?
         /// The unfinished file, or `nil` before the first attempt and after the last.
         var part: PartialFile?
         /// The first position that the current attempt requests, or `nil` if it requests all.
@@ -13,18 +16,24 @@ final class FileReceiver: BodyReceiver {
         var found: Int64 = 0
         var steps = ProgressSteps(direction: .download, total: nil)
         var file: DownloadedFile?
+
+        /// The unfinished file and its place, or `nil` if the send has ended.
+        var open: (part: PartialFile, target: DownloadTarget)? {
+            guard let part, let target else { return nil }
+            return (part, target)
+        }
     }
 
     private let url: URL
-    private let target: DownloadTarget
     private let options: DownloadOptions
     private let state = Lock(State())
+    /// Whether the send has ended.
+    private let hasEnded = Atomic(false)
 
-    /// - Throws: ``NetworkError`` if the target or an option can't be used.
+    /// - Throws: ``NetworkError`` if an option can't be used.
     init(to url: URL, _ options: DownloadOptions) throws(NetworkError) {
         try options.check()
         (self.url, self.options) = (url, options)
-        target = try DownloadTarget(url)
     }
 
     var received: (any Sendable)? { state.withLock { $0.file } }
@@ -36,12 +45,15 @@ final class FileReceiver: BodyReceiver {
     func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws {
         if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
         let name = "\(request.method) \(secrets.redacted(request.url))"
-        let (partialPath, isHashed) = (target.partialPath(for: name, from: request.url), options.sha256 != nil)
-        let range: (offset: Int64, validator: String)? = try state.withLock { state in
+        let (original, isHashed) = (request.url, options.sha256 != nil)
+        let range: (offset: Int64, validator: String)? = try withState { state in
             if state.part == nil || state.part?.request != name {
                 state.part = nil
-                let part = try PartialFile(for: partialPath, of: name, isHashed: isHashed)
-                (state.part, state.found) = (part, part.length)
+                // Not before, because a disk may take its time.
+                let target = try state.target ?? DownloadTarget(url)
+                let path = target.partialPath(for: name, from: original)
+                let part = try PartialFile(for: path, of: name, isHashed: isHashed)
+                (state.target, state.part, state.found) = (target, part, part.length)
             }
             state.offset = nil
             state.isPart = request.headers.contains("Range")
@@ -92,8 +104,8 @@ final class FileReceiver: BodyReceiver {
     private func begin(_ response: TransportResponse, to request: OutgoingRequest) throws -> Bool {
         let parts = try URLParts(absolute: request.url.absoluteString)
         let location = parts.map { $0.origin + $0.path } ?? request.url.origin
-        return try state.withLock { state in
-            guard let part = state.part else { throw CancellationError() }
+        return try withState { state in
+            guard let (part, target) = state.open else { throw CancellationError() }
             let step =
                 state.isPart
                 ? .replace
@@ -109,16 +121,18 @@ final class FileReceiver: BodyReceiver {
                 let range = response.headers["Content-Range"].flatMap { ContentRange($0) }
                 if let length = range?.completeLength { part.note(length: Int64(length)) }
             case .replace:
-                try part.restart(
-                    DownloadRecord(
-                        request: part.request,
-                        location: location,
-                        headers: response.headers,
-                        statusCode: response.statusCode,
-                        fileName: target.isFolder ? FileName(of: response.headers, from: request.url).text : nil,
-                        boot: SystemBoot.id
-                    )
+                var record = DownloadRecord(
+                    request: part.request,
+                    location: location,
+                    headers: response.headers,
+                    statusCode: response.statusCode,
+                    fileName: target.isFolder ? FileName(of: response.headers, from: request.url).text : nil,
+                    boot: SystemBoot.id
                 )
+                // Of other requests, the rest cannot be requested alone.
+                if request.method != .get || state.isPart { record.validator = nil }
+                if request.method == .head { record.length = nil }
+                try part.restart(record)
                 state.found = 0
             case .complete: return true
             case .discard:
@@ -139,7 +153,7 @@ final class FileReceiver: BodyReceiver {
     private func read(_ chunks: any ResponseChunks, _ report: ProgressReport?) async throws {
         while let chunk = try await chunks.next() {
             try Task.checkCancellation()
-            let progress: TransferProgress? = try state.withLock { state in
+            let progress: TransferProgress? = try withState { state in
                 guard let part = state.part else { throw CancellationError() }
                 if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
                     let actual = part.length + Int64(chunk.count)
@@ -157,7 +171,7 @@ final class FileReceiver: BodyReceiver {
 
     /// Checks the bytes, and moves the file to its target.
     private func finish(_ response: TransportResponse, _ report: ProgressReport?) async throws {
-        let (file, last) = try state.withLock { state -> (OpenFile, TransferProgress?) in
+        let (file, last) = try withState { state -> (OpenFile, TransferProgress?) in
             guard let part = state.part else { throw CancellationError() }
             if let length = part.record?.length, part.length < length { throw NetworkError(.closedInBody) }
             do {
@@ -171,8 +185,8 @@ final class FileReceiver: BodyReceiver {
         }
         try await file.synchronized()
         try Task.checkCancellation()
-        try state.withLock { state in
-            guard let part = state.part else { throw CancellationError() }
+        try withState { state in
+            guard let (part, target) = state.open else { throw CancellationError() }
             let path = target.path(named: part.record?.fileName)
             try part.finish(at: path)
             state.file = DownloadedFile(
@@ -196,7 +210,20 @@ final class FileReceiver: BodyReceiver {
         }
     }
 
-    func end() { state.withLock { $0.part = nil } }
+    func end() {
+        hasEnded.store(true, ordering: .sequentiallyConsistent)
+        // An attempt that waits for a disk releases the file later; the end of the send does not wait for it.
+        _ = state.withLockIfAvailable { $0.part = nil }
+    }
+
+    /// Changes the state, and releases the file if the send ended meanwhile.
+    private func withState<Value>(_ body: (inout State) throws -> Value) throws -> Value {
+        defer { if hasEnded.load(ordering: .sequentiallyConsistent) { state.withLock { $0.part = nil } } }
+        return try state.withLock { state in
+            if hasEnded.load(ordering: .sequentiallyConsistent) { throw CancellationError() }
+            return try body(&state)
+        }
+    }
 }
 
 extension FileReceiver {
@@ -204,6 +231,7 @@ extension FileReceiver {
     func store(_ payload: Payload) throws -> DownloadedFile {
         try state.withLock { state in
             state.part = nil
+            let target = try state.target ?? DownloadTarget(url)
             let name = payload.headers.map { FileName(of: $0, from: url).text }
             let path = target.path(named: name)
             let part = try PartialFile(for: path, of: "", isHashed: options.sha256 != nil)

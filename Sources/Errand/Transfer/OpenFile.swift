@@ -37,6 +37,10 @@ final class OpenFile: Sendable {
             guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else {
                 throw NetworkError(.fileUnusable("\(name(path)): it is not a regular file"))
             }
+            // In a folder that others can write to, it could be another name of any file.
+            guard own.st_nlink <= 1, own.st_uid == geteuid() else {
+                throw NetworkError(.fileUnusable("\(name(path)): it is another file too, or another user's; remove it"))
+            }
             if lstat(path, &current) == 0, current.st_ino == own.st_ino, current.st_dev == own.st_dev {
                 _ = fchmod(descriptor, 0o600)
                 return file
