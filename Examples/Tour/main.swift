@@ -19,6 +19,7 @@ await tour.chapter("Decoding", Steps.decoding)
 await tour.chapter("Errors", Steps.failing)
 await tour.chapter("Resilience", Steps.resilience)
 await tour.chapter("Caching", Steps.caching)
+await tour.chapter("Transfers", Steps.transfers)
 
 server.stop()
 exit(tour.report())

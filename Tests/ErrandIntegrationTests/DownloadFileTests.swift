@@ -20,7 +20,8 @@ import Testing
     }
 
     static let hostileNames = [
-        "../../escape", "/etc/passwd", "..", ".", "", "\\\\server\\share\\x", "C:\\Windows\\x.exe", "a/../../b", ".bashrc",
+        "../../escape", "/etc/passwd", "..", ".", "", "\\\\server\\share\\x", "C:\\Windows\\x.exe", "a/../../b",
+        ".bashrc",
         "%2e%2e%2fescape", "x\u{202E}gpj.exe", "con", "nul.txt", "a\u{0}b", String(repeating: "n", count: 4_000),
         "....//x", "~/.ssh/id", "x:stream", " . ", "\u{FEFF}.profile",
     ]
@@ -32,7 +33,8 @@ import Testing
         try Data("before".utf8).write(to: host.file("escape"))
         let escaped = name.unicodeScalars.map { scalar -> String in
             let isPlain = scalar.isASCII && scalar.properties.isAlphabetic
-            return isPlain ? String(scalar) : String(scalar).utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
+            return isPlain
+                ? String(scalar) : String(scalar).utf8.map { "%" + String(Int($0) + 256, radix: 16).suffix(2) }.joined()
         }.joined()
         host.set { $0.headers["Content-Disposition"] = "attachment; filename*=UTF-8''\(escaped)" }
         let file = try await host.agent().download(get, to: inner)
@@ -136,10 +138,14 @@ import Testing
 
     @Test func aCancelledDownloadKeepsItsPartAndFreesTheFile() async throws {
         host.server.on(
-            .get, "/slow", .data(host.content, headers: ["ETag": "\"s\""]).dripping(10_000, every: .milliseconds(20)))
+            .get,
+            "/slow",
+            .data(host.content, headers: ["ETag": "\"s\""]).dripping(10_000, every: .milliseconds(20))
+        )
         let (agent, file) = (host.agent(), host.file("a"))
         let task = Task { try await agent.download(GeneralRequest("/slow"), to: file) }
-        while (try? FileManager.default.attributesOfItem(atPath: host.file("a.part").path)[.size] as? Int) ?? 0 < 20_000 {
+        while (try? FileManager.default.attributesOfItem(atPath: host.file("a.part").path)[.size] as? Int) ?? 0 < 20_000
+        {
             await Task.yield()
         }
         task.cancel()

@@ -90,7 +90,9 @@ import Testing
         await cut()
         // The server ignores `If-Range`, so it has no such range.
         host.set {
-            ($0.content, $0.validator, $0.habit) = (DownloadServer.content(50_000, 5), ["ETag": "\"2\""], .ignoresIfRange)
+            ($0.content, $0.validator, $0.habit) = (
+                DownloadServer.content(50_000, 5), ["ETag": "\"2\""], .ignoresIfRange
+            )
         }
         #expect(try await finish().byteCount == 50_000)
     }
@@ -172,7 +174,9 @@ import Testing
 
     @Test func afterACrashOfTheSystemOnlyWhatTheDiskConfirmedIsUsed() async throws {
         await cut()
-        var record = try #require(JSONSerialization.jsonObject(with: host.data("a.part.json") ?? Data()) as? [String: Any])
+        var record = try #require(
+            JSONSerialization.jsonObject(with: host.data("a.part.json") ?? Data()) as? [String: Any]
+        )
         (record["boot"], record["synced"]) = ("another", 40_000)
         try JSONSerialization.data(withJSONObject: record).write(to: host.file("a.part.json"))
         // What follows was never written.

@@ -13,7 +13,8 @@ final class DownloadServer: Sendable {
 
     /// Where a response with content ends.
     enum Cut: Sendable {
-        case closed(Int), reset(Int)
+        case closed(Int)
+        case reset(Int)
         /// Nothing more is sent, and the connection stays open.
         case stalled(Int)
     }
@@ -96,7 +97,11 @@ extension DownloadServer.State {
         }
         if habit == .startsElsewhere { positions = positions.lowerBound / 2..<positions.upperBound }
         if habit == .multipart {
-            return send(content[positions], fields.merging(["Content-Type": "multipart/byteranges; boundary=x"]), status: 206)
+            return send(
+                content[positions],
+                fields.merging(["Content-Type": "multipart/byteranges; boundary=x"]),
+                status: 206
+            )
         }
         if habit == .omitsValidatorOfParts {
             fields = HTTPHeaders(fields.filter { !["ETag", "Last-Modified"].contains($0.name) })

@@ -27,7 +27,9 @@ import Testing
     }
 
     @Test func inAFolderContentDispositionNamesTheFile() async throws {
-        host.set { $0.headers["Content-Disposition"] = "attachment; filename=\"x.bin\"; filename*=UTF-8''na%C3%AFve.bin" }
+        host.set {
+            $0.headers["Content-Disposition"] = "attachment; filename=\"x.bin\"; filename*=UTF-8''na%C3%AFve.bin"
+        }
         try await host.agent().download(get, to: host.folder)
         #expect(host.names == ["naïve.bin"])
     }

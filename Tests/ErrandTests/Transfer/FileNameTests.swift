@@ -40,7 +40,8 @@ import Testing
 
     @Test func namesAreVisibleSingleComponents() throws {
         let cases = [
-            "../../etc/passwd": "passwd", "..\\\\..\\\\x.exe": "x.exe", ".bashrc": "bashrc", "C:x": "C_x", "con.txt": "_con.txt",
+            "../../etc/passwd": "passwd", "..\\\\..\\\\x.exe": "x.exe", ".bashrc": "bashrc", "C:x": "C_x",
+            "con.txt": "_con.txt",
             "NUL": "_NUL", "a. . ": "a", " a": "a", "a\u{202E}txt.exe": "atxt.exe", "a\u{7}b": "ab", "a*?b": "a__b",
             "....": "from url.txt",
         ]
