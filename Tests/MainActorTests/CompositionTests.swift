@@ -42,6 +42,11 @@ struct Login: Request, Encodable {
         #expect(team.map(\.id) == [1, 2, 3])
         MainActor.assertIsolated()
         #expect(me.name == "Ada 7" && hits.count == 2)
+        let (response, none) = try await agent.response(
+            for: BatchRequest(GetUser(id: 7), GetUser(id: 404).ignoringFailure())
+        )
+        MainActor.assertIsolated()
+        #expect(response.model.name == "Ada 7" && none == nil)
         let (one, other) = await agent.results(of: GetUser(id: 1), GetUser(id: 404))
         #expect(try one.get().id == 1)
         #expect(throws: NetworkError.self) { try other.get() }

@@ -10,6 +10,8 @@
 public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = [R.Model]
+    /// The responses, in the order of the requests.
+    public typealias ResponseInBatch = [R.ResponseInBatch]
 
     private let members: [Member<R>]
     private let maximumConcurrent: Int
@@ -37,29 +39,29 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     }
 
     func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
-        let slots = members.map { _ in BatchSlot<R.Model>() }
+        let slots = members.map { _ in BatchSlot<R>() }
         await begin(context, slots) { failure in
-            let models = Result { try slots.map { try $0.result.get().model } }
+            let models = Result { try slots.map { try $0.model.get() } }
             await deliver(failure.map { .failure($0) } ?? models.map { Delivered($0) })
         }
     }
 
-    /// Runs all requests, and returns their responses.
-    func responses(from agent: Agent) async throws -> [Response<R.Model>] {
-        let slots = members.map { _ in BatchSlot<R.Model>() }
-        try await agent.runComposed { context, deliver in
-            var context = context
-            context.keepsResponses = true
-            await begin(context, slots) { failure in
-                await deliver(failure.map { .failure($0) } ?? .success(Delivered(())))
-            }
+    static func checkResponses() throws { try R.checkResponse() }
+
+    func beginForResponse(
+        in context: MemberContext,
+        then deliver: @escaping MemberContext.Deliver<ResponseInBatch>
+    ) async {
+        let slots = members.map { _ in BatchSlot<R>(keepingResponse: true) }
+        await begin(context, slots) { failure in
+            let responses = Result { try slots.map { try $0.response.get() } }
+            await deliver(failure.map { .failure($0) } ?? responses.map { Delivered($0) })
         }
-        return try slots.map { try $0.response() }
     }
 
     private func begin(
         _ context: MemberContext,
-        _ slots: [BatchSlot<R.Model>],
+        _ slots: [BatchSlot<R>],
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
         let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: context, end: end)
@@ -70,10 +72,9 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
                 window.didEndOne()
                 return await run.didEnd(child, CancellationError())
             }
-            await member.begin(run.context) { delivered in
-                slots[index].result = delivered
+            await slots[index].begin(member, in: run.context) { failure in
                 window.didEndOne()
-                await run.didEnd(child, delivered.failure)
+                await run.didEnd(child, failure)
                 await window.fill(upTo: maximumConcurrent)
             }
         }
@@ -84,27 +85,3 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
 }
 
 extension ArrayBatchRequest: Sendable where R: Sendable {}
-
-// Overloads that differ by `Sendable` are ranked as those of `response(for:)` are.
-extension Agent {
-    /// Sends the requests of a batch, and returns the response of each with its model.
-    ///
-    /// - Parameter batch: The batch. Its requests must not be batches or chains, which have no single response.
-    /// - Returns: The responses in the order of the requests, such as to read ``Response/source`` or a header field.
-    /// - Throws: The first error of a request, ``NetworkError/Reason/notOneRequest(_:)``, or `CancellationError`.
-    public func response<R: Request & Sendable>(
-        for batch: ArrayBatchRequest<R>
-    ) async throws -> [Response<R.Model>] where R.Model: Sendable, R.Formatter: Sendable {
-        try await batch.responses(from: self)
-    }
-
-    /// Sends the requests of a batch, and returns the response of each with its model, which is created on the caller's
-    /// actor.
-    ///
-    /// - Parameter batch: The batch. Its requests must not be batches or chains, which have no single response.
-    /// - Returns: The responses in the order of the requests, such as to read ``Response/source`` or a header field.
-    /// - Throws: The first error of a request, ``NetworkError/Reason/notOneRequest(_:)``, or `CancellationError`.
-    public func response<R: Request>(for batch: ArrayBatchRequest<R>) async throws -> [Response<R.Model>] {
-        try await batch.responses(from: self)
-    }
-}

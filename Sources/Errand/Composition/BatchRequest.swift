@@ -15,6 +15,8 @@
 public struct BatchRequest<each R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = (repeat (each R).Model)
+    /// The responses, in the order of the requests.
+    public typealias ResponseInBatch = (repeat (each R).ResponseInBatch)
 
     private let members: (repeat Member<each R>)
     var options = CompositionOptions()
@@ -29,46 +31,41 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
     public init(_ request: repeat each R) { members = (repeat Member(staying: each request)) }
 
     func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
-        let slots = BatchSlots<repeat (each R).Model>()
+        let slots = BatchSlots<repeat each R>()
         await begin(context, slots, tolerant: false) { failure in await deliver(slots.models(or: failure)) }
     }
 
-    /// Runs all requests, and returns their responses.
-    func responses(from agent: Agent) async throws -> (repeat Response<(each R).Model>) {
-        let slots = BatchSlots<repeat (each R).Model>()
-        try await agent.runComposed { context, deliver in
-            await begin(context, slots, tolerant: false, keepingResponses: true) { failure in
-                await deliver(failure.map { .failure($0) } ?? .success(Delivered(())))
-            }
-        }
-        return try slots.responses()
+    static func checkResponses() throws {
+        for type in repeat (each R).self { try type.checkResponse() }
+    }
+
+    func beginForResponse(
+        in context: MemberContext,
+        then deliver: @escaping MemberContext.Deliver<ResponseInBatch>
+    ) async {
+        let slots = BatchSlots<repeat each R>(keepingResponses: true)
+        await begin(context, slots, tolerant: false) { failure in await deliver(slots.responses(or: failure)) }
     }
 
     /// Runs all requests to their end, and returns their results.
     func results(from agent: Agent) async -> (repeat Result<(each R).Model, any Error>) {
-        let slots = BatchSlots<repeat (each R).Model>()
+        let slots = BatchSlots<repeat each R>()
         await agent.runLoop { context in await begin(context, slots, tolerant: true) { _ in } }
         return slots.results()
     }
 
     private func begin(
         _ context: MemberContext,
-        _ slots: BatchSlots<repeat (each R).Model>,
+        _ slots: BatchSlots<repeat each R>,
         tolerant isTolerant: Bool,
-        keepingResponses: Bool = false,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
-        var context = context
-        if keepingResponses { context.keepsResponses = true }
         let run = BatchRun("BatchRequest", count: slots.count, options, tolerant: isTolerant, in: context, end: end)
         await run.start()
         var index = 0
         for (member, slot) in repeat (each members, each slots.places) {
             let child = CompositionChild(index: index, typeName: member.typeName)
-            await member.begin(run.context) { delivered in
-                slot.result = delivered
-                await run.didEnd(child, delivered.failure)
-            }
+            await slot.begin(member, in: run.context) { failure in await run.didEnd(child, failure) }
             index += 1
         }
         await run.didEndOne()
@@ -77,80 +74,66 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
 
 extension BatchRequest: Sendable where repeat each R: Sendable {}
 
-// Overloads that differ by `Sendable` are ranked as those of `response(for:)` are.
-extension Agent {
-    /// Sends the requests of a batch, and returns the response of each with its model.
-    ///
-    /// - Parameter batch: The batch. Its requests must not be batches or chains, which have no single response.
-    /// - Returns: The responses in the order of the requests, such as to read ``Response/source`` or a header field.
-    /// - Throws: The first error of a request, ``NetworkError/Reason/notOneRequest(_:)``, or `CancellationError`.
-    public func response<each R: Request & Sendable>(
-        for batch: BatchRequest<repeat each R>
-    ) async throws -> (repeat Response<(each R).Model>)
-    where repeat (each R).Model: Sendable, repeat (each R).Formatter: Sendable {
-        try await batch.responses(from: self)
-    }
-
-    /// Sends the requests of a batch, and returns the response of each with its model, which is created on the caller's
-    /// actor.
-    ///
-    /// - Parameter batch: The batch. Its requests must not be batches or chains, which have no single response.
-    /// - Returns: The responses in the order of the requests, such as to read ``Response/source`` or a header field.
-    /// - Throws: The first error of a request, ``NetworkError/Reason/notOneRequest(_:)``, or `CancellationError`.
-    public func response<each R: Request>(
-        for batch: BatchRequest<repeat each R>
-    ) async throws -> (repeat Response<(each R).Model>) {
-        try await batch.responses(from: self)
-    }
-}
-
 /// The slots in which the results of a batch wait for each other.
-private final class BatchSlots<each Model> {
-    let places: (repeat BatchSlot<each Model>)
+private final class BatchSlots<each R: Request> {
+    let places: (repeat BatchSlot<each R>)
     let count: Int
 
-    init() {
-        places = (repeat BatchSlot<each Model>())
+    init(keepingResponses: Bool = false) {
+        places = (repeat BatchSlot<each R>(keepingResponse: keepingResponses))
         var count = 0
-        for _ in repeat (each Model).self { count += 1 }
+        for _ in repeat (each R).self { count += 1 }
         self.count = count
     }
 
     /// Returns the results of the requests.
-    func results() -> (repeat Result<each Model, any Error>) { (repeat read(each places)) }
-
-    private func read<One>(_ slot: BatchSlot<One>) -> Result<One, any Error> { slot.result.map { $0.model } }
-
-    /// Returns the responses of the requests.
-    ///
-    /// - Throws: The error of a request, or ``NetworkError/Reason/notOneRequest(_:)`` for one that is a batch or a chain.
-    func responses() throws -> (repeat Response<each Model>) { (repeat try (each places).response()) }
+    func results() -> (repeat Result<(each R).Model, any Error>) { (repeat (each places).model) }
 
     /// Returns all models, or the error that ended the batch.
-    func models(or failure: (any Error)?) -> Result<Delivered<(repeat each Model)>, any Error> {
+    func models(or failure: (any Error)?) -> Result<Delivered<(repeat (each R).Model)>, any Error> {
         do {
             if let failure { throw failure }
-            return .success(Delivered(try allModels()))
+            return .success(Delivered((repeat try (each places).model.get())))
         } catch {
             return .failure(error)
         }
     }
 
-    private func allModels() throws -> (repeat each Model) { (repeat try read(each places).get()) }
+    /// Returns all responses, or the error that ended the batch.
+    func responses(or failure: (any Error)?) -> Result<Delivered<(repeat (each R).ResponseInBatch)>, any Error> {
+        do {
+            if let failure { throw failure }
+            return .success(Delivered((repeat try (each places).response.get())))
+        } catch {
+            return .failure(error)
+        }
+    }
 }
 
 /// The slot in which a request's result waits for those of the others.
-final class BatchSlot<Model> {
-    var result: Result<Delivered<Model>, any Error> = .failure(CancellationError())
+final class BatchSlot<R: Request> {
+    private(set) var model: Result<R.Model, any Error> = .failure(CancellationError())
+    private(set) var response: Result<R.ResponseInBatch, any Error> = .failure(CancellationError())
+    private let keepsResponse: Bool
 
-    /// Returns the response.
-    ///
-    /// - Throws: The error of the request, or ``NetworkError/Reason/notOneRequest(_:)`` if it is a batch or a chain.
-    func response() throws -> Response<Model> {
-        guard let response = try result.get().response else {
-            throw NetworkError(.notOneRequest("a batch, a chain, or a request with ignoringFailure() in a batch"))
+    init(keepingResponse: Bool = false) { keepsResponse = keepingResponse }
+
+    /// Starts the request, and keeps its response, or else its model.
+    func begin(
+        _ member: Member<R>,
+        in context: MemberContext,
+        then end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
+    ) async {
+        guard keepsResponse else {
+            return await member.begin(context) { delivered in
+                self.model = delivered.map { $0.model }
+                await end(delivered.failure)
+            }
         }
-        return response
+        await member.beginForResponse(context) { delivered in
+            self.response = delivered.map { $0.model }
+            await end(delivered.failure)
+        }
     }
 }
 
@@ -185,7 +168,7 @@ final class BatchRun {
         in outer: MemberContext,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) {
-        (context, stopID) = outer.inner(within: options.deadline, keepingResponses: outer.keepsResponses)
+        (context, stopID) = outer.inner(within: options.deadline)
         left = count + 1
         notifier = CompositionNotifier(typeName, total: count, options, in: outer)
         self.outer = outer

@@ -15,6 +15,9 @@
 /// A chain is a request itself: it can be part of batches and other chains, and contain them. If a step depends on the
 /// result of the one before, return a ``ChainStep``.
 public struct ChainRequest<Model>: DeclaredComposition {
+    /// Not used, because a chain has no single response.
+    public typealias ResponseInBatch = Response<Model>
+
     typealias Walk = nonisolated(nonsending) (ChainRun, @escaping MemberContext.Deliver<Model>) async -> Void
 
     private let walk: Walk
@@ -135,6 +138,9 @@ extension ChainRequest where Model == ChainHistory {
 ///
 /// To end a chain early, put its optional steps into a chain of their own: `.send(ChainRequest(…).then …)`.
 public struct ChainStep<Model>: Composition {
+    /// Not used, because a step may have no response.
+    public typealias ResponseInBatch = Response<Model>
+
     private let start: nonisolated(nonsending) (MemberContext, @escaping MemberContext.Deliver<Model>) async -> Void
 
     /// Returns a step with a request that is prepared and formatted in the background.

@@ -15,9 +15,37 @@ public protocol CompositionRequest: Request {
 }
 
 /// How a request that consists of requests runs.
-protocol Composition<Model>: ComposedRequest {
+protocol Composition<Model, ResponseInBatch>: ComposedRequest {
     /// Starts the requests that can be started, and calls back exactly once with the model or the error.
     func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async
+
+    /// Throws ``NetworkError/Reason/notOneRequest(_:)`` if it has no responses to return, as a chain.
+    static func checkResponses() throws
+
+    /// Starts as ``begin(in:then:)``, and calls back with the responses in place of the model.
+    func beginForResponse(
+        in context: MemberContext,
+        then deliver: @escaping MemberContext.Deliver<ResponseInBatch>
+    ) async
+}
+
+extension Composition {
+    static func checkResponses() throws { throw notOneRequest }
+
+    func beginForResponse(
+        in context: MemberContext,
+        then deliver: @escaping MemberContext.Deliver<ResponseInBatch>
+    ) async {
+        await deliver(.failure(Self.notOneRequest))
+    }
+}
+
+extension Request {
+    /// Throws ``NetworkError/Reason/notOneRequest(_:)`` if a batch cannot return a response for a request of this type.
+    static func checkResponse() throws {
+        guard RequestType.of(Self.self).isComposed else { return }
+        try (self as? any Composition.Type)?.checkResponses()
+    }
 }
 
 /// A batch or chain, with its options.
@@ -49,6 +77,21 @@ extension DeclaredComposition {
 }
 
 extension Agent {
+    /// Sends the requests of a batch, and returns the response of each with its model.
+    ///
+    /// Each model is created where `send(_:)` creates it. The response of a request with `ignoringFailure()` is an optional, and
+    /// that of a batch within the batch has the form of that batch: a tuple, or an array.
+    ///
+    /// - Parameter request: The batch. A chain within it has no single response; then nothing is sent.
+    /// - Returns: The responses in the order of the requests, such as to read ``Response/source`` or a header field.
+    /// - Throws: The first error of a request, ``NetworkError/Reason/notOneRequest(_:)``, or `CancellationError`.
+    public func response<R: CompositionRequest>(for request: R) async throws -> R.ResponseInBatch {
+        try R.checkResponse()
+        return try await runComposed { context, deliver in
+            await Member(staying: request).beginForResponse(context, then: deliver)
+        }
+    }
+
     /// Runs a request that consists of requests.
     ///
     /// - Parameters:

@@ -5,6 +5,8 @@
 public struct IgnoringFailure<Base: Request>: Composition {
     /// The model, or `nil` if the request failed.
     public typealias Model = Base.Model?
+    /// The response, or `nil` if the request failed.
+    public typealias ResponseInBatch = Base.ResponseInBatch?
 
     private let member: Member<Base>
 
@@ -16,13 +18,26 @@ public struct IgnoringFailure<Base: Request>: Composition {
     public var path: String { member.request.path }
 
     func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
-        await member.begin(context) { delivered in
-            switch delivered {
-            case .success(let delivered): await deliver(.success(Delivered(delivered.model)))
-            case .failure(is CancellationError) where context.stop.isStopped:
-                await deliver(.failure(CancellationError()))
-            case .failure: await deliver(.success(Delivered(nil)))
-            }
+        await member.begin(context) { await deliver(ignoringFailure(of: $0, in: context)) }
+    }
+
+    static func checkResponses() throws { try Base.checkResponse() }
+
+    func beginForResponse(
+        in context: MemberContext,
+        then deliver: @escaping MemberContext.Deliver<ResponseInBatch>
+    ) async {
+        await member.beginForResponse(context) { await deliver(ignoringFailure(of: $0, in: context)) }
+    }
+
+    private func ignoringFailure<Value>(
+        of result: Result<Delivered<Value>, any Error>,
+        in context: MemberContext
+    ) -> Result<Delivered<Value?>, any Error> {
+        switch result {
+        case .success(let delivered): .success(Delivered(delivered.model))
+        case .failure(is CancellationError) where context.stop.isStopped: .failure(CancellationError())
+        case .failure: .success(Delivered(nil))
         }
     }
 }

@@ -11,7 +11,7 @@ struct MemberContext {
     var report: CompositionProgress.Report?
     /// The changes of a modified batch or chain, which apply to each of its requests.
     var modifications: [RequestModification] = []
-    /// Whether responses are kept beside their models, for the history of a chain.
+    /// Whether responses are kept beside their models, for the history of a chain or the responses of a batch.
     var keepsResponses = false
 
     /// Starts a request that stays on the caller: it is prepared and formatted there, and sent in the background.
@@ -132,8 +132,8 @@ struct MemberContext {
     }
 
     /// Returns a request that consists of requests as a composition, or `nil` if it is sent itself.
-    private func composition<R: Request>(of request: R) -> (any Composition<R.Model>)? {
-        RequestType.of(R.self).isComposed ? request as? any Composition<R.Model> : nil
+    fileprivate func composition<R: Request>(of request: R) -> (any Composition<R.Model, R.ResponseInBatch>)? {
+        RequestType.of(R.self).isComposed ? request as? any Composition<R.Model, R.ResponseInBatch> : nil
     }
 
     /// Returns this context with further changes for its requests; those of an outer batch are applied last.
@@ -189,6 +189,28 @@ struct Member<R: Request> {
     func begin(_ context: MemberContext, then deliver: @escaping MemberContext.Deliver<R.Model>) async {
         guard let beginInBackground else { return await context.begin(request, then: deliver) }
         await beginInBackground(request, context, deliver)
+    }
+
+    /// Starts the request as ``begin(_:then:)``, and calls back with its response in place of the model.
+    func beginForResponse(
+        _ context: MemberContext,
+        then deliver: @escaping MemberContext.Deliver<R.ResponseInBatch>
+    ) async {
+        if let composition = context.composition(of: request) {
+            return await composition.beginForResponse(in: context, then: deliver)
+        }
+        var context = context
+        context.keepsResponses = true
+        await begin(context) { delivered in
+            await deliver(
+                Result {
+                    guard let response = try delivered.get().response as? R.ResponseInBatch else {
+                        throw NetworkError(.notOneRequest(typeName))
+                    }
+                    return Delivered(response)
+                }
+            )
+        }
     }
 }
 

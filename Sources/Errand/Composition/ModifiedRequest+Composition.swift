@@ -2,9 +2,18 @@ extension ModifiedRequest: Composition where Base: Composition {
     func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
         await base.begin(in: context.modifying(changes.modifications), then: deliver)
     }
+
+    static func checkResponses() throws { try Base.checkResponses() }
+
+    func beginForResponse(
+        in context: MemberContext,
+        then deliver: @escaping MemberContext.Deliver<ResponseInBatch>
+    ) async {
+        await base.beginForResponse(in: context.modifying(changes.modifications), then: deliver)
+    }
 }
 
-extension ModifiedRequest where Base: CompositionRequest {
+extension ModifiedRequest: CompositionRequest where Base: CompositionRequest {
     /// Returns a copy with a deadline for the whole batch or chain; see ``CompositionRequest/deadline(_:)``.
     public func deadline(_ limit: Duration?) -> Self { ModifiedRequest(base.deadline(limit), changes) }
 

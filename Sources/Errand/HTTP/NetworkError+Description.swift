@@ -53,7 +53,7 @@ extension NetworkError.Reason {
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
         case .unsupportedModel(let text): text
         case .notOneRequest(let name):
-            "\(name) is more than one request and has no response of its own; use send, start or results"
+            "\(name) has no single response; use send, start or results"
         case .tooManyPages(let count):
             "there is a next page after \(count); check the name of the parameter, or stop at a limit with upTo:"
         case .interceptedWithoutSending: "a send interceptor returned without calling next; call it, or throw"

@@ -5,6 +5,8 @@
 public struct ModifiedRequest<Base: Request>: RequestWrapper, ModifiableRequest {
     /// The model of the wrapped request.
     public typealias Model = Base.Model
+    /// The response in a batch of the wrapped request.
+    public typealias ResponseInBatch = Base.ResponseInBatch
 
     /// The wrapped request, without the changes.
     public let base: Base

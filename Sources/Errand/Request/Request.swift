@@ -24,6 +24,12 @@ public protocol Request<Model> {
     /// The type of ``formatter``.
     associatedtype Formatter: ResponseFormatter = DefaultFormatter<Model> where Formatter.Output == Model
 
+    /// The type of the response that `response(for:)` of a batch returns for this request; don't declare it.
+    ///
+    /// It is ``Response`` with the request's ``Model``; an optional for `ignoringFailure()`; and for a batch the responses of its
+    /// requests.
+    associatedtype ResponseInBatch = Response<Model>
+
     // MARK: Where
 
     /// The path relative to the base URL, or an absolute URL, which is used without the base.

@@ -71,7 +71,11 @@ extension ComposedRequest {
     public var formatter: DefaultFormatter<Model> { DefaultFormatter() }
     /// Throws, because there is no single response.
     public func check() throws {
-        throw NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
+        throw Self.notOneRequest
+    }
+
+    static var notOneRequest: NetworkError {
+        NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))
     }
 }
 

@@ -20,13 +20,59 @@ import Testing
         _ = none
     }
 
-    @Test func aBatchWithinABatchHasNoResponse() async throws {
-        let nested = BatchRequest(GetNumber(), BatchRequest(GetNumber()))
-        let error = await #expect(throws: NetworkError.self) { try await Rig.numbers().agent.response(for: nested) }
-        guard case .notOneRequest? = error?.reason else {
-            Issue.record("another error: \(String(describing: error))")
-            return
+    @Test func aRequestWhoseFailureIsIgnoredHasAnOptionalResponse() async throws {
+        let agent = Rig.numbers().agent
+        let (one, two, none) = try await agent.response(
+            for: BatchRequest(
+                GetNumber(number: 1),
+                GetNumber(number: 2).ignoringFailure(),
+                GetNumber.failing().ignoringFailure().header("X", "1")
+            )
+        )
+        #expect(one.model == 1 && one.statusCode == 200)
+        #expect(two?.model == 2 && two?.url.path() == "/ok/2")
+        #expect(none == nil)
+        let numbers = [GetNumber(number: 1), .failing(), GetNumber(number: 3)]
+        let many = try await agent.response(for: ArrayBatchRequest(numbers.map { $0.ignoringFailure() }))
+        #expect(many.map { $0?.model } == [1, nil, 3])
+        #expect(many.map { $0?.url.path() } == ["/ok/1", nil, "/ok/3"])
+    }
+
+    @Test func aBatchWithinABatchReturnsItsResponses() async throws {
+        let batch = BatchRequest(
+            BatchRequest(GetNumber(number: 1), GetText(number: 2)),
+            ArrayBatchRequest([GetNumber(number: 3)]).ignoringFailure(),
+            BatchRequest(GetNumber(number: 4), GetNumber.failing()).ignoringFailure()
+        )
+        let agent = Rig.numbers().agent
+        let (pair, array, none) = try await agent.response(for: batch.deadline(.seconds(60)).header("X", "1"))
+        #expect(pair.0.url.path() == "/ok/1" && pair.1.model == "2")
+        #expect(array?.map { $0.url.path() } == ["/ok/3"])
+        #expect(none == nil)
+    }
+
+    @Test func nothingIsSentIfAResponseOfABatchIsThatOfAChain() async throws {
+        let rig = Rig.numbers()
+        let chain = ChainRequest(GetNumber(number: 2))
+        await expect(throwing: .notOneRequest("ChainRequest")) {
+            _ = try await rig.agent.response(for: BatchRequest(GetNumber(number: 1), chain))
         }
+        await expect(throwing: .notOneRequest("ChainRequest")) {
+            _ = try await rig.agent.response(for: ArrayBatchRequest([chain.header("X", "1").ignoringFailure()]))
+        }
+        await expect(throwing: .notOneRequest("IgnoringFailure")) {
+            _ = try await rig.agent.response(for: GetNumber(number: 1).ignoringFailure())
+        }
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test func cancelledBatchEndsThoseWhoseFailureIsIgnored() async throws {
+        let agent = Rig.numbers().agent
+        let task = Task {
+            try await agent.response(for: BatchRequest(GetNumber.waiting(1).ignoringFailure(), GetNumber(number: 1)))
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
     }
 
     @Test func storedResponsesOfABatchAreRecognized() async throws {
