@@ -59,22 +59,79 @@ struct CookieFileTests {
         #"{"version": 1, "name": "x", "cookies": [\#(entry(value: "a; b=1"))]}"#,
         #"{"version": 1, "name": "x", "cookies": [\#(entry(expires: "1e999"))]}"#,
         #"{"version": 1, "name": "x", "cookies": [\#(entry(path: "x"))]}"#,
+        #"{"version": 1, "name": "x", "cookies": [\#(entry(domain: "com", isHostOnly: false))]}"#,
+        #"{"version": 1, "name": "x", "cookies": [\#(entry(domain: ".com", isHostOnly: false))]}"#,
     ])
     func damagedFileIsReportedAndReplaced(text: String) throws {
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(text.utf8).write(to: file)
         let jar = jar()
-        #expect(jar.cookies.isEmpty && jar.lastFailure is CookieJar.DamagedFile)
+        let failure = try #require(jar.lastFailure as? CookieJar.DamagedFile)
+        #expect(jar.cookies.isEmpty && failure.path == file.path && "\(failure)".contains(file.path))
         jar.set("a=1; Max-Age=60", from: Self.url)
         jar.flush()
         #expect(self.jar().cookies.map(\.name) == ["a"])
     }
 
-    private static func entry(value: String = "1", path: String = "/", expires: String = "1900000000") -> String {
+    private static func entry(
+        value: String = "1",
+        domain: String = "a.example",
+        path: String = "/",
+        expires: String = "1900000000",
+        isHostOnly: Bool = true
+    ) -> String {
         #"""
-        {"name": "a", "value": "\#(value)", "domain": "a.example", "path": "\#(path)", "expires": \#(expires), \#
-        "hostOnly": true, "secure": false, "httpOnly": false}
+        {"name": "a", "value": "\#(value)", "domain": "\#(domain)", "path": "\#(path)", "expires": \#(expires), \#
+        "hostOnly": \#(isHostOnly), "secure": false, "httpOnly": false}
         """#
+    }
+
+    @Test(arguments: ["1e308", "1900000000", "1800000060"]) func datesOfAFileAreLimitedAsThoseOfResponses(
+        date: String
+    ) throws {
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(#"{"version": 1, "name": "x", "cookies": [\#(Self.entry(expires: date))]}"#.utf8).write(to: file)
+        let jar = jar()
+        let expires = try #require(jar.cookies.first?.expires)
+        let latest = min(1_800_000_000 + 400 * 86_400, try #require(Double(date)))
+        #expect(jar.lastFailure == nil && expires == Date(timeIntervalSince1970: latest))
+    }
+
+    @Test func fileIsNotRewrittenForADateAMomentLater() throws {
+        let jar = jar()
+        func inode() throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: file.path)[.systemFileNumber] as? Int
+        }
+        jar.set("a=1; Max-Age=600", from: Self.url)
+        jar.waitForWrites()
+        let first = try inode()
+        for _ in 0..<5 {
+            clock.advance(by: 10)
+            jar.set("a=1; Max-Age=600", from: Self.url)
+            jar.waitForWrites()
+        }
+        #expect(try inode() == first)
+        #expect(jar.cookies.first?.expires == clock.now.addingTimeInterval(600))
+        #expect(self.jar().cookies.first?.expires == clock.now.addingTimeInterval(550))
+        // The date is written before the process ends, or once it is a minute behind.
+        jar.flush()
+        #expect(self.jar().cookies.first?.expires == clock.now.addingTimeInterval(600))
+        let second = try inode()
+        clock.advance(by: 10)
+        jar.set("a=1; Max-Age=600", from: Self.url)
+        jar.waitForWrites()
+        #expect(try inode() != second && second != first)
+        #expect(self.jar().cookies.first?.expires == clock.now.addingTimeInterval(600))
+    }
+
+    @Test func cookieThatGaveWayIsNotBackAfterARestart() throws {
+        let first = jar()
+        first.set("old=1; Max-Age=600", from: Self.url)
+        first.flush()
+        for number in 0..<50 { first.set("session\(number)=1", from: Self.url) }
+        first.flush()
+        #expect(!first.cookies.contains { $0.name == "old" })
+        #expect(jar().cookies.isEmpty)
     }
 
     @Test func everyTruncatedFileIsDamaged() throws {

@@ -140,6 +140,93 @@ struct CookieWireTests {
         #expect(sent == ["/login -", "/ -", "/ a=1"])
     }
 
+    @Test func largeCookiesDoNotKeepAHostFromBeingReached() async throws {
+        defer { server.stop() }
+        let value = String(repeating: "x", count: 4_000)
+        let large = (0..<50).map {
+            HTTPHeaders.Field(name: "Set-Cookie", value: "a\($0)=\(value); Path=/; Domain=shop.localhost")
+        }
+        for place in 0..<10 {
+            let lines = HTTPHeaders(Array(large[(place * 5)..<(place * 5 + 5)]))
+            server.on(.get, "/large/\(place)", .json("1", headers: lines))
+        }
+        let agent = agent(jar)
+        let own = try #require(URL(string: url("www.shop.localhost", "/")))
+        jar.set("sid=1; Path=/", from: own)
+        for place in 0..<10 { _ = try await agent.get(url("evil.shop.localhost", "/large/\(place)")) as Int }
+        #expect(jar.cookies.count == 51)
+        #expect(try await agent.get(url("www.shop.localhost", "/")) == 1)
+        let field = try #require(server.requests.last?.headers["Cookie"])
+        #expect(field.utf8.count <= 32 << 10 && field.contains("sid=1"))
+    }
+
+    /// A handshake of the user's own, around the jar, that follows a redirect itself.
+    private struct Following: Interceptor {
+        let jar: CookieJar
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            try await jar.intercept(request, for: context, next: next)
+        }
+    }
+
+    @Test func wrappedJarReceivesTheCookiesOfTheHostThatHasSetThem() async throws {
+        defer { server.stop() }
+        server.on(.get, "/away", .redirect(to: url("localhost", "/set"), status: 302))
+        server.on(.get, "/set", .json("1", headers: settingHeaders("sid=EVIL; Path=/")))
+        let agent = agent(nil) { $0.interceptors = [Following(jar: jar)] }
+        _ = try await agent.get("/away") as Int
+        _ = try await agent.get("/") as Int
+        #expect(jar.cookies.map { "\($0)" } == ["sid of localhost/"])
+        #expect(sent == ["/away -", "/set -", "/ -"])
+    }
+
+    /// An adapter that takes its time, as one that signs with a key of another process does.
+    private struct Waiting: RequestAdapter {
+        let began: Lock<Bool>
+        let goes: Lock<Bool>
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            began.withLock { $0 = true }
+            while !goes.withLock({ $0 }) { await Task.yield() }
+        }
+    }
+
+    @Test(arguments: [true, false]) func aRequestThatWaitedIsNotSentForTheNextUser(isCached: Bool) async throws {
+        defer { server.stop() }
+        let (began, goes) = (Lock(false), Lock(false))
+        let agent = agent(jar) {
+            $0.adapters = [Waiting(began: began, goes: goes)]
+            if isCached {
+                ($0.cache, $0.cachePolicy) = (ResponseCache(disk: nil), .cacheElseNetwork(maxAge: .seconds(60)))
+            }
+        }
+        jar.set("sid=ada; Path=/", from: server.baseURL)
+        let task = Task { try await agent.get("/") as Int }
+        while !began.withLock({ $0 }) { await Task.yield() }
+        jar.removeAll()
+        jar.set("sid=bob; Path=/", from: server.baseURL)
+        goes.withLock { $0 = true }
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .credentialChanged && server.requestCount == 0)
+        #expect(try await agent.get("/") == 1)
+        #expect(sent == ["/ sid=bob"])
+    }
+
+    @Test func aRequestWithoutCookiesOutlivesARemoval() async throws {
+        defer { server.stop() }
+        let (began, goes) = (Lock(false), Lock(false))
+        let agent = agent(jar) { $0.adapters = [Waiting(began: began, goes: goes)] }
+        jar.set("sid=ada; Path=/account", from: server.baseURL)
+        async let response: Int = agent.get("/public")
+        while !began.withLock({ $0 }) { await Task.yield() }
+        jar.removeAll()
+        goes.withLock { $0 = true }
+        #expect(try await response == 1)
+        #expect(sent == ["/public -"])
+    }
+
     @Test func removedCookiesAreNotSent() async throws {
         defer { server.stop() }
         for name in ["a", "b", "c"] { jar.set("\(name)=1; Path=/", from: server.baseURL) }

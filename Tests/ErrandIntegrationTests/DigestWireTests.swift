@@ -159,11 +159,85 @@ struct DigestWireTests {
         #expect(digest.users == [nil, "ada", nil, "ada"])
     }
 
-    @Test func serverThatAlwaysAsksAgainIsRespondedToTwice() async throws {
+    @Test func serverThatAlwaysAsksAgainIsRespondedToFiveTimes() async throws {
         let digest = try DigestServer { $0.uses = 0 }
         defer { digest.server.stop() }
         await #expect(throws: NetworkError.self) { try await Self.agent(digest.server).get("/me") as String }
-        #expect(digest.server.requestCount == 3)
+        #expect(digest.server.requestCount == 1 + Digest.maximumRepeatCount)
+    }
+
+    /// The server tells which algorithm and quality each request had.
+    private static func weakening(to challenges: [String]) async throws -> [String] {
+        let count = Lock(0)
+        let server = try MockServer { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 2 { return .text("ok") }
+            let strong = "Digest realm=\"r\", nonce=\"n\(number)\", qop=\"auth\", algorithm=SHA-256"
+            let weak = challenges.map { "Digest realm=\"r\", nonce=\"n\(number)\", stale=true\($0)" }
+            return .status(401, headers: ["WWW-Authenticate": (number == 1 ? [strong] : weak).joined(separator: ", ")])
+        }
+        defer { server.stop() }
+        let agent = Self.agent(server, password: "p")
+        #expect(try await agent.get("/") as String == "ok")
+        for _ in 0..<2 { await #expect(throws: NetworkError.self) { try await agent.get("/") as String } }
+        return server.requests.map { request in
+            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+            return sent.map { "\($0["algorithm"] ?? "MD5") \($0["qop"] ?? "-")" } ?? "none"
+        }
+    }
+
+    @Test(arguments: [[", qop=\"auth\""], [", qop=\"auth\", algorithm=MD5"], [", algorithm=SHA-256"], [""]])
+    func acceptedProtectionIsNotLowered(challenges: [String]) async throws {
+        // Neither by the session that was accepted, nor by the one after it.
+        #expect(try await Self.weakening(to: challenges) == ["none", "SHA-256 auth", "SHA-256 auth", "none"])
+    }
+
+    @Test func strongestOfSeveralChallengesIsStillRespondedTo() async throws {
+        let sent = try await Self.weakening(to: [", algorithm=SHA-256", ", qop=\"auth\", algorithm=SHA-256-sess", ""])
+        #expect(sent.contains("SHA-256-sess auth") && sent.allSatisfy { $0 == "none" || $0.hasSuffix(" auth") })
+    }
+
+    /// A server whose nonce is good for one request, and which has one at a time.
+    @Test func sendsAtOnceObtainNoncesThatAreGoodForOneRequest() async throws {
+        let nonce = Lock(0)
+        let server = try MockServer { request in
+            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+            return nonce.withLock { nonce in
+                guard sent?["nonce"] == "n\(nonce)" else {
+                    let stale = sent == nil ? "" : ", stale=true"
+                    let challenge = "Digest realm=\"r\", nonce=\"n\(nonce)\", qop=\"auth\"\(stale)"
+                    return .status(401, headers: ["WWW-Authenticate": challenge])
+                }
+                nonce += 1
+                return .text("ok", headers: ["Authentication-Info": "nextnonce=\"n\(nonce)\""])
+            }
+        }
+        defer { server.stop() }
+        let agent = Self.agent(server, password: "p")
+        #expect(try await agent.get("/") as String == "ok")
+        // Each send is overtaken by the others at most.
+        let count = Digest.maximumRepeatCount + 1
+        let texts = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<count { group.addTask { try await agent.get("/\(number)") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(texts == Array(repeating: "ok", count: count))
+    }
+
+    /// Another client has used the counts of the nonce, which the server gives to all.
+    @Test func staleResponseWithTheSameNonceIsRepeatedWithTheNextCount() async throws {
+        let server = try MockServer { request in
+            let sent = AuthenticationChallenge.challenges(in: request.headers["Authorization"] ?? "").first
+            if sent?["nc"] == "00000004" { return .text("ok") }
+            let stale = sent == nil ? "" : ", stale=true"
+            return .status(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\(stale)"])
+        }
+        defer { server.stop() }
+        #expect(try await Self.agent(server, password: "p").get("/") as String == "ok")
+        #expect(server.requestCount == 5)
     }
 
     @Test func redirectWithinTheOriginHasACredentialOfItsOwn() async throws {

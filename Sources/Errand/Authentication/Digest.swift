@@ -10,7 +10,8 @@ internal import Foundation
 /// the request is sent again with one; later requests have it at once. Of several challenges the one with the strongest
 /// algorithm is responded to: SHA-256, then MD5, both also with `-sess`. The quality of protection is `auth`, or `auth-int`
 /// if the server offers nothing else and the content is in memory. A nonce that is stale is replaced, as is one for which
-/// `Authentication-Info` has a next one. A 401 that rejects the credential itself is returned.
+/// `Authentication-Info` has a next one. A 401 that rejects the credential itself is returned, as is a challenge that is weaker
+/// than what the origin has accepted before: with MD5 after SHA-256, or without a quality of protection after one with it.
 ///
 /// The credential is only sent to the origin of the request, if ``RequestContext/allowsCredentials`` is `true`: it is made anew
 /// for each redirect within the origin, and never for another origin. A request with an `Authorization` field of its own, and
@@ -23,11 +24,19 @@ public final class Digest: ExchangeInterceptor {
     private let user: String
     private let password: String
     private let makeClientNonce: @Sendable () -> String
-    /// The sessions by origin.
-    private let sessions = Lock<[String: DigestSession]>([:])
+
+    private struct Origin {
+        var session: DigestSession?
+        /// What the origin has accepted, also of earlier sessions.
+        var proven = DigestChallenge.Protection()
+    }
+
+    private let origins = Lock<[String: Origin]>([:])
 
     /// The maximum number of origins whose sessions are kept.
     private static let maximumCount = 64
+    /// The maximum number of times that a request is sent again.
+    static let maximumRepeatCount = 5
 
     var isInnermost: Bool { false }
 
@@ -52,7 +61,7 @@ public final class Digest: ExchangeInterceptor {
 
     func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String? { "digest user \(user)" }
 
-    /// Sends a request, and once more if its response has a challenge; a second time if the nonce was stale.
+    /// Sends a request, and once more if its response has a challenge; at most five times while the nonce was stale.
     ///
     /// In a send it is called for each exchange, inside of all other interceptors.
     public func intercept(
@@ -75,60 +84,66 @@ public final class Digest: ExchangeInterceptor {
         var (session, isProven) = take(for: origin)
         var sent = authorize(session)
         var response = try await next(sent?.request ?? request)
-        for _ in 0..<2 where response.statusCode == 401 && request.body.isReplayable {
-            guard let challenge = DigestChallenge.strongest(of: response.challenges) else { break }
+        for _ in 0..<Self.maximumRepeatCount where response.statusCode == 401 && request.body.isReplayable {
+            let least = origins.withLock { $0[origin]?.proven ?? DigestChallenge.Protection() }
+            guard let challenge = DigestChallenge.strongest(of: response.challenges, atLeast: least) else { break }
             // Another challenge with the same user is a rejection, unless only the nonce is no longer valid.
-            guard sent == nil || challenge.isStale || isProven, challenge.nonce != sent?.nonce else { break }
-            session = begin(challenge, for: origin)
+            guard sent == nil || challenge.isStale || isProven && challenge.nonce != sent?.nonce else { break }
+            session = begin(challenge, after: session, for: origin)
             isProven = false
             sent = authorize(session)
             guard let sent else { return response }
             response = try await next(sent.request)
         }
-        if let sent { settle(response, after: sent.nonce, for: origin) }
+        if let sent, let session { settle(response, of: session, after: sent.nonce, for: origin) }
         return response
     }
 
     /// Returns the session of an origin for one request, and whether the server has accepted it before.
     private func take(for origin: String) -> (session: DigestSession?, isProven: Bool) {
-        sessions.withLock { sessions in
-            let session = sessions[origin]
-            sessions[origin]?.skip()
+        origins.withLock { origins in
+            let session = origins[origin]?.session
+            origins[origin]?.session?.skip()
             return (session, session?.isProven ?? false)
         }
     }
 
     /// Begins a session, and returns it for its first request.
-    private func begin(_ challenge: DigestChallenge, for origin: String) -> DigestSession {
+    private func begin(_ challenge: DigestChallenge, after last: DigestSession?, for origin: String) -> DigestSession {
         let new = DigestSession(challenge, user: user, password: password, clientNonce: makeClientNonce())
-        return sessions.withLock { sessions in
-            if sessions.count >= Self.maximumCount, sessions[origin] == nil { sessions.removeAll() }
+        return origins.withLock { origins in
+            if origins.count >= Self.maximumCount, origins[origin] == nil { origins.removeAll() }
             // Another send may have begun with the same nonce: a count of it is used once.
-            let known = sessions[origin].flatMap { known in
-                known.nonce == challenge.nonce && known.challenge.isLike(challenge) ? known : nil
-            }
-            var session = known ?? new
+            var last = last
+            last?.skip()
+            var session =
+                [origins[origin]?.session, last].compactMap(\.self).first {
+                    $0.nonce == challenge.nonce && $0.challenge.isLike(challenge)
+                } ?? new
             defer {
                 session.skip()
-                sessions[origin] = session
+                origins[origin, default: Origin()].session = session
             }
             return session
         }
     }
 
     /// Notes whether the server has accepted a nonce, and the next one.
-    private func settle(_ response: RawResponse, after nonce: String, for origin: String) {
+    private func settle(_ response: RawResponse, of used: DigestSession, after nonce: String, for origin: String) {
         let next = response.headers["Authentication-Info"].flatMap {
             AuthenticationChallenge.parameters(in: $0)["nextnonce"]
         }
-        sessions.withLock { sessions in
-            guard sessions[origin]?.nonce == nonce else { return }
-            if response.statusCode == 401 {
-                sessions[origin] = nil
-            } else {
-                sessions[origin]?.isProven = true
-                if let next, DigestChallenge.isSendable(next) { sessions[origin]?.nonce = next }
+        origins.withLock { origins in
+            let isProven = response.statusCode != 401
+            if isProven { origins[origin]?.proven.formUnion(used.challenge.protection) }
+            guard var session = origins[origin]?.session, session.nonce == nonce else { return }
+            guard isProven else {
+                origins[origin]?.session = nil
+                return
             }
+            session.isProven = true
+            if let next, DigestChallenge.isSendable(next) { session.nonce = next }
+            origins[origin]?.session = session
         }
     }
 }

@@ -69,9 +69,26 @@ struct DigestChallenge: Sendable, Equatable {
         text.utf8.count <= maximumByteCount && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Returns the first of the challenges with the strongest algorithm, or `nil` if none can be responded to.
-    static func strongest(of challenges: [AuthenticationChallenge]) -> DigestChallenge? {
-        let known = challenges.compactMap(DigestChallenge.init)
+    /// What a response to a challenge is protected by.
+    struct Protection: OptionSet, Sendable {
+        let rawValue: Int
+        static let sha256 = Protection(rawValue: 1)
+        /// A count and a nonce of the client.
+        static let quality = Protection(rawValue: 2)
+    }
+
+    var protection: Protection {
+        let hash: Protection = algorithm.strength > 0 ? .sha256 : []
+        return qualities == nil ? hash : hash.union(.quality)
+    }
+
+    /// Returns the first of the challenges with the strongest algorithm, or `nil` if none can be responded to with at least
+    /// this protection.
+    static func strongest(
+        of challenges: [AuthenticationChallenge],
+        atLeast protection: Protection = []
+    ) -> DigestChallenge? {
+        let known = challenges.compactMap(DigestChallenge.init).filter { $0.protection.isSuperset(of: protection) }
         let strength = known.map(\.algorithm.strength).max()
         return known.first { $0.algorithm.strength == strength }
     }

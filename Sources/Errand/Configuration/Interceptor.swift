@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A type that wraps each attempt, and can replace its request and its response.
 ///
 /// The config's interceptors run in their order, the first outermost, then the service's; inside them redirects are
@@ -32,6 +34,32 @@ protocol ExchangeInterceptor: Interceptor {
     /// Returns the credential scope of a request that the interceptor has changed, or `nil` if its response does not belong
     /// to the scope that was identified.
     func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String?
+
+    /// Returns the identity of the user of a request to a URL, or `nil` if there is none.
+    func identity(for url: URL) -> String?
+
+    /// Wraps an exchange of a request that was prepared for an identity.
+    ///
+    /// - Throws: ``NetworkError/Reason/credentialChanged`` if the identity is another one by now.
+    func intercept(
+        _ request: OutgoingRequest,
+        for context: RequestContext,
+        as identity: String?,
+        next: AttemptChain
+    ) async throws -> RawResponse
+}
+
+extension ExchangeInterceptor {
+    func identity(for url: URL) -> String? { nil }
+
+    func intercept(
+        _ request: OutgoingRequest,
+        for context: RequestContext,
+        as identity: String?,
+        next: AttemptChain
+    ) async throws -> RawResponse {
+        try await intercept(request, for: context, next: next)
+    }
 }
 
 /// The rest of an attempt: the interceptors inside this one, redirects, and the transport.

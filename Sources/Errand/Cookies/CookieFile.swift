@@ -25,8 +25,9 @@ struct CookieFile: Sendable {
 
     /// Returns the content of the file, or `nil` if there is none.
     ///
+    /// - Parameter now: The current time, which limits the dates of expiry.
     /// - Throws: ``CookieJar/DamagedFile``, or `POSIXError`.
-    func read() throws -> Content? {
+    func read(at now: Date) throws -> Content? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -36,7 +37,7 @@ struct CookieFile: Sendable {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw POSIXError.last }
         guard facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.maximumByteCount else {
-            throw CookieJar.DamagedFile()
+            throw CookieJar.DamagedFile(path: path)
         }
         var data = Data()
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -47,7 +48,7 @@ struct CookieFile: Sendable {
             if count == 0 { break }
             data.append(contentsOf: buffer[..<count])
         }
-        guard let content = Content(data) else { throw CookieJar.DamagedFile() }
+        guard let content = Content(data, at: now) else { throw CookieJar.DamagedFile(path: path) }
         return content
     }
 
@@ -116,13 +117,13 @@ extension CookieFile.Content {
     private static let version = 1
 
     /// Creates the content of a file, or returns `nil` if the file is damaged.
-    init?(_ data: Data) {
+    init?(_ data: Data, at now: Date) {
         // Whatever is wrong with it, the file is of no use.
         guard let value = try? JSONValue(parsing: data), value["version"]?.int == Self.version,
             let name = value["name"]?.string, name.utf8.count <= 64, let list = value["cookies"]?.array,
             list.count <= CookieStore.maximumCount
         else { return nil }
-        let cookies = list.compactMap(Cookie.init)
+        let cookies = list.compactMap { Cookie($0, at: now) }
         guard cookies.count == list.count else { return nil }
         self.init(name: name, cookies: cookies)
     }
@@ -137,18 +138,19 @@ extension CookieFile.Content {
 }
 
 extension Cookie {
-    fileprivate init?(_ value: JSONValue) {
+    fileprivate init?(_ value: JSONValue, at now: Date) {
         guard let name = value["name"]?.string, let text = value["value"]?.string,
             let domain = value["domain"]?.string, let path = value["path"]?.string,
             let seconds = value["expires"]?.double, seconds.isFinite, let isHostOnly = value["hostOnly"]?.bool,
-            let isSecure = value["secure"]?.bool, let isHTTPOnly = value["httpOnly"]?.bool
+            let isSecure = value["secure"]?.bool, let isHTTPOnly = value["httpOnly"]?.bool,
+            isHostOnly || !CookieOrigin.isSingleLabel(domain)
         else { return nil }
         self.init(
             name: name,
             value: text,
             domain: domain,
             path: path,
-            expires: Date(timeIntervalSince1970: seconds),
+            expires: min(Date(timeIntervalSince1970: seconds), Self.latestDate(from: now)),
             isHostOnly: isHostOnly,
             isSecure: isSecure,
             isHTTPOnly: isHTTPOnly

@@ -18,16 +18,23 @@ public import Foundation
 /// known: if you send requests to hosts that you don't trust and that share such a suffix, give each a jar of its own.
 /// `Secure` cookies are received and sent with `https` only. `__Host-` and `__Secure-` are applied. `SameSite` is not: all
 /// requests are those of your own program. A jar keeps at most 50 cookies for each domain and 3000 in all, each of at most 4096
-/// bytes and for at most 400 days; those that were not used for the longest time give way. Of one response, 256 are read.
+/// bytes and for at most 400 days; those that were not used for the longest time give way. Of one response, 256 are read. A
+/// `Cookie` field has at most 32 KiB; of more, cookies that are not `Secure` are omitted first, then those with a `Domain`, then
+/// those that were not sent for the longest time.
 ///
 /// Cookies identify the user. A response is stored and shared only for the same jar and the same cookies: not if they have
-/// changed, if a redirect led to it, or if the request has a `Cookie` field of its own. ``removeAll()`` begins with another identity.
+/// changed, if a redirect led to it, or if the request has a `Cookie` field of its own. ``removeAll()`` begins with another
+/// identity. A request that was prepared before it, when there were cookies to send with it, and that waits, fails with
+/// ``NetworkError/Reason/credentialChanged``. One that waits while cookies only change is sent with those of then.
 public final class CookieJar: ExchangeInterceptor {
     /// The error if a file is not one that a jar has written, or is not complete.
     public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The path of the file.
+        public let path: String
+
         /// What happened, and what to do.
         public var description: String {
-            "the file of the cookie jar is damaged or not one of a jar; the jar began empty, and the next change replaces it"
+            "\(path) is damaged, or not the file of a cookie jar; the jar began empty, and the next change replaces the file"
         }
     }
 
@@ -38,6 +45,8 @@ public final class CookieJar: ExchangeInterceptor {
         /// The number of removals by the program.
         var removals = 0
         var isSaving = false
+        /// Whether the dates of cookies differ from those in the file, by less than ``CookieStore/datePrecision``.
+        var hasUnsavedDates = false
         var lastFailure: (any Error)?
     }
 
@@ -63,7 +72,7 @@ public final class CookieJar: ExchangeInterceptor {
     /// Creates a jar whose cookies with a date of expiry are kept in a file.
     ///
     /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not encrypted.
-    /// Only its owner may read it. If it is damaged, or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
+    /// Only its owner may read it. Without ``flush()``, a date of expiry in it may be wrong by up to a minute. If it is damaged, or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
     /// change replaces the file. Only one jar may use a file at a time.
     ///
     /// - Parameters:
@@ -74,8 +83,8 @@ public final class CookieJar: ExchangeInterceptor {
         let file = CookieFile(path: file.path(percentEncoded: false))
         self.file = file
         do {
-            guard let content = try file.read() else { return }
             let time = now()
+            guard let content = try file.read(at: time) else { return }
             state.withLock { state in
                 state.name = content.name
                 for cookie in content.cookies { _ = state.store.set(cookie, isSecure: true, at: time) }
@@ -141,14 +150,20 @@ public final class CookieJar: ExchangeInterceptor {
     /// Waits until the file contains the current cookies; blocks the thread.
     ///
     /// Call it before the process ends, if the last response may have set a cookie.
-    public func flush() { writes.sync {} }
+    public func flush() {
+        if state.withLock(\.hasUnsavedDates) { save() }
+        waitForWrites()
+    }
+
+    /// Waits for the writes that have begun.
+    func waitForWrites() { writes.sync {} }
 
     // MARK: For sends
 
     /// Returns a text for the jar and the cookies that it sends to the URL of a request.
     public func credentialScope(for context: RequestContext) -> String? {
         guard let url = context.url else { return nil }
-        return scope(field(for: CookieOrigin(url), isUse: false))
+        return scope(Self.field(cookies(for: url)))
     }
 
     func credentialScope(of request: OutgoingRequest, isRedirected: Bool) -> String? {
@@ -158,6 +173,15 @@ public final class CookieJar: ExchangeInterceptor {
 
     private func scope(_ field: String?) -> String { "cookies \(state.withLock(\.name)) \(field ?? "")" }
 
+    /// The name of the jar if it has cookies for a URL, otherwise `nil`: without cookies, the user is nobody.
+    func identity(for url: URL) -> String? {
+        guard let origin = CookieOrigin(url) else { return nil }
+        let time = now()
+        return state.withLock { state in
+            state.store.cookies(for: origin, at: time, isUse: false).isEmpty ? nil : state.name
+        }
+    }
+
     /// Adds the cookies to a request, and receives those of its response.
     ///
     /// In a send it is called for each exchange, inside of all other interceptors.
@@ -166,11 +190,25 @@ public final class CookieJar: ExchangeInterceptor {
         for context: RequestContext,
         next: AttemptChain
     ) async throws -> RawResponse {
+        try await intercept(request, for: context, as: nil, next: next)
+    }
+
+    func intercept(
+        _ request: OutgoingRequest,
+        for context: RequestContext,
+        as identity: String?,
+        next: AttemptChain
+    ) async throws -> RawResponse {
         let origin = CookieOrigin(request.url)
-        // A response that arrives after a removal belongs to the user who was signed in before.
-        let removals = state.withLock(\.removals)
+        let time = now()
+        let isOwn = request.headers.contains("Cookie")
+        // A response that arrives after a removal belongs to the user who was signed in before, as does a request that waited.
+        let (removals, cookies) = try state.withLock { state in
+            if !isOwn, let identity, identity != state.name { throw NetworkError(.credentialChanged) }
+            return (state.removals, isOwn ? [] : origin.map { state.store.cookies(for: $0, at: time) } ?? [])
+        }
         var request = request
-        if !request.headers.contains("Cookie") { request.headers["Cookie"] = field(for: origin, isUse: true) }
+        if !isOwn { request.headers["Cookie"] = Self.field(cookies) }
         do {
             let response = try await next(request)
             // An interceptor around the jar may have followed redirects.
@@ -184,11 +222,8 @@ public final class CookieJar: ExchangeInterceptor {
     }
 
     /// Returns the value of `Cookie`, or `nil` for none.
-    private func field(for origin: CookieOrigin?, isUse: Bool) -> String? {
-        guard let origin else { return nil }
-        let time = now()
-        let cookies = state.withLock { $0.store.cookies(for: origin, at: time, isUse: isUse) }
-        return cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    private static func field(_ cookies: [Cookie]) -> String? {
+        cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
     private func receive(_ response: RawResponse, from origin: CookieOrigin?, since removals: Int) {
@@ -206,7 +241,9 @@ public final class CookieJar: ExchangeInterceptor {
     private func set(_ cookies: [Cookie], from origin: CookieOrigin, at time: Date, since removals: Int? = nil) {
         let isChanged = state.withLock { state in
             guard removals == nil || removals == state.removals else { return false }
-            return cookies.reduce(false) { state.store.set($1, isSecure: origin.isSecure, at: time) || $0 }
+            let changes = cookies.map { state.store.set($0, isSecure: origin.isSecure, at: time) }
+            if changes.contains(.date) { state.hasUnsavedDates = true }
+            return changes.contains(.cookies)
         }
         if isChanged { save() }
     }
@@ -224,7 +261,7 @@ public final class CookieJar: ExchangeInterceptor {
         writes.async { [self] in
             let time = now()
             let content = state.withLock { state in
-                state.isSaving = false
+                (state.isSaving, state.hasUnsavedDates) = (false, false)
                 return CookieFile.Content(
                     name: state.name,
                     cookies: state.store.cookies(at: time).filter { $0.expires != nil }

@@ -6,13 +6,52 @@ struct CookieStore: Sendable {
     static let maximumCountPerDomain = 50
     /// The maximum number of cookies.
     static let maximumCount = 3000
+    /// The maximum number of bytes of a `Cookie` field.
+    static let maximumFieldByteCount = 32 << 10
+    /// The maximum number of seconds by which the date of expiry of a cookie in the file may be wrong.
+    static let datePrecision = 60.0
+
+    /// What a change means for the cookies that have a date of expiry.
+    enum Change {
+        case none
+        /// The date of one of them has moved by less than ``datePrecision``.
+        case date
+        /// One was added, replaced or removed.
+        case cookies
+    }
 
     private struct Stored: Sendable {
-        var cookie: Cookie
+        private(set) var cookie: Cookie
         /// The position in the order of creation.
         let created: UInt64
         /// The position in the order of use.
         var used: UInt64
+        /// The date of expiry at the last change that was one of the cookies.
+        private var savedDate: Date?
+
+        init(_ cookie: Cookie, at position: UInt64) {
+            (self.cookie, created, used, savedDate) = (cookie, position, position, cookie.expires)
+        }
+
+        /// The order in which cookies give way: last those of https, and those that no other host can have set.
+        func givesWay(before other: Stored) -> Bool {
+            if cookie.isSecure != other.cookie.isSecure { return !cookie.isSecure }
+            return cookie.isHostOnly == other.cookie.isHostOnly ? used < other.used : !cookie.isHostOnly
+        }
+
+        mutating func replace(with new: Cookie) -> Change {
+            defer { cookie = new }
+            if new == cookie { return .none }
+            var same = new
+            same.expires = cookie.expires
+            if same == cookie, let date = new.expires, let savedDate,
+                abs(date.timeIntervalSince(savedDate)) < CookieStore.datePrecision
+            {
+                return .date
+            }
+            savedDate = new.expires
+            return new.expires == nil && cookie.expires == nil ? .none : .cookies
+        }
     }
 
     /// The cookies by domain.
@@ -27,22 +66,39 @@ struct CookieStore: Sendable {
     }
 
     /// Returns the cookies to send to an origin: those with longer paths first, then older ones first (RFC 6265, section 5.4).
+    ///
+    /// Of those that do not fit into a field, the first that give way are omitted.
     mutating func cookies(for origin: CookieOrigin, at now: Date, isUse: Bool = true) -> [Cookie] {
         var found: [Stored] = []
         for domain in origin.domains {
-            guard let list = domains[domain] else { continue }
-            for (place, stored) in list.enumerated() where stored.cookie.isSent(to: origin) {
-                guard !stored.cookie.isExpired(at: now) else { continue }
-                found.append(stored)
-                guard isUse else { continue }
-                let time = tick()
-                domains[domain]?[place].used = time
+            for stored in domains[domain] ?? [] where stored.cookie.isSent(to: origin) {
+                if !stored.cookie.isExpired(at: now) { found.append(stored) }
             }
         }
+        var excess = found.reduce(-2) { $0 + $1.cookie.byteCount + 2 } - Self.maximumFieldByteCount
+        if excess > 0 {
+            found = found.sortedUnspecialized { $0.givesWay(before: $1) }
+            let omitted = found.prefix { stored in
+                defer { excess -= stored.cookie.byteCount + 2 }
+                return excess > 0
+            }
+            found.removeFirst(omitted.count)
+        }
+        if isUse { use(found) }
         return found.sortedUnspecialized { one, other in
             let (length, otherLength) = (one.cookie.path.utf8.count, other.cookie.path.utf8.count)
             return length == otherLength ? one.created < other.created : length > otherLength
         }.map(\.cookie)
+    }
+
+    private mutating func use(_ stored: [Stored]) {
+        for one in stored {
+            guard let place = domains[one.cookie.domain]?.firstIndex(where: { $0.created == one.created }) else {
+                continue
+            }
+            let time = tick()
+            domains[one.cookie.domain]?[place].used = time
+        }
     }
 
     /// Adds a cookie, or replaces the one with its name, domain and path; an expired one only removes that.
@@ -51,47 +107,43 @@ struct CookieStore: Sendable {
     ///   - cookie: The cookie.
     ///   - isSecure: Whether it comes from a response over `https`.
     ///   - now: The current time.
-    /// - Returns: Whether a cookie with a date of expiry was added, replaced or removed.
-    mutating func set(_ cookie: Cookie, isSecure: Bool, at now: Date) -> Bool {
-        if !isSecure, !cookie.isSecure, coversSecureCookie(cookie) { return false }
+    /// - Returns: What has changed of the cookies with a date of expiry, also those that have given way to it.
+    mutating func set(_ cookie: Cookie, isSecure: Bool, at now: Date) -> Change {
+        if !isSecure, !cookie.isSecure, coversSecureCookie(cookie) { return .none }
         var list = domains[cookie.domain] ?? []
         let place = list.firstIndex { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
-        let wasPersistent = place.map { list[$0].cookie.expires != nil } ?? false
         defer { domains[cookie.domain] = list.isEmpty ? nil : list }
         guard !cookie.isExpired(at: now) else {
-            if let place {
-                list.remove(at: place)
-                count -= 1
-            }
-            return wasPersistent
+            guard let place else { return .none }
+            count -= 1
+            return list.remove(at: place).cookie.expires == nil ? .none : .cookies
         }
         if let place {
-            let isSame = list[place].cookie == cookie
-            list[place].cookie = cookie
             list[place].used = tick()
-            return !isSame && (wasPersistent || cookie.expires != nil)
+            return list[place].replace(with: cookie)
         }
+        var change = cookie.expires == nil ? Change.none : .cookies
         if list.count >= Self.maximumCountPerDomain {
             let before = list.count
             list.removeAll { $0.cookie.isExpired(at: now) }
             if list.count == before {
                 // Cookies over http must not displace those that only https may set (RFC 6265bis, section 5.7).
                 let plain = list.indices.filter { !list[$0].cookie.isSecure }
-                guard isSecure || !plain.isEmpty else { return false }
+                guard isSecure || !plain.isEmpty else { return .none }
                 let oldest = (plain.isEmpty ? Array(list.indices) : plain).min { list[$0].used < list[$1].used }
-                if let oldest { list.remove(at: oldest) }
+                if let oldest, list.remove(at: oldest).cookie.expires != nil { change = .cookies }
             }
             count -= before - list.count
         }
-        let position = tick()
-        list.append(Stored(cookie: cookie, created: position, used: position))
+        list.append(Stored(cookie, at: tick()))
         count += 1
         if count > Self.maximumCount {
             domains[cookie.domain] = list
             makeRoom(at: now)
             list = domains[cookie.domain] ?? []
+            change = .cookies
         }
-        return cookie.expires != nil
+        return change
     }
 
     /// Removes the cookies for which a closure returns `true`.

@@ -13,7 +13,7 @@ public struct Cookie: Sendable, Hashable {
     /// The path that the paths of requests must be or begin with, up to a slash.
     public let path: String
     /// The date from which the cookie is no longer sent, or `nil` if it is kept until the process ends.
-    public let expires: Date?
+    public internal(set) var expires: Date?
     /// Whether it is sent to the host ``domain`` only, and not to hosts in that domain.
     public let isHostOnly: Bool
     /// Whether it is sent with `https` only.
@@ -86,18 +86,20 @@ public struct Cookie: Sendable, Hashable {
             guard isSecure else { return nil }
         }
         if prefix.hasPrefix("__host-") { guard domain == nil, path == "/" else { return nil } }
-        let latest = now.addingTimeInterval(Double(Self.maximumAge))
         self.init(
             name: name,
             value: value,
             domain: place.domain,
             path: path ?? origin.defaultPath,
-            expires: (maxAge ?? date).map { min($0, latest) },
+            expires: (maxAge ?? date).map { min($0, Self.latestDate(from: now)) },
             isHostOnly: place.isHostOnly,
             isSecure: isSecure,
             isHTTPOnly: isHTTPOnly
         )
     }
+
+    /// The number of bytes of the cookie in a `Cookie` field.
+    var byteCount: Int { name.utf8.count + 1 + value.utf8.count }
 
     /// Whether the cookie is no longer sent.
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
@@ -114,6 +116,9 @@ public struct Cookie: Sendable, Hashable {
         let rest = path.utf8.dropFirst(other.utf8.count)
         return rest.isEmpty || rest.first == UInt8(ascii: "/") || other.utf8.last == UInt8(ascii: "/")
     }
+
+    /// Returns the latest date of expiry of a cookie that is set now.
+    static func latestDate(from now: Date) -> Date { now.addingTimeInterval(Double(maximumAge)) }
 
     /// Returns the end of a `Max-Age`, or `nil` if it is not a number; zero and less have passed.
     private static func end(ofMaxAge text: String, from now: Date) -> Date? {
@@ -196,10 +201,14 @@ struct CookieOrigin: Sendable, Hashable {
         guard let attribute else { return (host, true) }
         let domain = (attribute.first == "." ? String(attribute.dropFirst()) : attribute).lowercased()
         if domain.isEmpty { return (host, true) }
-        // A name without a dot is that of a public suffix, or of a single host.
-        let isSingle = !domain.utf8.split(separator: UInt8(ascii: ".")).dropFirst().contains { !$0.isEmpty }
+        let isSingle = Self.isSingleLabel(domain)
         if domain == host { return (host, isSingle || isAddress) }
         return isWithin(domain) && !isSingle ? (domain, false) : nil
+    }
+
+    /// Whether a domain has no dot within it: it is a public suffix, or a single host.
+    static func isSingleLabel(_ domain: String) -> Bool {
+        !domain.utf8.split(separator: UInt8(ascii: ".")).dropFirst().contains { !$0.isEmpty }
     }
 
     /// The path of a cookie that has none of its own (RFC 6265, section 5.1.4).

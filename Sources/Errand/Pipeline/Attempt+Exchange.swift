@@ -52,7 +52,7 @@ extension Pipeline {
             let rest = interceptors.dropFirst()
             return try await intercept(request, rest, of: prepared, context, record, isRedirected: isRedirected)
         }
-        return try await first.interceptor.intercept(outgoing, for: context, next: next)
+        return try await first.interceptor.intercept(outgoing, for: context, as: first.identity, next: next)
     }
 }
 

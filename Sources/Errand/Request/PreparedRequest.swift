@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Synchronization
 
 /// The `Sendable` snapshot of a request that the pipeline runs on; it refers to none of the request's own types.
@@ -81,7 +82,7 @@ final class PreparedRequest: Sendable {
         self.pinnedCredential = pinnedCredential
         adapters = config.value.adapters.and(settings.request.service.adapters)
         interceptors = config.value.interceptors.and(settings.request.service.interceptors)
-        exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count)
+        exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count, for: built.outgoing.url)
         sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
         self.accessories = accessories
         cacheUse = CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: settings.cache)
@@ -244,12 +245,16 @@ final class PreparedRequest: Sendable {
 struct ExchangeHook: Sendable {
     let hook: Int
     let interceptor: any ExchangeInterceptor
+    /// The identity of the user when the request was prepared, or `nil` if there was none.
+    let identity: String?
 
     /// Returns those of a list of interceptors that wrap each exchange, the outermost first.
-    static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int) -> [ExchangeHook] {
+    static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int, for url: URL) -> [ExchangeHook] {
         if interceptors.isEmpty { return [] }
         let hooks = interceptors.enumerated().compactMap { place, interceptor in
-            (interceptor as? any ExchangeInterceptor).map { ExchangeHook(hook: adapterCount + place, interceptor: $0) }
+            (interceptor as? any ExchangeInterceptor).map {
+                ExchangeHook(hook: adapterCount + place, interceptor: $0, identity: $0.identity(for: url))
+            }
         }
         return hooks.filter { !$0.interceptor.isInnermost } + hooks.filter(\.interceptor.isInnermost)
     }

@@ -91,6 +91,60 @@ import Testing
         }
     }
 
+    @Test mutating func fieldThatWouldBeTooLargeOmitsWhatWasNotUsedForTheLongestTime() throws {
+        let value = String(repeating: "x", count: 4_000)
+        for number in 0..<20 {
+            try set("a\(number)=\(value); Path=/\(number % 2 == 0 ? "" : "p")", from: "https://a.example/")
+        }
+        _ = try sent(to: "https://a.example/")
+        let cookies = try sent(to: "https://a.example/p")
+        #expect(cookies.reduce(-2) { $0 + $1.utf8.count + 2 } <= CookieStore.maximumFieldByteCount)
+        // Those of the path /p were not used; of the others, the last ones were used last.
+        #expect(
+            cookies.map { String($0.prefix { $0 != "=" }) } == ["a4", "a6", "a8", "a10", "a12", "a14", "a16", "a18"]
+        )
+        try set("a1=\(value); Path=/p", from: "https://a.example/")
+        #expect(try sent(to: "https://a.example/p").first?.hasPrefix("a1=") == true)
+        #expect(store.count == 20)
+    }
+
+    /// A host can set cookies of a domain that its neighbors send, but must not take the place of theirs.
+    @Test(arguments: ["https", "http"]) mutating func largeCookiesOfADomainOmitNoCookieOfAHost(scheme: String) throws {
+        try set("sid=1; Path=/; Secure", from: "https://shop.example.org/")
+        let value = String(repeating: "x", count: 4_000)
+        for number in 0..<50 {
+            try set("a\(number)=\(value); Domain=example.org; Path=/", from: "\(scheme)://evil.example.org/")
+        }
+        let cookies = try sent(to: "https://shop.example.org/")
+        #expect(cookies.contains("sid=1") && cookies.count == 9)
+    }
+
+    @Test mutating func changesOfTheFileAreRecognized() throws {
+        func change(_ line: String, after seconds: Double = 0) throws -> CookieStore.Change {
+            let url = try #require(URL(string: "https://a.example/"))
+            let origin = try #require(CookieOrigin(url))
+            let now = Self.now.addingTimeInterval(seconds)
+            let cookie = try #require(Cookie(line, from: origin, at: now))
+            return store.set(cookie, isSecure: true, at: now)
+        }
+        #expect(try change("session=1") == .none)
+        #expect(try change("a=1; Max-Age=600") == .cookies)
+        #expect(try change("a=1; Max-Age=600") == .none)
+        // The dates add up: the file is behind by less than a minute.
+        let changes = try (1...7).map { try change("a=1; Max-Age=600", after: Double($0) * 10) }
+        #expect(changes == [.date, .date, .date, .date, .date, .cookies, .date])
+        #expect(try change("a=2; Max-Age=600", after: 70) == .cookies)
+        #expect(try change("a=2; Max-Age=600; Secure", after: 71) == .cookies)
+        #expect(try change("a=2; Secure", after: 71) == .cookies)
+        #expect(try change("a=2; Max-Age=0", after: 72) == .none)
+        #expect(try change("kept=1; Max-Age=600", after: 72) == .cookies)
+        for number in 0..<48 { #expect(try change("b\(number)=1", after: 73) == .none) }
+        // It takes the place of the session cookie, then of the one in the file.
+        #expect(try change("c=1", after: 73) == .none)
+        #expect(try change("d=1", after: 73) == .cookies)
+        #expect(store.count == 50)
+    }
+
     /// An attacker on the way to an http URL cannot displace what only https may set (RFC 6265bis, section 5.7).
     @Test(arguments: [true, false]) mutating func cookiesOverHTTPDoNotDisplaceSecureOnes(isSameSite: Bool) throws {
         try set("sid=good; Secure; Path=/", from: "https://a.example/")
