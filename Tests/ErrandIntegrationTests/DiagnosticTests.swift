@@ -38,6 +38,51 @@ final class RetryPolicyCachePolicyRequest: BaseRequest {
     var cachePolicy: CachePolicy { .reload }
 }
 
+/// A method of its own whose name is that of a requirement, beside a property that overrides one.
+final class OverloadedRequest: BaseRequest {
+    override var path: String { "/overloaded" }
+    func shouldCache(_ times: Int) -> Bool { times > 0 }
+    func check(_ isStrict: Bool, each: (Int, [String: Int]) -> Void) {}
+}
+
+/// A class that shows more than it stores.
+final class DescribedRequest: BaseRequest, CustomReflectable {
+    var customMirror: Mirror {
+        Mirror(self, children: ["path": "/shown", "headers": 1], ancestorRepresentation: .suppressed)
+    }
+}
+
+struct MistypedRequest: Request {
+    typealias Model = String
+    var path: String { "/mistyped" }
+    var headers: [String: String] { ["X-Own": "1"] }
+    var method: String { "POST" }
+    var retryPolicy: RetryPolicy? { nil }
+    var accessories: [any Accessory] { [] }
+    var query: Parameters { get throws { [:] } }
+    var timeout: Duration { .seconds(5) }
+}
+
+/// Own values that have the names of members: parameters, and a part of the path.
+struct SearchWithNames: Request, Encodable {
+    typealias Model = String
+    var query: String
+    var method: Int
+    let tag: Int? = nil
+    var path: String { "/search" }
+}
+
+enum TypedRequest: Request {
+    typealias Model = String
+    case query(String)
+    var path: String { "/typed" }
+    var method: HTTPMethod { .post }
+    var headers: HTTPHeaders { ["X-Own": "1"] }
+    var attributes: [String: any Sendable] { ["a": 1] }
+    var limits: Limits { Limits(timeout: .seconds(5)) }
+    func check() {}
+}
+
 /// What an agent reports of declarations without an effect.
 @Suite struct DiagnosticTests {
     final class Recorder: Accessory {
@@ -145,6 +190,43 @@ final class RetryPolicyCachePolicyRequest: BaseRequest {
         let agent = Self.agent(server) { $0.accessories = [recorder] }
         #expect(try await agent.send(GoodRequest("a")) == "GET /good")
         #expect(try await agent.send(BaseRequest("b")) == "GET /b")
+        #expect(recorder.all == [])
+    }
+
+    @Test func methodsOfItsOwnAndMirrorsAreNotReported() async throws {
+        let server = try MockServer { .text("\($0.method) \($0.path)") }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        #expect(try await agent.send(OverloadedRequest("a")) == "GET /overloaded")
+        #expect(try await agent.send(DescribedRequest("b")) == "GET /b")
+        #expect(recorder.all == [])
+    }
+
+    @Test func propertiesOfAnotherTypeAreReportedWithTheirSpelling() async throws {
+        let server = try MockServer { .text("\($0.method) \($0.path) \($0.headers["X-Own"] ?? "-")") }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        for _ in 0..<2 {
+            #expect(try await agent.send(MistypedRequest()) == "GET /mistyped -")
+            _ = try await agent.send(MistypedRequest().header("X-A", "1"))
+        }
+        #expect(recorder.all.count == 1)
+        let spellings =
+            "declare 'var headers: HTTPHeaders', 'var method: HTTPMethod', 'var retryPolicy: RetryPolicy', or"
+        #expect(recorder.all.first?.contains(spellings) == true, "\(recorder.all)")
+        #expect(try await agent.plan(for: MistypedRequest())["ignoredMembers"] != nil)
+    }
+
+    @Test func storedPropertiesAndRightTypesAreNotReported() async throws {
+        let server = try MockServer { .text("\($0.method) \($0.target)") }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        let text = try await agent.send(SearchWithNames(query: "a", method: 1))
+        #expect(text == "GET /search?query=a&method=1")
+        #expect(try await agent.send(TypedRequest.query("a")) == "POST /typed")
         #expect(recorder.all == [])
     }
     #endif

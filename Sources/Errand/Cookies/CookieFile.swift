@@ -26,6 +26,7 @@ struct CookieFile: Sendable {
     /// Returns the content of the file, or `nil` if there is none.
     ///
     /// - Parameter now: The current time, which limits the dates of expiry.
+    /// - Returns: The content, whose cookies may have expired.
     /// - Throws: ``CookieJar/DamagedFile``, or `POSIXError`.
     func read(at now: Date) throws -> Content? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -42,7 +42,7 @@ extension NetworkError {
         /// A send interceptor returned without running the send.
         case interceptedWithoutSending
         /// The credential that the send began with was replaced by another user's, or removed, before the request was
-        /// sent.
+        /// sent; or all cookies were removed, and the send had some.
         case credentialChanged
         /// The circuit breaker of the host is open; the duration is the minimum time before another attempt.
         case circuitOpen(retryAfter: Duration)

@@ -17,6 +17,11 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// Swift calls the members of the class that conforms, so those of the subclass are ignored. This is found in debug
     /// builds only.
     case ignoredMembers([String], of: String, conforming: String)
+    /// A request declares computed properties that have the name of a member of ``Request`` and another type.
+    ///
+    /// To Swift they are properties of the request's own, and have no effect. The texts are the spellings that have one, such as
+    /// `var headers: HTTPHeaders`. This is found in debug builds only.
+    case mistypedMembers([String], of: String)
 
     /// What is wrong, and what to do.
     public var description: String {
@@ -25,11 +30,14 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
             "the cache policy has no effect, because there is no cache: set NetworkConfig.cache, or the named cache of its "
                 + "cacheStorage"
         case .contentWithoutModel:
-            "the response has content, and the model is Void: declare 'typealias Model', or 'var formatter: VoidFormatter "
-                + "{ VoidFormatter() }' to ignore the content"
+            "the response has content, and the model is Void: declare a 'typealias Model' other than Void, or 'var formatter: "
+                + "VoidFormatter { VoidFormatter() }' to ignore the content"
         case .ignoredMembers(let members, let type, let base):
             "\(members.joined(separator: ", ")) of \(type) ignored, because \(base), which conforms to Request, does not "
                 + "declare the same: declare it there too, or replace the class by a protocol that refines Request"
+        case .mistypedMembers(let spellings, let type):
+            "\(type) declares a property of another type than Request does, which has no effect: declare "
+                + "'\(spellings.joined(separator: "', '"))', or choose another name"
         }
     }
 }

@@ -1,48 +1,52 @@
 #if DEBUG
-internal import Foundation
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
-/// Finds the members of ``Request`` that only a subclass declares, which Swift ignores.
+/// Finds the declarations of a request that look like members of ``Request``, and that Swift ignores: those that only a
+/// subclass declares, and properties of another type.
 ///
-/// Stored properties are found by reflection. The runtime has no names of other members, so these are searched in the symbols
-/// of the program's file. Without symbols, they are not found.
+/// Stored properties are found by reflection, other members in ``ProgramSymbols``; without symbols, they are not found.
 enum IgnoredMembers {
     private static let known = Lock<[ObjectIdentifier: Diagnostic?]>([:])
 
-    /// Returns the diagnostic for the class of a request, or of the request that it wraps, or `nil` if there is none.
+    /// Returns the diagnostic for the type of a request, or of the request that it wraps, or `nil` if there is none.
     static func diagnostic(of request: any Request) -> Diagnostic? {
         if let wrapper = request as? any RequestWrapper { return diagnostic(of: base(of: wrapper)) }
-        guard let type = type(of: request) as? AnyClass else { return nil }
-        if let diagnostic = known.withLock({ $0[ObjectIdentifier(type)] }) { return diagnostic }
-        // The mirror of its own may show anything.
-        let diagnostic = find(in: Mirror(reflecting: request), isCustom: request is any CustomReflectable)
-        known.withLock { $0[ObjectIdentifier(type)] = .some(diagnostic) }
+        let type = ObjectIdentifier(type(of: request))
+        if let diagnostic = known.withLock({ $0[type] }) { return diagnostic }
+        let diagnostic = find(in: request)
+        known.withLock { $0[type] = .some(diagnostic) }
         return diagnostic
     }
 
     private static func base(of wrapper: some RequestWrapper) -> any Request { wrapper.base }
 
-    private static func find(in mirror: Mirror, isCustom: Bool) -> Diagnostic? {
+    private static func find(in request: any Request) -> Diagnostic? {
+        let mirror = Mirror(reflecting: request)
+        // The mirror of its own may show anything.
+        let stored = request is any CustomReflectable ? nil : Set(mirror.children.compactMap(\.label))
+        let own = ProgramSymbols.members(of: mirror.subjectType)
+        return inherited(mirror, own, stored) ?? mistyped(mirror, own, stored)
+    }
+
+    // MARK: Subclasses
+
+    /// Finds the members that only a subclass declares.
+    private static func inherited(
+        _ mirror: Mirror,
+        _ own: ProgramSymbols.Members?,
+        _ stored: Set<String>?
+    ) -> Diagnostic? {
         let chain = Array(sequence(first: mirror) { $0.superclassMirror })
         // The conformance is that of the outermost class that has one.
         guard let place = chain.lastIndex(where: { $0.subjectType is any Request.Type }), place > 0 else { return nil }
-        let inherited = chain[place...].map { declared(in: $0) }
+        let inherited = chain[place...].map { ProgramSymbols.members(of: $0.subjectType).map(names) }
         var ignored: Set<String> = []
-        for mirror in chain[..<place] {
+        for (index, mirror) in chain[..<place].enumerated() {
             // A stored property never overrides another one.
-            if !isCustom { ignored.formUnion(mirror.children.compactMap(\.label)) }
+            if stored != nil { ignored.formUnion(mirror.children.compactMap(\.label).filter(members.contains)) }
             // Without the symbols of the superclasses, an override looks the same.
-            guard !inherited.contains(where: { $0 == nil }), let own = declared(in: mirror) else { continue }
-            ignored.formUnion(own.subtracting(inherited.reduce(into: []) { $0.formUnion($1 ?? []) }))
+            let declared = index == 0 ? own : ProgramSymbols.members(of: mirror.subjectType)
+            guard !inherited.contains(where: { $0 == nil }), let declared else { continue }
+            ignored.formUnion(names(declared).subtracting(inherited.reduce(into: []) { $0.formUnion($1 ?? []) }))
         }
-        ignored.formIntersection(members)
         guard !ignored.isEmpty else { return nil }
         return .ignoredMembers(
             ignored.sorted(),
@@ -57,74 +61,67 @@ enum IgnoredMembers {
             + ["formatter", "check", "didProduce", "shouldCache", "customURLRequest"]
     )
 
-    /// Returns the members that a class declares, or `nil` if its symbols cannot be read.
-    private static func declared(in mirror: Mirror) -> Set<String>? {
-        guard let type = mirror.subjectType as? AnyClass, let mangled = _mangledTypeName(type), let demangle,
-            let name = demangle("$s" + mangled)
-        else { return nil }
-        var names: Set<String> = []
-        var isFound = false
-        for symbol in symbols(of: type, beginningWith: "$s" + mangled) {
-            isFound = true
-            guard let text = demangle(symbol), text.hasPrefix(name + ".") else { continue }
-            let rest = text.dropFirst(name.count + 1)
-            let member = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
-            let kind = rest.dropFirst(member.count)
-            if kind.hasPrefix(".getter") || kind.hasPrefix("(") { names.insert(String(member)) }
+    /// Returns the names of those members that are requirements: of methods, those with the same argument labels.
+    private static func names(_ declared: ProgramSymbols.Members) -> Set<String> {
+        let found = declared.filter { name, kinds in
+            guard members.contains(name) else { return false }
+            guard let expected = defaults[name] else { return true }
+            // A property may have a modifier of the same name.
+            if expected.contains(where: { typeName(of: $0) != nil }) { return kinds.contains { typeName(of: $0) != nil } }
+            return kinds.contains { kind in expected.contains { labels(of: $0) == labels(of: kind) } }
         }
-        return isFound ? names : nil
+        return Set(found.keys)
     }
 
-    /// Returns the symbols of the file that a class was loaded from.
-    private static func symbols(of type: AnyClass, beginningWith prefix: String) -> Set<String> {
-        // A file that cannot be read has no symbols.
-        guard let path = path(of: type), let file = try? Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
-        else { return [] }
-        var symbols: Set<String> = []
-        let pattern = Array(prefix.utf8)
-        file.withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress, let search else { return }
-            var offset = 0
-            while let found = search(start + offset, bytes.count - offset, pattern, pattern.count) {
-                let begin = found - start
-                offset = bytes[begin...].prefix(4096).firstIndex(of: 0) ?? begin + pattern.count
-                symbols.insert(String(decoding: bytes[begin..<offset], as: UTF8.self))
+    /// Returns the argument labels of a method, such as `_` and `of`, or `nil` for a property.
+    private static func labels(of kind: String) -> [String]? {
+        guard kind.first == "(" else { return nil }
+        var (labels, label, depth, last): ([String], String?, Int, Character) = ([], "", 0, " ")
+        for character in kind.dropFirst() {
+            switch character {
+            case "(", "[", "<": depth += 1
+            case ")" where depth == 0: return labels
+            case ")", "]": depth -= 1
+            case ">" where last != "-": depth -= 1
+            case "," where depth == 0: label = ""
+            case ":" where depth == 0:
+                if let text = label { labels.append(text) }
+                label = nil
+            case " ": break
+            default: label?.append(character)
             }
+            last = character
         }
-        return symbols
+        return nil
     }
 
-    /// Returns the path of the file that a class was loaded from, or `nil` if it is not known.
-    private static func path(of type: AnyClass) -> String? {
-        #if canImport(Darwin)
-        var info = Dl_info()
-        guard dladdr(unsafeBitCast(type, to: UnsafeRawPointer.self), &info) != 0 else { return nil }
-        return info.dli_fname.map { String(cString: $0) }
-        #else
-        // Packages are linked into the program itself.
-        "/proc/self/exe"
-        #endif
-    }
+    // MARK: Other types
 
-    private typealias Search = @convention(c) (UnsafeRawPointer, Int, UnsafeRawPointer, Int) -> UnsafeRawPointer?
-    private typealias Demangle =
-        @convention(c) (
-            UnsafePointer<CChar>?, Int, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<Int>?, UInt32
-        ) -> UnsafeMutablePointer<CChar>?
+    /// What the library itself declares for the requirements that have a default.
+    private static let defaults = ProgramSymbols.members(ofProtocol: "Request") ?? [:]
 
-    /// `memmem`, which Glibc declares for programs in C only.
-    private static let search: Search? = function("memmem").map { unsafeBitCast($0, to: Search.self) }
-
-    /// The demangler of the Swift runtime, or `nil` if the program does not export it.
-    private static let demangle: (@Sendable (String) -> String?)? = function("swift_demangle").map { symbol in
-        let demangle = unsafeBitCast(symbol, to: Demangle.self)
-        return { name in
-            guard let text = demangle(name, name.utf8.count, nil, nil, 0) else { return nil }
-            defer { free(text) }
-            return String(cString: text)
+    /// Finds the computed properties that have the name of a requirement and another type.
+    ///
+    /// Stored ones may be parameters, or what other members are made from.
+    private static func mistyped(
+        _ mirror: Mirror,
+        _ own: ProgramSymbols.Members?,
+        _ stored: Set<String>?
+    ) -> Diagnostic? {
+        guard let own, let stored else { return nil }
+        let spellings = own.keys.sorted().compactMap { name -> String? in
+            guard !stored.contains(name), let types = own[name]?.compactMap(typeName), let type = types.first,
+                let expected = defaults[name]?.compactMap(typeName).first, type != expected
+            else { return nil }
+            let words = expected.replacing("Errand.", with: "").replacing("Swift.", with: "")
+            return "var \(name): \(words)"
         }
+        return spellings.isEmpty ? nil : .mistypedMembers(spellings, of: "\(mirror.subjectType)")
     }
 
-    private static func function(_ name: String) -> UnsafeMutableRawPointer? { dlsym(dlopen(nil, RTLD_NOW), name) }
+    /// Returns the type of a property, or `nil` for a method.
+    private static func typeName(of kind: String) -> String? {
+        kind.hasPrefix(".getter : ") ? String(kind.dropFirst(".getter : ".count)) : nil
+    }
 }
 #endif
