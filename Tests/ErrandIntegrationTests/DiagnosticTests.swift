@@ -138,7 +138,9 @@ enum TypedRequest: Request {
         agent.updateConfig { $0.cache = ResponseCache(disk: nil) }
         #expect(try await agent.plan(for: Cached())["cache"] == nil)
         let named = Cached().cacheStorage(.named("nowhere"))
-        #expect(try await agent.plan(for: named)["cache"] != nil)
+        #expect(try await agent.plan(for: named)["cache"]?.value.contains("there is no cache 'nowhere'") == true)
+        _ = try await agent.send(named)
+        #expect(recorder.all.last?.contains("no cache 'nowhere': add it to NetworkConfig.namedCaches") == true)
     }
 
     @Test func aRequestThatDeclaresNoModelIsReportedAtItsFirstContent() async throws {

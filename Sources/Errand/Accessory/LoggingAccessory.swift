@@ -44,7 +44,7 @@ public struct LoggingAccessory: Accessory {
     /// Writes the line of an event, if the level includes it.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         guard event.level <= level else { return }
-        write("\(place(of: context)): \(words(for: event))".oneLine)
+        write("\(place(of: context)): \(words(for: event, of: context))".oneLine)
     }
 
     private func place(of context: RequestContext) -> String {
@@ -52,42 +52,12 @@ public struct LoggingAccessory: Accessory {
         return "#\(context.id) \(context.typeName) \(context.method)\(place)"
     }
 
-    private func words(for event: AccessoryEvent) -> String {
-        switch event {
-        case .willStart: "starts"
-        case .didProgress(let progress):
-            "\(progress.direction == .upload ? "sent" : "received") \(progress.completed) bytes"
-                + (progress.total.map { " of \($0)" } ?? "")
-        case .willRetry(.zero, let error): "tries again, because \(words(for: error))"
-        case .willRetry(let pause, let error): "tries again in \(pause.words), because \(words(for: error))"
-        case .didExhaustRetryBudget(let error):
-            "is not retried, because the retry budget of the host is exhausted: \(words(for: error))"
-        case .willRefreshCredential(let error?): "waits for a new credential, because \(words(for: error))"
-        case .willRefreshCredential(nil): "waits for a new credential, because this one expires soon"
-        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(secrets.redacted(redirect.to))"
-        case .didDiagnose(let diagnostic): "\(diagnostic)"
-        case .didWait(let time): "waited \(time.words) for a permit"
-        case .willStop(let outcome): words(for: outcome)
-        case .didStop: "stopped"
+    private func words(for event: AccessoryEvent, of context: RequestContext) -> String {
+        // A failure at another URL than that of the line, such as that of a redirect or of a CDN, names it.
+        if case .willStop(.failure(let error as NetworkError)) = event, let url = context.url, !error.isAbout(url) {
+            return "failed: \(error)"
         }
-    }
-
-    private func words(for outcome: Outcome) -> String {
-        switch outcome {
-        case .success(let status, let source, let metrics):
-            "\(status)\(source.isFromCache ? " from the cache" : "") in \(metrics.total.words)"
-                + (metrics.attempts.count > 1 ? " after \(metrics.attempts.count) attempts" : "")
-        case .failure(let error): "failed: \(words(for: error))"
-        case .cancelled: "cancelled"
-        }
-    }
-
-    private func words(for error: any Error) -> String {
-        switch error {
-        case let error as NetworkError: error.detail
-        case let error as ServiceError: error.detail
-        default: "\(type(of: error))"
-        }
+        return event.words(secrets.redacted)
     }
 }
 

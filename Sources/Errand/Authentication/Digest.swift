@@ -84,9 +84,16 @@ public final class Digest: ExchangeInterceptor {
         var (session, isProven) = take(for: origin)
         var sent = authorize(session)
         var response = try await next(sent?.request ?? request)
-        for _ in 0..<Self.maximumRepeatCount where response.statusCode == 401 && request.body.isReplayable {
+        for _ in 0..<Self.maximumRepeatCount where response.statusCode == 401 {
             let least = origins.withLock { $0[origin]?.proven ?? DigestChallenge.Protection() }
-            guard let challenge = DigestChallenge.strongest(of: response.challenges, atLeast: least) else { break }
+            guard let challenge = DigestChallenge.strongest(of: response.challenges, atLeast: least) else {
+                response.rejection = DigestChallenge.words(forUnsupported: response.challenges)
+                break
+            }
+            guard request.body.isReplayable else {
+                response.rejection = "; Digest cannot respond, because the content can be read only once"
+                break
+            }
             // Another challenge with the same user is a rejection, unless only the nonce is no longer valid.
             guard sent == nil || challenge.isStale || isProven && challenge.nonce != sent?.nonce else { break }
             session = begin(challenge, after: session, for: origin)
@@ -94,6 +101,9 @@ public final class Digest: ExchangeInterceptor {
             sent = authorize(session)
             guard let sent else { return response }
             response = try await next(sent.request)
+        }
+        if sent != nil, response.statusCode == 401, response.rejection == nil {
+            response.rejection = "; Digest responded to the challenge, and was rejected"
         }
         if let sent, let session { settle(response, of: session, after: sent.nonce, for: origin) }
         return response

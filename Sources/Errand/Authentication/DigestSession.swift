@@ -69,6 +69,16 @@ struct DigestChallenge: Sendable, Equatable {
         text.utf8.count <= maximumByteCount && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
+    /// Returns why none of some challenges is responded to, or `nil` if none is of Digest.
+    static func words(forUnsupported challenges: [AuthenticationChallenge]) -> String? {
+        guard let challenge = challenges.first(where: { $0.isScheme("Digest") }) else { return nil }
+        if challenges.contains(where: { DigestChallenge($0) != nil }) {
+            return "; Digest does not respond, because the challenge is weaker than what the origin has accepted before"
+        }
+        let algorithm = challenge["algorithm"]?.shortened(to: 40) ?? "MD5"
+        return "; Digest cannot respond to the challenge, whose algorithm is \(algorithm)"
+    }
+
     /// What a response to a challenge is protected by.
     struct Protection: OptionSet, Sendable {
         let rawValue: Int

@@ -31,7 +31,7 @@ struct UnauthorizedRetry: Sendable {
             await authenticated.notify(.willRetry(after: .zero, because: unauthorized.error))
         }
         do {
-            let first = rejected.timing.map { Metrics.Attempt($0, origin: prepared.origin) }
+            let first = rejected.timing.map { Metrics.Attempt($0, of: prepared) }
             return try await attempt().adding(first, waiting: waiting)
         } catch {
             throw ((error as? UnauthorizedError)?.error ?? error).repeated()

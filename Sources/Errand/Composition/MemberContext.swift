@@ -128,7 +128,7 @@ struct MemberContext {
     var stopError: (any Error)? {
         if stop.isStopped || Task.isCancelled { return CancellationError() }
         guard let deadline, agent.pipeline.timeline.now() >= deadline.time else { return nil }
-        return NetworkError(.deadlineExceeded(deadline.limit))
+        return deadline.error
     }
 
     /// Returns a request that consists of requests as a composition, or `nil` if it is sent itself.
@@ -155,7 +155,8 @@ struct MemberContext {
         var deadline = deadline
         if let limit {
             let timeline = agent.pipeline.timeline
-            deadline = Deadline(limit, from: timeline.now(), on: timeline).earlier(deadline)
+            let own = Deadline(limit, from: timeline.now(), on: timeline, isOfComposition: true)
+            deadline = own.earlier(deadline)
         }
         let stop = CompositionStop()
         var context = self

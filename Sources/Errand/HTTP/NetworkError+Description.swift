@@ -12,7 +12,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 
     /// The description without method and URL.
     var detail: String {
-        var text = reason.sentence
+        var text = reason.sentence(note)
         if let response {
             let type =
                 response.headers["Content-Type"].map { " of \(String($0.prefix { $0 != ";" }).shortened(to: 100))" }
@@ -30,7 +30,15 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 
 extension NetworkError.Reason {
     /// The reason and what to do, without a full stop.
-    var sentence: String {
+    var sentence: String { sentence(nil) }
+
+    /// Returns the reason and what to do, with what else is known.
+    func sentence(_ note: String?) -> String {
+        if let note, case .path(let error) = self { return error.sentence(of: note) }
+        return sentenceWithoutNote + (note ?? "")
+    }
+
+    private var sentenceWithoutNote: String {
         switch self {
         case .invalidBaseURL(let text): "\(text); give an absolute http or https URL with a host"
         case .invalidURL(let text): "the URL cannot be formed: \(text.shortened())"
@@ -80,8 +88,7 @@ extension NetworkError.Reason {
         case .sendFailed: "the request could not be sent whole; the connection died"
         case .bodyUnreadable: "the request's body could not be read while it was sent"
         case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
-        case .deadlineExceeded(let duration):
-            "the deadline of \(duration) has passed: that of the request, or of the batch or chain that it is part of"
+        case .deadlineExceeded(let duration): "the deadline of \(duration) has passed"
         case .certificateRefused(let text): "the server's certificate is not trusted: \(text)"
         case .tlsHandshakeFailed(let text): "the TLS handshake failed: \(text)"
         case .insecureSchemeNotAllowed:
@@ -105,8 +112,7 @@ extension NetworkError.Reason {
         case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error.sentence)"
         case .shape(let error): "the body has another shape than it must have: \(error.sentence)"
         case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"
-        case .path(let error):
-            "the path leads to no value: \(error.sentence); it begins at the payload, and with ~ at the whole body"
+        case .path(let error): error.sentence(of: "the path")
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"
         case .notCached: "there is no cached response; use a policy that may send the request"
         case .fileUnusable(let text): "the file cannot be used: \(text)"
@@ -119,5 +125,12 @@ extension NetworkError.Reason {
         case .unexpectedRange(let text): "the server returned a part that was not requested: \(text.shortened())"
         case .other(let text): text
         }
+    }
+}
+
+extension JSONError {
+    /// The sentence of an error about a path, which begins with the path.
+    fileprivate func sentence(of path: String) -> String {
+        "\(path) leads to no value: \(sentence); a path begins at the payload, and with ~ at the whole body"
     }
 }

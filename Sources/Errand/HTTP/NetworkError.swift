@@ -38,6 +38,9 @@ public struct NetworkError: Error, Sendable {
     /// ``RetryBudget`` of the host was exhausted.
     public internal(set) var isRetryBudgetExhausted = false
 
+    /// What the reason alone doesn't tell: the path into the body that was looked for, or what else is known.
+    var note: String?
+
     private var attemptCount = 0
 
     /// The number of times that the last attempt was repeated.
@@ -115,8 +118,18 @@ extension NetworkError {
         guard host == nil else { return self }
         var copy = self
         copy.method = method
-        copy.host = (url.host() ?? "") + (url.port.map { ":\($0)" } ?? "")
+        copy.host = url.authority
         copy.path = url.path()
+        return copy
+    }
+
+    /// Whether the error has the host and the path of a URL, or no host.
+    func isAbout(_ url: URL) -> Bool { host == nil || host == url.authority && path == url.path() }
+
+    /// Returns this error with a note, unless it has one.
+    func with(note: String?) -> NetworkError {
+        var copy = self
+        copy.note = self.note ?? note
         return copy
     }
 

@@ -14,6 +14,9 @@ public struct RawResponse: Sendable {
     /// The redirects that led to the response, in order.
     public internal(set) var redirects: [Redirect] = []
 
+    /// Why the credential of the request was not accepted, in words, or `nil` if nothing is known.
+    var rejection: String?
+
     /// The timing of the exchange.
     var timing: ExchangeTiming?
 
@@ -70,6 +73,8 @@ struct ExchangeTiming: Sendable, Hashable {
     var transfer: Duration?
     /// The time from the request to the last byte.
     var total: Duration
+    /// The status of the response, which validation may replace.
+    let statusCode: Int
 
     /// Adds the time that earlier exchanges took since `start`.
     mutating func begin(at start: Duration, ended end: Duration) {

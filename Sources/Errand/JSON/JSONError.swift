@@ -68,10 +68,17 @@ public struct JSONError: Error, Sendable, Hashable {
 extension JSONError: CustomStringConvertible {
     /// One sentence for a log, without any value of the body.
     public var description: String {
-        var text = explanation
-        if let path, !path.isEmpty { text += ", at \(path)" }
-        if let offset { text += path == nil ? ", at byte \(offset)" : " (byte \(offset))" }
-        return text
+        let text = explanation
+        // What to do follows the place.
+        let end = text.firstRange(of: "; ")?.lowerBound ?? text.endIndex
+        return text[..<end] + place + text[end...]
+    }
+
+    private var place: String {
+        let byte = offset.map { "byte \($0)" }
+        guard let path, !path.isEmpty else { return byte.map { " at \($0)" } ?? "" }
+        // A missing value has no position of its own.
+        return " at \(path)" + (reason == .missing ? "" : byte.map { " (\($0))" } ?? "")
     }
 
     /// The description for the middle of a sentence.

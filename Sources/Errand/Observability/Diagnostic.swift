@@ -7,6 +7,8 @@
 public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// The cache policy uses a cache, and the config has none, so nothing is stored.
     case cachePolicyWithoutCache
+    /// The cache policy uses a named cache, and ``NetworkConfig/namedCaches`` has none of this name, so nothing is stored.
+    case cachePolicyWithoutNamedCache(String)
     /// The response has content, and the model is `Void`, which Swift infers if a request declares no `Model`.
     ///
     /// It is reported only for the default formatter. A request that ignores the content declares
@@ -27,8 +29,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .cachePolicyWithoutCache:
-            "the cache policy has no effect, because there is no cache: set NetworkConfig.cache, or the named cache of its "
-                + "cacheStorage"
+            "the cache policy has no effect, because there is no cache: set NetworkConfig.cache"
+        case .cachePolicyWithoutNamedCache(let name):
+            "the cache policy has no effect, because there is no cache '\(name)': add it to NetworkConfig.namedCaches"
         case .contentWithoutModel:
             "the response has content, and the model is Void: declare a 'typealias Model' other than Void, or 'var formatter: "
                 + "VoidFormatter { VoidFormatter() }' to ignore the content"

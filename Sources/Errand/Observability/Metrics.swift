@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The time that each stage of a send took.
 ///
 /// A stage that did not run is `nil` or zero. Times are measured with the agent's clock, except ``Attempt/firstByte`` and
@@ -15,19 +17,29 @@ public struct Metrics: Sendable, Hashable {
         public var total: Duration
         /// The origin that the attempt was for, such as `https://cdn.example`, before adapters and redirects.
         ///
-        /// It shows which of several URLs of a CDN was used; see ``Service/cdnFallbacks``.
         public var origin: String
+        /// The URL that the attempt was for, before adapters and redirects, or `nil` if it is not known.
+        ///
+        /// It shows which of several URLs of a CDN was used; see ``Service/cdnFallbacks``. Its query may contain secrets.
+        public var url: URL?
+        /// The status code of the response, such as 304 if the server validated a stored one; `nil` if none arrived.
+        public var statusCode: Int?
 
         /// Creates the times of an attempt; `nil` for what did not happen, and an empty origin if it is not known.
-        public init(firstByte: Duration? = nil, transfer: Duration? = nil, total: Duration, origin: String = "") {
+        public init(
+            firstByte: Duration? = nil,
+            transfer: Duration? = nil,
+            total: Duration,
+            origin: String = "",
+            url: URL? = nil,
+            statusCode: Int? = nil
+        ) {
             self.firstByte = firstByte
             self.transfer = transfer
             self.total = total
             self.origin = origin
-        }
-
-        init(_ timing: ExchangeTiming, origin: String) {
-            self.init(firstByte: timing.firstByte, transfer: timing.transfer, total: timing.total, origin: origin)
+            self.url = url
+            self.statusCode = statusCode
         }
     }
 
@@ -61,9 +73,48 @@ public struct Metrics: Sendable, Hashable {
         /// On the caller, because the request asks for it.
         case callerByChoice = "caller (as its formattingContext says)"
         /// On the caller, because the request's types must not leave it.
-        case callerByNeed = "caller (the request, its Model or its Formatter is not Sendable)"
+        case callerByNeed = "caller (the request or its model is isolated to an actor, or not Sendable)"
     }
 
     /// Creates the metrics of a send that has not begun, all zero.
     public init() {}
+}
+
+extension Metrics.Attempt: SafeDescription {
+    init(_ timing: ExchangeTiming, of prepared: PreparedRequest) {
+        self.init(
+            firstByte: timing.firstByte,
+            transfer: timing.transfer,
+            total: timing.total,
+            origin: prepared.origin,
+            url: prepared.outgoing.url,
+            statusCode: timing.statusCode
+        )
+    }
+
+    /// The status, the host and the path, and the time, such as `503 from cdn.example/x in 3 ms`.
+    public var description: String { "\(outcome)\(url.map { " from \($0.place)" } ?? "") in \(total.words)" }
+
+    /// The status, or that there was no response.
+    var outcome: String { statusCode.map { "\($0)" } ?? "no response" }
+}
+
+extension Metrics: CustomStringConvertible {
+    /// The times of the stages that ran, on one line.
+    public var description: String {
+        let stages = [
+            ("cache lookup", cacheLookup), ("queue", queue), ("authentication", authentication), ("filter", filter),
+            ("format", format),
+        ]
+        let times = stages.filter { $0.1 > .zero }.map { "\($0.0) \($0.1.words)" }
+        return (["total \(total.words)"] + attempts.map(\.description) + times).joined(separator: ", ")
+    }
+
+    /// The number of attempts and the status of each, with their URLs if they differ; empty for one attempt or none.
+    var attemptWords: String {
+        guard attempts.count > 1 else { return "" }
+        let isMoved = Set(attempts.map(\.url)).count > 1
+        let all = attempts.map { $0.outcome + (isMoved ? $0.url.map { " from \($0.place)" } ?? "" : "") }
+        return " after \(attempts.count) attempts: \(all.joined(separator: ", "))"
+    }
 }

@@ -14,7 +14,10 @@ extension SafeDescription {
 
 extension URL {
     /// Host, port and path, never user information, query or fragment.
-    var place: String { (host() ?? "") + (port.map { ":\($0)" } ?? "") + path() }
+    var place: String { authority + path() }
+
+    /// Host and port.
+    var authority: String { (host() ?? "") + (port.map { ":\($0)" } ?? "") }
 }
 
 extension HTTPHeaders: SafeDescription {}
@@ -51,8 +54,10 @@ extension TransportResponse: SafeDescription {
 }
 
 extension Response: SafeDescription {
-    /// The type of the model, and the description of the ``RawResponse``.
-    public var description: String { "\(Model.self) of \(raw)" }
+    /// Status, host and path, the type of the model, and the size of the body.
+    public var description: String {
+        "\(statusCode) from \(url.place): \(Model.self), \(raw.bodyByteCount) bytes\(source.isFromCache ? ", stored" : "")"
+    }
 }
 
 extension Payload: SafeDescription {

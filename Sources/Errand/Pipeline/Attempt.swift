@@ -213,7 +213,8 @@ extension Pipeline {
         response.timing = ExchangeTiming(
             firstByte: times.started.flatMap { started in times.headersReceived.map { $0 - started } },
             transfer: times.headersReceived.flatMap { head in times.finished.map { $0 - head } },
-            total: timeline.now() - began
+            total: timeline.now() - began,
+            statusCode: received.statusCode
         )
         return response
     }
@@ -285,7 +286,7 @@ extension Pipeline {
         payload.headers = response.headers
         payload.decoder = prepared.decoder
         var metrics = Metrics()
-        if let timing = response.timing { metrics.attempts = [Metrics.Attempt(timing, origin: prepared.origin)] }
+        if let timing = response.timing { metrics.attempts = [Metrics.Attempt(timing, of: prepared)] }
         metrics.filter = timeline.now() - began
         if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
         return AcceptedResponse(response: response, payload: payload, metrics: metrics)

@@ -4,7 +4,14 @@ internal import Foundation
 
 extension PreparedRequest {
     /// Whether its cache policy has no effect.
-    var ignoresCachePolicy: Bool { cacheUse != nil && settings.cache == nil }
+    private var ignoresCachePolicy: Bool { cacheUse != nil && settings.cache == nil }
+
+    /// What is wrong with its cache policy, or `nil` if nothing is.
+    var cacheDiagnostic: Diagnostic? {
+        guard ignoresCachePolicy else { return nil }
+        if case .named(let name) = resolved.cacheStorage.value { return .cachePolicyWithoutNamedCache(name) }
+        return .cachePolicyWithoutCache
+    }
 
     /// Whether there may be something to report before it is sent; without a cache policy, only in debug builds.
     var isDiagnosed: Bool {
@@ -19,7 +26,7 @@ extension PreparedRequest {
 extension Pipeline {
     /// Reports what the declarations of a request show before it is sent.
     func diagnose(_ request: some Request, _ prepared: PreparedRequest, as send: Send) async {
-        if prepared.ignoresCachePolicy { await report(.cachePolicyWithoutCache, of: send) }
+        if let diagnostic = prepared.cacheDiagnostic { await report(diagnostic, of: send) }
         #if DEBUG
         if let diagnostic = IgnoredMembers.diagnostic(of: request) { await report(diagnostic, of: send) }
         #endif

@@ -5,13 +5,17 @@ struct Deadline: Sendable {
     /// The time by which it must have ended, on the agent's timeline.
     let time: Duration
     let timeline: Timeline
+    /// Whether it is that of a batch or a chain, which its requests inherit.
+    private let isOfComposition: Bool
 
     /// - Parameters:
     ///   - limit: The maximum duration of the send, limited to a century.
     ///   - start: The time when it started, on the timeline.
     ///   - timeline: The agent's timeline.
-    init(_ limit: Duration, from start: Duration, on timeline: Timeline) {
+    ///   - isOfComposition: Whether it is that of a batch or a chain.
+    init(_ limit: Duration, from start: Duration, on timeline: Timeline, isOfComposition: Bool = false) {
         self.limit = limit
+        self.isOfComposition = isOfComposition
         time = start + limit.clamped
         self.timeline = timeline
     }
@@ -20,7 +24,9 @@ struct Deadline: Sendable {
     var isOver: Bool { timeline.now() >= time }
 
     /// The failure of a send that has not ended by then.
-    var error: NetworkError { NetworkError(.deadlineExceeded(limit)) }
+    var error: NetworkError {
+        NetworkError(.deadlineExceeded(limit)).with(note: isOfComposition ? ": that of the batch or chain" : nil)
+    }
 
     /// Returns this deadline, or another one that is earlier.
     func earlier(_ other: Deadline?) -> Deadline {

@@ -67,7 +67,7 @@ enum IgnoredMembers {
             guard members.contains(name) else { return false }
             guard let expected = defaults[name] else { return true }
             // A property may have a modifier of the same name.
-            if expected.contains(where: { typeName(of: $0) != nil }) { return kinds.contains { typeName(of: $0) != nil } }
+            if expected.contains(where: { labels(of: $0) == nil }) { return kinds.contains { labels(of: $0) == nil } }
             return kinds.contains { kind in expected.contains { labels(of: $0) == labels(of: kind) } }
         }
         return Set(found.keys)

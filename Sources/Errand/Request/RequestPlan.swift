@@ -36,18 +36,20 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     public subscript(name: String) -> Entry? { entries.first { $0.name == name } }
 
     /// The plan as lines of text, with the names of header fields and parameters but none of their values.
+    ///
+    /// What the request, its service and the config set comes first, each with its source, then the defaults of the library.
+    /// Empty settings are omitted.
     public var description: String {
         let port = request.url.port.map { ":\($0)" } ?? ""
         var lines = ["\(context.typeName): \(request.method) \(request.url.host() ?? "")\(port)\(request.url.path())"]
-        let width = entries.map(\.name.count).max() ?? 0
-        for entry in entries {
-            let name = entry.name.padding(toLength: width, withPad: " ", startingAt: 0)
-            lines.append("  \(name)  \(entry.value.oneLine)  (\(entry.source.rawValue))")
+        let shown = entries.filter { !["", "[]", "[:]"].contains($0.value) }
+        let width = shown.map(\.name.count).max() ?? 0
+        func line(_ entry: Entry) -> String {
+            "  \(entry.name.padding(toLength: width, withPad: " ", startingAt: 0))  \(entry.value.oneLine)"
         }
-        lines.append("  headers: \(request.headers.map(\.name).joined(separator: ", "))")
-        lines.append("  accessories: \(accessories.isEmpty ? "none" : accessories.joined(separator: ", "))")
-        lines.append("  cache: \(cache)")
-        lines.append("  formatted: \(formatting.rawValue)")
+        lines += shown.filter { $0.source != .library }.map { "\(line($0))  (\($0.source.rawValue))" }
+        lines += ["  cache: \(cache)", "defaults of the library:"]
+        lines += shown.filter { $0.source == .library }.map(line)
         return lines.joined(separator: "\n")
     }
 }
@@ -93,7 +95,13 @@ extension RequestPlan {
             case "service": add(name, service.id, service.id == Service.default.id ? .library : .request)
             case "query": add(name, try request.query.names)
             case "parameters": add(name, try request.parameters.names)
-            case "body": add(name, Self.words(for: final.body), try request.body.isAutomatic ? .library : .request)
+            case "body":
+                let isOwn = try !request.body.isAutomatic || final.body.byteCount != 0
+                add(name, Self.words(for: final.body), isOwn ? .request : .library)
+            case "headers":
+                let isOwn = !values.headers.isEmpty || service.headers.isEmpty && config.headers.isEmpty
+                let source = isOwn ? SettingSource.request : service.headers.isEmpty ? .config : .service
+                add(name, final.headers.map(\.name), final.headers.isEmpty ? .library : source)
             case "authorization":
                 let isOther = !prepared.credentials.areSent && resolved.authorization.source < .request
                 let isWithheld = isOther && resolved.authorization.value != .anonymous
@@ -140,8 +148,8 @@ extension RequestPlan {
                 }
             case "cachePolicy":
                 setting(name, resolved.cachePolicy)
-                if prepared.ignoresCachePolicy {
-                    add("cache", Diagnostic.cachePolicyWithoutCache.description, .library)
+                if let diagnostic = prepared.cacheDiagnostic {
+                    add("cache", "\(diagnostic)", resolved.cachePolicy.source)
                 }
                 add("identity", prepared.identityText, .library)
             case "cacheStorage": setting(name, resolved.cacheStorage)
@@ -164,7 +172,10 @@ extension RequestPlan {
             case "accessories":
                 add(name, accessories, Self.source(values, service, config))
                 let isBuilt = try request.customURLRequest() == nil
-                add("customURLRequest", isBuilt ? "built" : "custom", isBuilt ? .library : .request)
+                let words = isBuilt ? "" : "used in place of the members above"
+                add("customURLRequest", words, isBuilt ? .library : .request)
+            case "formattingContext":
+                add(name, formatting.rawValue, formatting == .background ? .library : .request)
             case "attributes": add(name, values.attributes.keys.sorted())
             default: add(name, "\(child.value)", "\(child.value)" == "\(own.value)" ? .library : .request)
             }

@@ -49,7 +49,8 @@ extension Payload {
             case .assembled(let bytes): return Data(bytes)
             }
         } catch {
-            throw NetworkError(error.isAboutPath ? .path(error) : .invalidJSON(error), underlying: error)
+            guard error.isAboutPath else { throw NetworkError(.invalidJSON(error), underlying: error) }
+            throw NetworkError(.path(error), underlying: error).with(note: "\(path)".shortened(to: 200))
         }
     }
 }

@@ -50,8 +50,9 @@ struct RetryLoop: Sendable {
             } catch {
                 let error = final(error, of: prepared, attempt: number)
                 func noteFailure() {
-                    let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, origin: prepared.origin) }
-                    failed.append(timing ?? Metrics.Attempt(total: timeline.now() - began, origin: prepared.origin))
+                    let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, of: prepared) }
+                    let (total, url) = (timeline.now() - began, prepared.outgoing.url)
+                    failed.append(timing ?? Metrics.Attempt(total: total, origin: prepared.origin, url: url))
                 }
                 if let next = fallbacks.first, isFailureOfServer(error),
                     // A body that can be read once is not read again.

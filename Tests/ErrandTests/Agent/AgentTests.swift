@@ -88,13 +88,17 @@ import Testing
         #expect(lines.contains("path /users (request)"))
         #expect(lines.contains("method POST (request)"))
         #expect(lines.contains("parameters name (request)"))
-        #expect(lines.contains("body 17 bytes (library)"))
+        #expect(lines.contains("body 17 bytes (request)"))
         #expect(lines.contains("authorization Bearer (credentials hidden) (request)"))
         #expect(lines.contains("limits.timeout 5.0 seconds (request)"))
-        #expect(lines.contains("limits.deadline no limit (library)"))
+        #expect(lines.contains("formattingContext \(Metrics.Formatting.background.rawValue)"))
         #expect(lines.contains("tag feed (request)"))
-        #expect(lines.contains("headers: Authorization, Content-Type"))
-        #expect(lines.contains("accessories: none"))
+        #expect(lines.contains("headers Authorization, Content-Type (request)"))
+        // What the library decides follows what was declared; what is empty is omitted.
+        let defaults = try #require(lines.firstIndex(of: "defaults of the library:"))
+        #expect(lines[..<defaults].dropFirst().allSatisfy { $0.hasSuffix(")") || $0.hasPrefix("cache: ") })
+        #expect(lines[defaults...].contains("limits.deadline no limit"))
+        #expect(!lines.contains { $0.hasPrefix("accessories") || $0.hasSuffix("[]") || $0.hasPrefix("formatted") })
         #expect(!plan.description.contains("secret"))
     }
 }

@@ -36,7 +36,7 @@ import Testing
         (.idleTimeout(.seconds(2)), .timedOut, "nothing was sent or received for 2.0 seconds"),
         (
             .deadlineExceeded(.seconds(3)), .timedOut,
-            "the deadline of 3.0 seconds has passed: that of the request, or of the batch or chain that it is part of"
+            "the deadline of 3.0 seconds has passed"
         ),
         (
             .tooManyPages(10_000), .invalidRequest,

@@ -4,14 +4,14 @@ import Testing
 
 @Suite struct JSONErrorTests {
     @Test(arguments: [
-        (JSONError(.trailingText, offset: 7), "Invalid JSON: there is text after the value, at byte 7"),
+        (JSONError(.trailingText, offset: 7), "Invalid JSON: there is text after the value at byte 7"),
         (
             JSONError(.missing, offset: 3, path: "data.list[1].id"),
-            "A value is missing; ask for an optional if it may be absent, at data.list[1].id (byte 3)"
+            "A value is missing at data.list[1].id; ask for an optional if it may be absent"
         ),
         (
             JSONError(.typeMismatch(expected: "an array", found: "null"), path: "a"),
-            "Expected an array, found null, at a"
+            "Expected an array, found null at a"
         ),
     ])
     func descriptionNamesThePlace(error: JSONError, text: String) {

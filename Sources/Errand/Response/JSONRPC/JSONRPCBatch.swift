@@ -97,6 +97,7 @@ public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
 public struct JSONRPCResponses: Sendable {
     private var envelopes = Table<JSONRPCID, Envelope>()
     private var withoutID: [Envelope] = []
+    private var url: URL?
     private let decoder: any DataDecoder
 
     init(_ payload: Payload) throws {
@@ -108,6 +109,7 @@ public struct JSONRPCResponses: Sendable {
             guard let response = payload.envelope?.response else {
                 throw NetworkError(.envelope("the responses of a JSON-RPC batch need a JSONRPCBatchFilter"))
             }
+            url = response.url
             var single = response
             single.body = payload.data[range]
             single.isGuarded = true
@@ -135,7 +137,7 @@ public struct JSONRPCResponses: Sendable {
     /// - Throws: ``ServiceError`` if its response is an error, or ``NetworkError`` if it has no response. If the batch
     ///   has an error without an identifier, that is the underlying error.
     public func value<Value>(of call: JSONRPCCall<Value>) throws -> Value {
-        try JSONRPCFormatter<Value>().format(payload(for: call.id))
+        try JSONRPCFormatter<Value>().format(payload(for: call.id, of: call.method))
     }
 
     /// Returns the result of a call, or the error.
@@ -148,17 +150,22 @@ public struct JSONRPCResponses: Sendable {
     /// - Parameter id: The identifier of a call of the batch.
     /// - Returns: The result; `null` for a notification.
     /// - Throws: The errors of ``value(of:)``.
-    public func payload(for id: JSONRPCID) throws -> Payload {
+    public func payload(for id: JSONRPCID) throws -> Payload { try payload(for: id, of: nil) }
+
+    private func payload(for id: JSONRPCID, of call: String?) throws -> Payload {
         if id == .absent { return .null(in: Data()) }
         guard let envelope = envelopes[id] else {
-            throw NetworkError(
-                .envelope("no response of a JSON-RPC batch has the id of this call"),
-                underlying: anyError
-            )
+            let (text, call) = (id.json.map { "\($0)" } ?? "null", call.map { " of the call '\($0)'" } ?? "")
+            let error = NetworkError(.envelope("no response has the id \(text)\(call)"), underlying: anyError)
+            throw url.map { error.with(url: $0, method: .post) } ?? error
         }
-        var payload = try JSONRPCFilter().open(envelope, expected: id)
-        payload.decoder = decoder
-        return payload
+        do {
+            var payload = try JSONRPCFilter().open(envelope, expected: id)
+            payload.decoder = decoder
+            return payload
+        } catch {
+            throw error.decoding(with: decoder, method: .post)
+        }
     }
 
     /// The error of a call that the server could not read.

@@ -28,7 +28,7 @@ import Testing
         #expect(try answers.value(of: sum) == 3)
         #expect(try answers.value(of: user) == User(id: 9))
         let error = try #require(throws: ServiceError.self) { try answers.value(of: names) }
-        #expect(error.code == -32601)
+        #expect(error.code == -32601 && "\(error)".hasPrefix("POST api.example/rpc: "))
         #expect(try error.decode([Int].self) == [5])
         #expect(try answers.payload(for: 1).decode(Int.self) == 3)
         try answers.value(of: note)
@@ -49,6 +49,8 @@ import Testing
         let error = try #require(throws: NetworkError.self) { try answers.value(of: user) }
         #expect(error.kind == .undecodable)
         #expect(error.underlying == nil)
+        #expect("\(error)".hasPrefix("POST api.example/rpc: "))
+        #expect("\(error)".hasSuffix(#": no response has the id "1" of the call 'user'"#))
     }
 
     @Test func errorWithoutAnIDIsTheUnderlyingError() async throws {
