@@ -183,6 +183,20 @@ struct CookieWireTests {
         #expect(sent == ["/away -", "/set -", "/ -"])
     }
 
+    @Test func jarOfAServiceReplacesThatOfTheConfig() async throws {
+        defer { server.stop() }
+        server.on(.get, "/login", .json("1", headers: settingHeaders("a=1; Path=/")))
+        let own = CookieJar()
+        let service = Service(id: "admin", interceptors: [own])
+        jar.set("b=1; Path=/", from: server.baseURL)
+        let agent = agent(jar)
+        _ = try await agent.send(GeneralRequest("/login").service(service).expecting(Int.self))
+        _ = try await agent.send(GeneralRequest("/").service(service).expecting(Int.self))
+        _ = try await agent.get("/") as Int
+        #expect(sent == ["/login -", "/ a=1", "/ b=1"])
+        #expect(own.cookies.map(\.name) == ["a"] && jar.cookies.map(\.name) == ["b"])
+    }
+
     @Test func hostileResponseFillsNoMoreThanItsShare() async throws {
         defer { server.stop() }
         let value = String(repeating: "x", count: 5_000)

@@ -10,7 +10,7 @@ public import Foundation
 /// ```
 ///
 /// By default there is no jar: cookies are neither kept nor sent. A jar belongs to the agents and services whose interceptors
-/// contain it. It takes part in each exchange: cookies are received from every response, of any status and also from those
+/// contain it; a service's is used in place of the config's. It takes part in each exchange: cookies are received from every response, of any status and also from those
 /// that redirect, and are selected anew for each URL. A request with a `Cookie` field of its own sends that one.
 ///
 /// A cookie is sent to the host that has set it, or, if it has a `Domain`, to the hosts in that domain. A domain without a dot,

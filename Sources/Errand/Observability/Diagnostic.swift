@@ -38,9 +38,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case .ignoredMembers(let members, let type, let base):
             "\(members.joined(separator: ", ")) of \(type) ignored, because \(base), which conforms to Request, does not "
                 + "declare the same: declare it there too, or replace the class by a protocol that refines Request"
-        case .mistypedMembers(let spellings, let type):
-            "\(type) declares a property of another type than Request does, which has no effect: declare "
-                + "'\(spellings.joined(separator: "', '"))', or choose another name"
+        case .mistypedMembers(let spellings, _):
+            "a property of another type than in Request has no effect: declare '\(spellings.joined(separator: "', '"))', or "
+                + "choose another name"
         }
     }
 }

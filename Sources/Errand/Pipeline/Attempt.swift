@@ -71,7 +71,8 @@ extension Pipeline {
             return try await follow(outgoing, adapted: adapted, of: prepared, record)
         }
         let hook = prepared.adapters.count + interceptors.startIndex
-        if prepared.exchangeInterceptors.contains(where: { $0.hook == hook }) {
+        // Also a jar that another one replaces.
+        if !prepared.exchangeInterceptors.isEmpty, first is any ExchangeInterceptor {
             let rest = interceptors.dropFirst()
             return try await intercept(outgoing, rest, adapted: adapted, of: prepared, context, record)
         }

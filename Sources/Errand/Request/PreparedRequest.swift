@@ -256,7 +256,8 @@ struct ExchangeHook: Sendable {
                 ExchangeHook(hook: adapterCount + place, interceptor: $0, identity: $0.identity(for: url))
             }
         }
-        return hooks.filter { !$0.interceptor.isInnermost } + hooks.filter(\.interceptor.isInnermost)
+        // Of several jars, that of the service replaces that of the config.
+        return hooks.filter { !$0.interceptor.isInnermost } + hooks.filter(\.interceptor.isInnermost).suffix(1)
     }
 }
 
