@@ -63,8 +63,10 @@ extension CacheLookup {
             // A newer response that must not be stored makes the older one obsolete; a part or an error does not.
             let isWhole = 200..<300 ~= response.statusCode && response.statusCode != 206 && response.failure == nil
             // An unsafe request has invalidated what it may have changed.
-            let isNothingStored = storesForGet || stored == nil && (miss == .absent || miss == .varyMismatch)
-            if entry == nil, isWhole || note?.validated != nil, !isNothingStored { cache.discard(place, by: ticket) }
+            if entry == nil, isWhole || note?.validated != nil, !storesForGet {
+                let wasAbsent = stored == nil && (miss == .absent || miss == .varyMismatch)
+                cache.discardObsolete(at: place, by: ticket, wasAbsent: wasAbsent)
+            }
             if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
         }
         accepted.caching = CacheStoring(cache: cache, place: place, entry: entry, ticket: ticket)

@@ -8,14 +8,16 @@ struct CachePlace: Sendable {
     private let counted: Set<String>
     /// The key of the stored response that was found, or `nil` if none was.
     var found: CacheKey?
+    /// The fields that it depends on if it is stored without a variant, or `nil`.
+    var foundVary: [CacheEntry.VaryField]?
     /// Whether it is known what the request selects.
     var isLookedUp = false
     /// Whether it is known that the request doesn't select what is stored without a variant.
     var isPrimaryRead = false
     /// Whether it is known if there is an index.
     var isIndexRead = false
-    /// The time of the last variant that this process had stored when the index was read.
-    var indexTime: Int64?
+    /// What had been stored without a variant, and in the index, when they were read; see ``RecentTimes/mark(of:)``.
+    var (primaryMark, indexMark): (UInt32, UInt32) = (0, 0)
     /// The index as last read, and when.
     var index: (entry: CacheEntry, ticket: CacheRemovals.Ticket)?
 
@@ -30,36 +32,55 @@ struct CachePlace: Sendable {
     func isSelecting(_ name: String) -> Bool { !counted.contains(name) && request.contains(name) }
 }
 
+extension CachePlace {
+    /// Forgets what the request selects.
+    mutating func forgetFound() {
+        (found, foundVary, isLookedUp, isPrimaryRead) = (nil, nil, false, false)
+    }
+
+    /// Whether the request selects a response without a variant that depends on the same fields as another one, so that it
+    /// hides the same variants.
+    func hasFound(sameFieldsAs entry: CacheEntry) -> Bool {
+        foundVary.map { $0.map(\.name) == entry.vary.map(\.name) } ?? false
+    }
+
+    /// Notes that the request selects a response that is stored without a variant.
+    mutating func find(_ entry: CacheEntry) { (found, foundVary, isLookedUp) = (primary, entry.vary, true) }
+}
+
 extension ResponseCache {
     /// Forgets what was read before the request was sent if other responses have been stored since.
-    func forgetOutdated(_ place: inout CachePlace, for entry: CacheEntry) {
-        let (primary, index) = (place.primary, place.primary.variantIndex)
-        let (requested, indexed) = (time(of: primary), time(of: index))
-        if place.isIndexRead, indexed != place.indexTime {
+    ///
+    /// - Returns: Whether there was any.
+    @discardableResult
+    func forgetOutdated(_ place: inout CachePlace) -> Bool {
+        let (primary, index) = (mark(of: place.primary), mark(of: place.primary.variantIndex))
+        var isOutdated = false
+        if place.isIndexRead, index != place.indexMark {
+            isOutdated = true
             (place.index, place.isIndexRead) = (nil, false)
-            if place.found != primary { (place.found, place.isLookedUp) = (nil, false) }
+            if place.found != place.primary { (place.found, place.isLookedUp) = (nil, false) }
         }
-        if let requested, requested > entry.requested.microseconds || place.found != primary,
-            place.isPrimaryRead || place.isLookedUp
-        {
-            (place.found, place.isLookedUp, place.isPrimaryRead) = (nil, false, false)
+        if place.isPrimaryRead || place.isLookedUp, primary != place.primaryMark {
+            isOutdated = true
+            place.forgetFound()
         }
+        return isOutdated
     }
 
     /// Finds what a request selects as far as memory and pending writes have it.
     func lookUpInMemory(_ place: inout CachePlace) {
         if !place.isIndexRead {
-            let (ticket, time) = (ticket, time(of: place.primary.variantIndex))
+            let (ticket, mark) = (ticket, mark(of: place.primary.variantIndex))
             if let index = entryInMemory(for: place.primary.variantIndex) {
-                (place.index, place.isIndexRead, place.indexTime) = (index.map { ($0, ticket) }, true, time)
+                (place.index, place.isIndexRead, place.indexMark) = (index.map { ($0, ticket) }, true, mark)
             }
         }
         guard !place.isLookedUp else { return }
+        let mark = mark(of: place.primary)
         if !place.isPrimaryRead, let primary = entryInMemory(for: place.primary) {
-            place.isPrimaryRead = true
-            if let primary, CacheControl.matches(primary, request: place.request) {
-                (place.found, place.isLookedUp) = (place.primary, true)
-            }
+            (place.isPrimaryRead, place.primaryMark) = (true, mark)
+            if let primary, CacheControl.matches(primary, request: place.request) { place.find(primary) }
         }
         guard place.isPrimaryRead, place.isIndexRead, !place.isLookedUp else { return }
         guard let key = place.indexedKey else {

@@ -56,6 +56,8 @@ struct CacheRemovals: Sendable {
         var date: Date
         /// The send that removed what it replaces.
         var ticket: Ticket?
+        /// The date of the last removal that no send did.
+        var explicitDate: Date?
     }
 
     /// The maximum number of removals that are kept.
@@ -81,7 +83,10 @@ struct CacheRemovals: Sendable {
         // Threads read the clock before they have the lock.
         guard latest > now + 1 else { return }
         latest = now
-        for (extent, removal) in last where removal.date > now { last[extent]?.date = now }
+        for (extent, removal) in last {
+            last[extent]?.date = min(removal.date, now)
+            last[extent]?.explicitDate = removal.explicitDate.map { min($0, now) }
+        }
     }
 
     /// Records a removal.
@@ -102,6 +107,7 @@ struct CacheRemovals: Sendable {
         } else {
             last[extent] = Removal(number: number, previous: old?.number ?? 0, date: date, ticket: ticket)
         }
+        last[extent]?.explicitDate = ticket == nil ? date : old?.explicitDate
         guard last.count > Self.maximumCount else { return }
         // Half at once, so that this is rare.
         let oldest = last.values.map(\.number).sortedUnspecialized(by: <)[last.count / 2]
@@ -120,6 +126,13 @@ struct CacheRemovals: Sendable {
     func allow(_ entry: CacheEntry, for key: CacheKey, since ticket: Ticket) -> Bool {
         if ticket.number == number { return true }
         return ticket.number >= unknown && Self.extents(of: entry, key).allSatisfy { allow($0, since: ticket) }
+    }
+
+    /// Returns whether an entry that was read after a ticket is still stored.
+    func keep(_ entry: CacheEntry, for key: CacheKey, readAfter ticket: Ticket) -> Bool {
+        if ticket.number == number { return true }
+        return ticket.number >= unknown
+            && Self.extents(of: entry, key).allSatisfy { last[$0]?.number ?? 0 <= ticket.number }
     }
 
     private func allow(_ extent: Extent, since ticket: Ticket) -> Bool {
@@ -142,7 +155,7 @@ struct CacheRemovals: Sendable {
                 return abs(own.timeIntervalSince(entry.requested)) > 2e-6
             }
             // A send that replaces an entry may have requested its own response before.
-            if case .key = extent, last.ticket != nil { return false }
+            if case .key = extent, last.ticket != nil { return last.explicitDate.map { entry.requested < $0 } ?? false }
             return true
         }
     }

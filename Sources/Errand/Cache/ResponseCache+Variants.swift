@@ -14,30 +14,44 @@ extension ResponseCache {
         _ patience: CachePatience?,
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
-        (place.found, place.isLookedUp, place.isPrimaryRead) = (nil, false, false)
-        try await storings.wait(for: place.primary, endedBy: stop, patience, timers: timers)
-        return try await storedEntry(at: &place, endedBy: stop, patience, where: matches)
+        place.forgetFound()
+        var own = responseBeingStored(at: place)
+        if let entry = own, !(try await matches(entry)) { own = nil }
+        if let own, !isLater(place.primary, than: own.requested.microseconds) { return own }
+        return try await storedEntry(at: &place, endedBy: stop, patience, orVariant: own, where: matches)
     }
 
-    /// Returns the entry without waiting for what is being stored.
-    private func storedEntry(
+    /// The response that is being stored and that a request selects, unless it was removed.
+    private func responseBeingStored(at place: CachePlace) -> CacheEntry? {
+        guard let response = storings.response(at: place) else { return nil }
+        return state.withLock { state in
+            let key = place.primary.variantIndex
+            return state.removals.allow(response.entry, for: key, since: response.ticket) ? response.entry : nil
+        }
+    }
+
+    /// Returns the entry that is stored; if only a variant can be, that which is being stored, if there is one.
+    func storedEntry(
         at place: inout CachePlace,
         endedBy stop: StopSignal?,
         _ patience: CachePatience?,
+        orVariant own: CacheEntry? = nil,
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
-        (place.found, place.isLookedUp, place.isPrimaryRead) = (nil, false, false)
+        place.forgetFound()
+        place.primaryMark = mark(of: place.primary)
         let miss: CacheMiss
         do {
             let entry = try await entry(for: place.primary, endedBy: stop, patience)
             if try await matches(entry) {
-                (place.found, place.isLookedUp) = (place.primary, true)
+                place.find(entry)
                 return entry
             }
             miss = .varyMismatch
         } catch let reason as CacheMiss where reason == .absent || reason == .damaged {
             miss = reason
         }
+        if let own { return own }
         place.isPrimaryRead = true
         guard let index = try await readIndex(&place, endedBy: stop, patience) else {
             place.isLookedUp = true
@@ -70,7 +84,7 @@ extension ResponseCache {
         _ patience: CachePatience?
     ) async throws -> VariantIndex? {
         let ticket = ticket
-        place.indexTime = time(of: place.primary.variantIndex)
+        place.indexMark = mark(of: place.primary.variantIndex)
         do {
             let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, patience)
             (place.index, place.isIndexRead) = ((entry, ticket), true)
@@ -81,152 +95,50 @@ extension ResponseCache {
         }
     }
 
-    /// Whether a response needs an index: if its request has fields that the server nominates.
-    func needsIndex(_ entry: CacheEntry, at place: CachePlace) -> Bool {
-        guard entry.vary.contains(where: { place.isSelecting($0.name) }) else { return false }
-        // Nothing of such a response is written, and an index is.
-        return !entry.isMemoryOnly && !CacheDirectives(entry.headers).noStore
-    }
-
-    /// Stores a response under the key of its variant: in memory at once, on disk soon after.
-    ///
-    /// If there are too many variants, the least recently used is removed. What the request selected before is replaced. If
-    /// it is not known what that is, it is read first, without delaying the caller; a response that needs no index is
-    /// stored before that.
-    func store(
-        _ entry: CacheEntry,
-        at place: CachePlace,
-        since ticket: CacheRemovals.Ticket?,
-        reportingTo write: CacheWrite? = nil
-    ) {
-        let needsIndex = needsIndex(entry, at: place)
-        var place = place
-        forgetOutdated(&place, for: entry)
-        lookUpInMemory(&place)
-        // Without an index of its own, it replaces what is stored under the cache key; only an index may have another one.
-        if needsIndex ? place.isLookedUp && place.isIndexRead : place.isLookedUp || place.isIndexRead,
-            replace(place, by: entry, since: ticket, reportingTo: write)
-        {
-            return
-        }
-        let kept = needsIndex ? entry : nil
-        // What is removed meanwhile must not come back, whoever stores it.
-        let since = ticket ?? self.ticket
-        let (requested, isForAll) = (entry.requested.microseconds, entry.vary.isEmpty)
-        let isStarted = storings.start(kept.map { _ in place.primary }, cost: kept?.cost ?? 0) { [self, place] in
-            var place = place
-            let request = place.request
-            guard let kept else {
-                // What cannot be read is not there.
-                if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, nil) }
-                let key = isForAll ? place.index.map { _ in place.primary.variantIndex } : place.indexedKey
-                // A response that was requested later stays.
-                if let key, !isLater(key, than: requested) { discard(key, by: since) }
-                return
-            }
-            for _ in 0..<Self.maximumReadCount {
-                _ = try? await storedEntry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
-                _ = try? await readIndex(&place, endedBy: nil, nil)
-                if replace(place, by: kept, since: since, reportingTo: write) { return }
-            }
-            replace(place, by: kept, since: since, reportingTo: write, isForced: true)
-        }
-        if !isStarted, needsIndex, !place.isPrimaryRead { discard(place.primary, by: ticket) }
-        if !needsIndex || !isStarted { replace(place, by: entry, since: ticket, reportingTo: write, isForced: true) }
-        if !isStarted, !needsIndex { discard(place.primary.variantIndex, by: ticket) }
-    }
-
-    /// How often an index is read again because others have changed it meanwhile.
-    private static let maximumReadCount = 16
-
-    /// Replaces the response that a request selects.
-    ///
-    /// - Returns: Whether it is decided if the response is stored: not if the index has changed since it was read.
-    @discardableResult
-    private func replace(
-        _ place: CachePlace,
-        by entry: CacheEntry,
-        since ticket: CacheRemovals.Ticket?,
-        reportingTo write: CacheWrite?,
-        isForced: Bool = false
-    ) -> Bool {
-        var key = place.primary
-        // A response that was requested later stays.
-        let needsIndex = needsIndex(entry, at: place)
-        let isSeparate = place.index.flatMap { VariantIndex($0.entry) }?.names.allSatisfy { name in
-            entry.vary.contains { $0.name == name }
-        }
-        // Under the cache key, it may be found in place of any variant whose fields it does not depend on.
-        let hidesVariants = !needsIndex && !(isSeparate ?? !entry.vary.isEmpty)
-        let index = hidesVariants && !(place.isLookedUp && place.index == nil) ? place.primary.variantIndex : nil
-        let replaced = [place.found, place.indexedKey, index].compactMap(\.self)
-        let requested = entry.requested.microseconds
-        if ticket != nil, replaced.contains(where: { isLater($0, than: requested) }) {
-            write?.finish(.superseded)
-            return true
-        }
-        if needsIndex {
-            var (excess, isOutdated) = ([CacheKey](), false)
-            let isStored = replace(key.variantIndex, by: entry, since: ticket) { known, state in
-                let time = state.requested.time(of: place.primary.variantIndex)
-                isOutdated = known == nil && time != place.indexTime && !isForced
-                guard !isOutdated else { return nil }
-                // What was read before is current unless it was removed since.
-                let read = place.index.flatMap { read in
-                    state.removals.allow(read.entry, for: key.variantIndex, since: read.ticket) ? read.entry : nil
-                }
-                let names = entry.vary.map(\.name)
-                var index = (known ?? read).flatMap { VariantIndex($0) } ?? VariantIndex(names: names)
-                index.nominate(names)
-                if let own = index.key(at: place) {
-                    key = own
-                    excess = index.use(own)
-                }
-                return index.entry(like: entry)
-            }
-            if isOutdated { return false }
-            guard isStored else {
-                write?.finish(.superseded)
-                return true
-            }
-            for key in excess { discard(key) }
-        } else if entry.vary.isEmpty, place.index != nil {
-            // The server no longer distinguishes variants.
-            discard(key.variantIndex, by: ticket)
-        } else if let old = place.indexedKey, old != place.found {
-            discard(old, by: ticket)
-        }
-        if let found = place.found, found != key { discard(found, by: ticket) }
-        store(entry, for: key, since: ticket, reportingTo: write)
-        // It may have become the least recently used of too many since.
-        if key != place.primary, !isListed(key, in: place.primary.variantIndex) { discard(key) }
-        return true
-    }
-
-    /// The time at which the response that this process has last stored for a key was requested.
-    func time(of key: CacheKey) -> Int64? { state.withLock { $0.requested.time(of: key) } }
-
-    /// Whether the response that is stored for a key was requested later than another one.
-    private func isLater(_ key: CacheKey, than requested: Int64) -> Bool {
-        let date = now().microseconds
-        let latest = state.withLock { state -> Int64? in
-            let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
-            return current?.requested.microseconds ?? state.requested.time(of: key)
-        }
-        return latest.map { $0 > requested && $0 <= date } ?? false
-    }
-
-    private func isListed(_ key: CacheKey, in indexKey: CacheKey) -> Bool {
-        let entry = state.withLock { memory?.entry(for: indexKey) ?? $0.pending.change(of: indexKey) ?? nil }
-        return entry.flatMap { VariantIndex($0) }?.keys.contains(key) ?? true
-    }
-
     /// Removes the stored response that was found, or all variants if none was; the send's own response may still be
     /// stored, and that of an earlier one may not.
-    func discard(_ place: CachePlace, by ticket: CacheRemovals.Ticket?) {
-        if let found = place.found { return discard(found, by: ticket) }
-        discard(place.primary, by: ticket)
-        discard(place.primary.variantIndex, by: ticket)
+    ///
+    /// - Parameters:
+    ///   - place: The place of the request's responses.
+    ///   - ticket: The send.
+    ///   - keepsLater: Whether a response without a variant, or the one that was found, stays if it was requested later.
+    func discard(_ place: CachePlace, by ticket: CacheRemovals.Ticket?, keepingLater keepsLater: Bool = false) {
+        let date = now()
+        let requested = (ticket?.date ?? date).microseconds
+        _ = storings.supersede(at: place, upTo: requested, now: date.microseconds)
+        discard(place.found ?? place.primary, by: ticket, unlessLaterThan: keepsLater ? requested : nil)
+        if place.found == nil { discard(place.primary.variantIndex, by: ticket) }
+    }
+
+    /// Removes what the response of a send makes obsolete that isn't stored itself.
+    ///
+    /// - Parameters:
+    ///   - place: The place of the request's responses.
+    ///   - ticket: The send.
+    ///   - wasAbsent: Whether nothing was stored when the send looked it up.
+    func discardObsolete(at place: CachePlace, by ticket: CacheRemovals.Ticket, wasAbsent: Bool) {
+        var place = place
+        let isOutdated = forgetOutdated(&place)
+        if isOutdated { lookUpInMemory(&place) }
+        let (requested, date) = (ticket.date.microseconds, now().microseconds)
+        let isSettled = (wasAbsent || isOutdated) && place.isLookedUp
+        if isSettled, place.found == nil {
+            _ = storings.supersede(at: place, upTo: requested, now: date)
+        } else {
+            discard(place, by: ticket, keepingLater: true)
+        }
+        // The response of an earlier send, which is still being received, is obsolete too. If all variants are removed, so
+        // is one that is earlier than these.
+        state.withLock { state in
+            let variant = isSettled || place.found != nil ? nil : state.requested.time(of: place.primary.variantIndex)
+            let latest = max(requested, variant.flatMap { $0 <= date ? $0 : nil } ?? 0)
+            if !isLater(place.primary, than: latest, in: state, at: date) {
+                state.requested.note(place.primary, at: latest, isForAll: true)
+            }
+            if let key = place.indexedKey, !isLater(key, than: requested, in: state, at: date) {
+                state.requested.note(key, at: requested)
+            }
+        }
     }
 
     /// Removes all variants of a cache key; responses that are still being received are not stored.
@@ -242,43 +154,6 @@ extension ResponseCache {
             _ = index.use(key)
             return index.entry(like: entry)
         }
-    }
-
-    /// Replaces an entry by one that depends on it: in memory at once, on disk soon after.
-    ///
-    /// - Parameters:
-    ///   - key: The key of the entry.
-    ///   - response: The response that changes it.
-    ///   - ticket: Nothing changes if such a response was removed since.
-    ///   - transform: Called under the lock with the entry, or `nil` if neither memory nor pending writes have it, and
-    ///     with the state; returns `nil` to change nothing.
-    /// - Returns: Whether the response may be stored.
-    private func replace(
-        _ key: CacheKey,
-        by response: CacheEntry,
-        since ticket: CacheRemovals.Ticket?,
-        _ transform: (CacheEntry?, State) -> CacheEntry?
-    ) -> Bool {
-        var isAllowed = false
-        let number = state.withLock { state -> Int? in
-            if let ticket, !state.removals.allow(response, for: key, since: ticket) { return nil }
-            isAllowed = true
-            let known = memory?.entry(for: key) ?? state.pending.change(of: key) ?? nil
-            guard let new = transform(known, state) else { return nil }
-            memory?.store(new, for: key)
-            state.requested.note(key, at: response.requested.microseconds)
-            state.changes &+= 1
-            guard disk != nil else { return nil }
-            do {
-                return try state.pending.add(new, for: key)
-            } catch {
-                state.lastFailure = error
-                // In place of the newer index, the older one is removed, which needs no space.
-                return try? state.pending.add(nil, for: key)
-            }
-        }
-        if let number { write(key, number) }
-        return isAllowed
     }
 
     /// Changes an entry in memory only, if it is there; the closure is called under the lock.

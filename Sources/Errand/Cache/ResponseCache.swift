@@ -216,6 +216,7 @@ public final class ResponseCache: Sendable {
         _ entry: CacheEntry,
         for key: CacheKey,
         since ticket: CacheRemovals.Ticket?,
+        hiding index: CacheKey? = nil,
         reportingTo write: CacheWrite? = nil
     ) {
         // A response with `no-store` is never written, whatever the policy.
@@ -227,12 +228,11 @@ public final class ResponseCache: Sendable {
         change(key, isOnDisk: entry.isVetted, to: new, keepingLater: ticket != nil, reportingTo: write) { state in
             if let ticket {
                 guard state.removals.allow(entry, for: key, since: ticket) else { return false }
-                // A response that was requested later is the newer one, unless a clock was set back.
-                let current = memory?.entry(for: key) ?? state.pending.change(of: key).flatMap(\.self)
-                let latest = current?.requested.microseconds ?? state.requested.time(of: key)
-                if let latest, latest > requested, latest <= date { return false }
+                // A response that was requested later is the newer one.
+                let isObsolete = [key, index ?? key].contains { isLater($0, than: requested, in: state, at: date) }
+                if isObsolete { return false }
             }
-            state.requested.note(key, at: requested)
+            state.requested.note(key, at: requested, isForAll: !isWritten || entry.vary.isEmpty)
             memory?.store(entry, for: key)
             return true
         }
@@ -248,9 +248,15 @@ public final class ResponseCache: Sendable {
     /// - Parameters:
     ///   - key: The key.
     ///   - ticket: The send, whose own response may still be stored; that of an earlier one may not. If it is `nil`, any may.
-    func discard(_ key: CacheKey, by ticket: CacheRemovals.Ticket? = nil) {
+    ///   - requested: An entry that was requested later than that stays; `nil` if none does.
+    func discard(
+        _ key: CacheKey,
+        by ticket: CacheRemovals.Ticket? = nil,
+        unlessLaterThan requested: Int64? = nil
+    ) {
         let date = now()
         change(key, to: nil) { state in
+            if let requested, isLater(key, than: requested, in: state, at: date.microseconds) { return false }
             if let ticket { state.removals.add(.key(key), at: date, by: ticket) }
             memory?.remove(for: key)
             return true

@@ -98,4 +98,25 @@ import Testing
         removals.add(.key(key), at: date, by: late)
         #expect(!removals.allow(.sample("x"), for: key, since: early))
     }
+
+    /// What a send replaces later must not make visible what another process had stored before.
+    @Test func whatTheProgramRemovedStaysHiddenBehindARemovalByASend() {
+        var removals = CacheRemovals()
+        removals.add(.key(key), at: date.addingTimeInterval(1))
+        let ticket = removals.ticket(at: date.addingTimeInterval(2))
+        removals.add(.key(key), at: date.addingTimeInterval(3), by: ticket)
+        #expect(removals.hide(entry, for: key))
+        var later = entry
+        later.requested = date.addingTimeInterval(2)
+        #expect(!removals.hide(later, for: key))
+    }
+
+    @Test func whatWasReadBeforeARemovalIsNotKept() {
+        var removals = CacheRemovals()
+        let early = removals.ticket(at: date)
+        let read = removals.ticket(at: date)
+        #expect(removals.keep(entry, for: key, readAfter: read))
+        removals.add(.key(key), at: date, by: early)
+        #expect(removals.allow(entry, for: key, since: read) && !removals.keep(entry, for: key, readAfter: read))
+    }
 }

@@ -130,6 +130,25 @@ import Testing
         for number in 1_000..<2_000 { #expect(uses.time(of: key(number)) == nil) }
     }
 
+    @Test func timesOfAResponseAndItsIndexAreApart() {
+        var times = RecentTimes()
+        for number in 0..<100 {
+            times.note(key(number), at: 1, isForAll: true)
+            times.note(key(number).variantIndex, at: 2)
+            #expect(times.time(of: key(number)) == 1 && times.time(of: key(number).variantIndex) == 2)
+            #expect(times.timeForAll(of: key(number)) == 1 && times.timeForAll(of: key(number).variantIndex) == nil)
+        }
+    }
+
+    @Test func aTimeThatIsNotedAgainHasAnotherMark() {
+        var times = RecentTimes()
+        #expect(times.mark(of: key(0)) == 0)
+        times.note(key(0), at: 1)
+        let mark = times.mark(of: key(0))
+        times.note(key(0), at: 1)
+        #expect(mark != 0 && times.mark(of: key(0)) != mark)
+    }
+
     // MARK: The totals
 
     @Test(arguments: ["", "x", String(repeating: "y", count: 48), "a folder", "a pipe", "a link"])

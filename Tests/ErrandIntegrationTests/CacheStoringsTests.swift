@@ -1,0 +1,195 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Responses that are stored once a slow disk has been read are found, replaced and removed in the meantime.
+@Suite(.limit(seconds: 60)) struct CacheStoringsTests {
+    private let request = GeneralRequest("/x").expecting(String.self)
+    private let store = DelayedStore()
+    private let cache: ResponseCache
+    private let responses = Lock<[MockResponse]>([])
+    private let server: MockServer
+    private let agent: Agent
+
+    init() throws {
+        let responses = responses
+        server = try MockServer { request in
+            responses.withLock {
+                $0.isEmpty ? .text(request.headers["X-Kind"] ?? "plain", headers: Self.vary) : $0.removeFirst()
+            }
+        }
+        cache = ResponseCache(memory: nil, disk: store)
+        agent = Self.agent(server, cache)
+    }
+
+    private static let vary: HTTPHeaders = ["Vary": "X-Kind", "Cache-Control": "max-age=600"]
+
+    private static func agent(_ server: MockServer, _ cache: ResponseCache, _ policy: CachePolicy = .http) -> Agent {
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.environment = [:]
+        config.retryPolicy = .never
+        config.cache = cache
+        config.cachePolicy = policy
+        return Agent(config: config)
+    }
+
+    private func isStored(_ kind: String) async throws -> Bool {
+        // The only reason to fail is that it is not stored.
+        await (try? agent.send(request.header("X-Kind", kind).cachePolicy(.cacheOnly))) != nil
+    }
+
+    /// Also if the clock is too coarse to tell one from the other.
+    @Test func variantsThatWereRequestedAtOnceAreAllFound() async throws {
+        func place(_ kind: String) -> CachePlace {
+            CachePlace(primary: CacheKey("x"), request: ["X-Kind": kind], counted: [])
+        }
+        var places = ["1", "2", "3"].map { place($0) }
+        for number in 0..<3 {
+            // The last two look up before either of them is stored.
+            for other in number..<3 where number != 2 {
+                await #expect(throws: CacheMiss.self) {
+                    try await cache.entry(at: &places[other], endedBy: nil, nil) { _ in false }
+                }
+            }
+            let url = try #require(URL(string: "https://api.example/x"))
+            var entry = CacheEntry(
+                RawResponse(headers: Self.vary, body: Data(), url: url),
+                requested: Date(timeIntervalSince1970: 1e9)
+            )
+            entry.vary = CacheControl.vary(Self.vary, request: places[number].request)
+            cache.store(entry, at: places[number], since: nil)
+            await cache.flush()
+        }
+        for kind in ["1", "2", "3"] {
+            var own = place(kind)
+            let fields: HTTPHeaders = ["X-Kind": kind]
+            _ = try await cache.entry(at: &own, endedBy: nil, nil) { CacheControl.matches($0, request: fields) }
+        }
+    }
+
+    @Test func firstVariantsAtOnceAreAllFound() async throws {
+        let kinds = (0..<8).map { "\($0)" }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for kind in kinds { group.addTask { _ = try await agent.send(request.header("X-Kind", kind)) } }
+            try await group.waitForAll()
+        }
+        await cache.flush()
+        for kind in kinds { #expect(try await isStored(kind), "\(kind)") }
+    }
+
+    /// Its index is read in the background.
+    @Test func aVariantThatTheProgramStoresDoesNotSurviveARemoval() async throws {
+        let request = request.header("X-Kind", "1").cacheIdentity(CacheIdentity(user: "alice"))
+        _ = try await agent.send(request)
+        await cache.flush()
+        store.slow(0.2)
+        let response = RawResponse(headers: Self.vary, body: Data("private".utf8), url: server.baseURL)
+        try agent.store(response, for: request)
+        await cache.removeAll(ofUser: "alice")
+        await cache.flush()
+        await store.recover()
+        await #expect(throws: NetworkError.self) { try await agent.send(request.cachePolicy(.cacheOnly)) }
+    }
+
+    @Test func manyVariantsAtOnceLeaveTheOthers() async throws {
+        for number in 0..<100 {
+            _ = try await agent.send(GeneralRequest("/\(number)").expecting(String.self).header("X-Kind", "old"))
+        }
+        await cache.flush()
+        store.slow(0.01)
+        let fresh = ResponseCache(memory: nil, disk: store)
+        var config = Self.agent(server, fresh, .reload).config
+        config.throttle = Throttle(maximumInTotal: 100)
+        let agent = Agent(config: config)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<100 {
+                let request = GeneralRequest("/\(number)").expecting(String.self).header("X-Kind", "new")
+                group.addTask { _ = try await agent.send(request) }
+            }
+            try await group.waitForAll()
+        }
+        await fresh.flush()
+        await store.recover()
+        for number in 0..<100 {
+            for kind in ["old", "new"] {
+                let request = GeneralRequest("/\(number)").expecting(String.self).header("X-Kind", kind)
+                let isFound = await (try? agent.send(request.cachePolicy(.cacheOnly))) == kind
+                #expect(isFound, "\(number) \(kind)")
+            }
+        }
+    }
+
+    /// Also right after it was received, while its index is read.
+    @Test func aVariantIsFoundAtOnceAndLeavesThePlainResponse() async throws {
+        _ = try await agent.send(request)
+        await cache.flush()
+        store.slow(0.05)
+        let agent = Self.agent(server, ResponseCache(memory: nil, disk: store))
+        let variant = request.header("X-Kind", "1")
+        #expect(try await agent.send(variant.cachePolicy(.reload)) == "1")
+        #expect(try await agent.send(variant.cachePolicy(.cacheOnly)) == "1")
+        #expect(try await agent.send(request.cachePolicy(.cacheOnly)) == "plain")
+    }
+
+    /// Lookups find what is being stored, however long the disk takes; of several responses to a request, the last one.
+    @Test(arguments: [true, false]) func aVariantIsFoundWhileTheDiskHangs(hasMemory: Bool) async throws {
+        store.slow(1)
+        let cache = ResponseCache(memory: hasMemory ? MemoryStore() : nil, disk: store)
+        let agent = Self.agent(server, cache)
+        let variant = request.header("X-Kind", "1")
+        for number in 1...5 {
+            responses.withLock { $0 = [.text("\(number)", headers: Self.vary)] }
+            #expect(try await agent.send(variant.cachePolicy(.reload)) == "\(number)")
+        }
+        let began = ContinuousClock.now
+        for _ in 0..<5 { #expect(try await agent.send(variant) == "5") }
+        #expect(ContinuousClock.now - began < .milliseconds(400))
+        await store.recover()
+        await cache.flush()
+        #expect(try await agent.send(variant.cachePolicy(.cacheOnly)) == "5")
+    }
+
+    @Test func aVariantThatIsBeingStoredDelaysNoOtherResponse() async throws {
+        let agent = Self.agent(server, ResponseCache(disk: store))
+        _ = try await agent.send(request)
+        store.slow(1)
+        _ = try await agent.send(request.header("X-Kind", "1").cachePolicy(.reload))
+        let began = ContinuousClock.now
+        #expect(try await agent.response(for: request).source.isFromCache)
+        #expect(ContinuousClock.now - began < .milliseconds(300))
+        await store.recover()
+    }
+
+    /// A removal concerns what is being stored too, at once.
+    @Test func aVariantThatIsBeingStoredIsRemovedAtOnce() async throws {
+        store.slow(0.5)
+        let variant = request.header("X-Kind", "1").cacheIdentity(CacheIdentity(user: "alice"))
+        for removal in 0..<3 {
+            _ = try await agent.send(variant.cachePolicy(.reload))
+            switch removal {
+            case 0: await cache.removeAll(ofUser: "alice")
+            case 1: try agent.removeStored(for: variant)
+            default: _ = try await agent.send(GeneralRequest("/x").expecting(String.self).method(.post))
+            }
+            await #expect(throws: NetworkError.self) {
+                try await agent.send(variant.cachePolicy(.cacheOnly).deadline(.seconds(5)))
+            }
+        }
+        await store.recover()
+    }
+
+    @Test func aCancelledFlushReturns() async throws {
+        _ = try await agent.send(request.header("X-Kind", "1"))
+        await cache.flush()
+        store.slow(1)
+        _ = try await agent.send(request.header("X-Kind", "2").cachePolicy(.reload))
+        let began = ContinuousClock.now
+        let task = Task { await cache.flush() }
+        task.cancel()
+        await task.value
+        #expect(ContinuousClock.now - began < .seconds(1))
+        await store.recover()
+    }
+}
