@@ -40,35 +40,6 @@ import Testing
         await (try? agent.send(request.header("X-Kind", kind).cachePolicy(.cacheOnly))) != nil
     }
 
-    /// Also if the clock is too coarse to tell one from the other.
-    @Test func variantsThatWereRequestedAtOnceAreAllFound() async throws {
-        func place(_ kind: String) -> CachePlace {
-            CachePlace(primary: CacheKey("x"), request: ["X-Kind": kind], counted: [])
-        }
-        var places = ["1", "2", "3"].map { place($0) }
-        for number in 0..<3 {
-            // The last two look up before either of them is stored.
-            for other in number..<3 where number != 2 {
-                await #expect(throws: CacheMiss.self) {
-                    try await cache.entry(at: &places[other], endedBy: nil, nil) { _ in false }
-                }
-            }
-            let url = try #require(URL(string: "https://api.example/x"))
-            var entry = CacheEntry(
-                RawResponse(headers: Self.vary, body: Data(), url: url),
-                requested: Date(timeIntervalSince1970: 1e9)
-            )
-            entry.vary = CacheControl.vary(Self.vary, request: places[number].request)
-            cache.store(entry, at: places[number], since: nil)
-            await cache.flush()
-        }
-        for kind in ["1", "2", "3"] {
-            var own = place(kind)
-            let fields: HTTPHeaders = ["X-Kind": kind]
-            _ = try await cache.entry(at: &own, endedBy: nil, nil) { CacheControl.matches($0, request: fields) }
-        }
-    }
-
     @Test func firstVariantsAtOnceAreAllFound() async throws {
         let kinds = (0..<8).map { "\($0)" }
         try await withThrowingTaskGroup(of: Void.self) { group in

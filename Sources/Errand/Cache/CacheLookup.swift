@@ -162,8 +162,11 @@ struct CacheLookup: Sendable {
 
     /// Whether the header fields that a stored response depends on are those that would be sent.
     func matches(_ entry: CacheEntry) async throws -> Bool {
-        let dependsOnCredential = entry.vary.contains { prepared.secrets.isCredential(header: $0.name) }
-        guard prepared.hasUndeclaredAdapter || dependsOnCredential && prepared.mayChangeOnItsWay else {
+        if entry.vary.isEmpty, !prepared.hasUndeclaredAdapter { return true }
+        // The names of credentials are compared last, because that takes longest.
+        let dependsOnChange =
+            prepared.mayChangeOnItsWay && entry.vary.contains { prepared.secrets.isCredential(header: $0.name) }
+        guard prepared.hasUndeclaredAdapter || dependsOnChange else {
             return CacheControl.matches(entry, request: fields)
         }
         let fields: HTTPHeaders
