@@ -10,6 +10,9 @@ protocol BodyReceiver: Sendable {
     /// A reader that was given bytes must not be given them again.
     var allowsRetry: Bool { get }
 
+    /// Whether its reader may take a long time, so that the exchange must not share its connection.
+    var isStream: Bool { get }
+
     /// Changes a request before adapters, once for each attempt, such as by a `Range` field.
     ///
     /// - Parameters:
@@ -39,6 +42,10 @@ protocol BodyReceiver: Sendable {
     func end()
 
     typealias ProgressReport = @Sendable (TransferProgress) async -> Void
+}
+
+extension BodyReceiver {
+    var isStream: Bool { false }
 }
 
 /// A response that a receiver cannot use, although another one to the same request may be usable.

@@ -230,7 +230,7 @@ final class PreparedRequest: Sendable {
 
     /// The limits of one exchange.
     var transportOptions: TransportOptions {
-        TransportOptions(
+        var options = TransportOptions(
             idleTimeout: resolved.timeout.value ?? .seconds(60),
             readAhead: receiver != nil ? 0 : accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
             maximumBodySize: maximumBodySize,
@@ -238,6 +238,8 @@ final class PreparedRequest: Sendable {
             maximumExpansion: resolved.maximumExpansion.value ?? .max,
             allowsCellularAccess: settings.request.allowsCellularAccess
         )
+        options.isStream = receiver?.isStream ?? false
+        return options
     }
 }
 

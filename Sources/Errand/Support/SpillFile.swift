@@ -13,11 +13,16 @@ internal import Darwin
 /// Must not be used by two threads at once.
 final class SpillFile {
     private let descriptor: Int32
+    private let maximumByteCount: off_t
     private var readOffset: off_t = 0
     private var writeOffset: off_t = 0
 
-    /// - Throws: `POSIXError` if no file can be created in the temporary directory.
-    init() throws {
+    /// Creates a file in the temporary directory.
+    ///
+    /// - Parameter maximumByteCount: The size that the file may have, including what was read already.
+    /// - Throws: `POSIXError`.
+    init(maximumByteCount: Int = .max) throws {
+        self.maximumByteCount = off_t(maximumByteCount)
         var template = Array(FileManager.default.temporaryDirectory.appending(path: "errand-XXXXXX").path.utf8CString)
         descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw POSIXError.last }
@@ -27,7 +32,12 @@ final class SpillFile {
 
     deinit { close(descriptor) }
 
+    /// The number of bytes that were written and not read yet.
+    var unreadByteCount: Int { Int(writeOffset - readOffset) }
+
+    /// Writes bytes at the end; throws `POSIXError`, with `EFBIG` for more than the file may have.
     func append(_ data: Data) throws {
+        guard data.count <= maximumByteCount - writeOffset else { throw POSIXError(.EFBIG) }
         try data.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return }
             var done = 0

@@ -93,7 +93,9 @@ final class SessionExchange: Stoppable {
     }
 
     /// Whether the request must not share a connection with others.
-    var needsNewConnection: Bool { request.needsNewConnection }
+    ///
+    /// A stream may be paused or silent for hours, and would count among the connections to its host all that time.
+    var needsNewConnection: Bool { options.isStream || request.needsNewConnection }
 
     /// Returns the stream to send the body with once more, on another connection.
     ///
@@ -156,7 +158,8 @@ final class SessionExchange: Stoppable {
             guard !state.hasEnded, !state.isCancelled else { return nil }
             // Without a task it still waits for its start.
             guard state.task != nil, let last = state.lastActivity else { return idleTimeout }
-            return idleTimeout - (ContinuousClock.now - last)
+            // A sender that waits for the reader is not idle.
+            return idleTimeout - (ContinuousClock.now - max(last, state.stream?.pausedUntil ?? last))
         }
     }
 
@@ -175,17 +178,22 @@ final class SessionExchange: Stoppable {
 
     // MARK: Callbacks, on the queue of all sessions
 
-    func receive(headerSection: URLResponse) {
-        state.withLock { state in
+    func receive(headerSection: URLResponse, of task: URLSessionTask) {
+        let ready = state.withLock { state -> Ready? in
             state.headerSection = headerSection as? HTTPURLResponse
             state.times.headersReceived = .now
             state.lastActivity = state.times.headersReceived
             state.body = Data()
             state.byteCount = 0
+            guard options.isStream, !SessionPlatform.mayHaveProxy, !state.isSettled,
+                let status = state.headerSection?.statusCode, 200..<300 ~= status
+            else { return nil }
+            return startStreaming(&state, task)
         }
+        if let ready { outcome.deliver(ready.result) }
     }
 
-    func receive(_ data: Data) {
+    func receive(_ data: Data, of task: URLSessionTask) {
         let (stream, ready, isRejected) = state.withLock { state -> (SpillingChunks?, Ready?, Bool) in
             let (sum, isTooLarge) = state.byteCount.addingReportingOverflow(data.count)
             state.byteCount = isTooLarge ? .max : sum
@@ -204,7 +212,7 @@ final class SessionExchange: Stoppable {
             if let stream = state.stream { return (stream, nil, false) }
             if state.body.isEmpty { state.body = data } else { state.body.append(data) }
             guard state.body.count > options.readAhead else { return (nil, nil, false) }
-            return (nil, startStreaming(&state), false)
+            return (nil, startStreaming(&state, task), false)
         }
         stream?.append(data)
         if let ready { outcome.deliver(ready.result) }
@@ -240,8 +248,8 @@ final class SessionExchange: Stoppable {
         init(_ result: Result<TransportResponse, any Error>) { self.result = result }
     }
 
-    private func startStreaming(_ state: inout State) -> Ready {
-        let stream = SpillingChunks { [weak self] in self?.stop() }
+    private func startStreaming(_ state: inout State, _ task: URLSessionTask) -> Ready {
+        let stream = SpillingChunks(pausing: SessionReception(task)) { [weak self] in self?.stop() }
         stream.append(state.body)
         state.body = Data()
         state.stream = stream

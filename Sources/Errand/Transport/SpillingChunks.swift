@@ -2,8 +2,9 @@ internal import Foundation
 
 /// A buffer of chunks for a reader that may be slower than the network.
 ///
-/// The writer must never wait, because it runs on the queue that all transfers share. So unread chunks are kept in
-/// memory up to a bound, and beyond that in a temporary file without a name, which is deleted with the buffer.
+/// The writer must never wait, because it runs on the queue that all transfers share. So unread chunks are kept in memory up
+/// to a bound. From there on the reception is paused until the reader has caught up, and what arrives nevertheless is kept in
+/// a temporary file without a name, which is deleted with the buffer.
 final class SpillingChunks: Sendable {
     private typealias Reader = Delivery<Result<Data?, any Error>>
 
@@ -13,28 +14,66 @@ final class SpillingChunks: Sendable {
         var file: SpillFile?
         var end: Result<Void, any Error>?
         var reader: Reader?
+        /// Whether the reception is paused, or about to be.
+        var isPaused = false
+        /// The time when the reception was last resumed.
+        var resumed: ContinuousClock.Instant?
+
+        var unreadByteCount: Int { memoryByteCount + (file?.unreadByteCount ?? 0) }
+
+        /// Records that the reader has caught up; returns whether the reception has to be resumed.
+        mutating func resumeIfRead() -> Bool {
+            guard isPaused, unreadByteCount <= SpillingChunks.resumeLevel else { return false }
+            (isPaused, resumed) = (false, .now)
+            return true
+        }
     }
 
     /// The maximum number of bytes held in memory for a slow reader.
     static let memoryLimit = 1 << 20
 
+    /// The number of unread bytes at which the reception is paused.
+    static let pauseLevel = 768 << 10
+
+    /// The number of unread bytes at which a paused reception continues.
+    static let resumeLevel = 256 << 10
+
+    /// The maximum size of the file.
+    ///
+    /// With a reception that can be paused, it is what libcurl decodes at once: up to 17 MiB from a compressed body.
+    static let fileLimit = 1 << 30
+
     /// The size up to which small chunks are joined: a server may send them byte by byte, and each costs memory of its own.
     private static let joinedChunkSize = 16 << 10
 
     private let state = Lock(State())
+    /// Pauses the writer, or `nil` if that is impossible.
+    private let reception: (any PausableReception)?
     private let onCancel: @Sendable () -> Void
 
-    init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+    init(pausing reception: (any PausableReception)? = nil, onCancel: @escaping @Sendable () -> Void) {
+        self.reception = reception
+        self.onCancel = onCancel
+    }
+
+    /// The time until which the writer was paused for the reader, which is now if it still is, or `nil` if it never was.
+    var pausedUntil: ContinuousClock.Instant? { state.withLock { $0.isPaused ? .now : $0.resumed } }
 
     func append(_ data: Data) {
         guard !data.isEmpty else { return }
-        var isBroken = false
+        var (isBroken, isFull) = (false, false)
         let reader = state.withLock { state -> Reader? in
-            guard state.end == nil else { return nil }
+            guard state.end == nil else {
+                // The exchange is about to be cancelled, which waits for the queue that its bytes occupy.
+                isFull = true
+                return nil
+            }
             if let reader = state.reader {
                 state.reader = nil
                 return reader
             }
+            isFull = reception != nil && state.unreadByteCount + data.count >= Self.pauseLevel
+            if isFull { state.isPaused = true }
             if state.file == nil, state.memoryByteCount + data.count <= Self.memoryLimit {
                 state.memoryByteCount += data.count
                 if let last = state.memory.last, last.count + data.count <= Self.joinedChunkSize {
@@ -45,7 +84,7 @@ final class SpillingChunks: Sendable {
                 return nil
             }
             do {
-                let file = try state.file ?? SpillFile()
+                let file = try state.file ?? SpillFile(maximumByteCount: Self.fileLimit)
                 state.file = file
                 try file.append(data)
             } catch {
@@ -57,7 +96,17 @@ final class SpillingChunks: Sendable {
             return nil
         }
         reader?.deliver(.success(data))
-        if isBroken { onCancel() }
+        if isBroken { return onCancel() }
+        guard isFull, let reception else { return }
+        reception.pause()
+        // The reader may have caught up before that.
+        if state.withLock({ !$0.isPaused && $0.end == nil }) { resume() }
+    }
+
+    private func resume() {
+        reception?.resume { [weak self] in
+            self?.state.withLock { $0.end == nil && !$0.isPaused } ?? false
+        }
     }
 
     func finish(throwing error: (any Error)?) {
@@ -82,7 +131,10 @@ final class SpillingChunks: Sendable {
 
     /// Returns the next bytes or the end if there are any, or `nil` after registering the reader to wait.
     private func read(by reader: Reader) -> Result<Data?, any Error>? {
-        state.withLock { state in
+        var isResumed = false
+        defer { if isResumed { resume() } }
+        return state.withLock { state in
+            defer { isResumed = state.resumeIfRead() }
             if !state.memory.isEmpty {
                 let data = state.memory.removeFirst()
                 state.memoryByteCount -= data.count

@@ -60,6 +60,10 @@ public struct TransportOptions: Sendable, Hashable {
     /// The default is `true`.
     public var allowsCellularAccess: Bool
 
+    /// Whether the body may be read over a long time: the exchange has a connection of its own, and an accepted header section is
+    /// returned before the first byte of the body if possible.
+    var isStream = false
+
     #if canImport(FoundationNetworking)
     /// The maximum size of a header section that the system accepts; a limit that is not lower needs no check.
     static let greatestHeaderSectionSize = 300 << 10

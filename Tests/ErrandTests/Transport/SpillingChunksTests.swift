@@ -100,4 +100,61 @@ import Testing
         #expect(read == Data((0..<count).map { UInt8(truncatingIfNeeded: $0) }))
         #expect(pieces <= count / 1000)
     }
+
+    /// A reception that notes what it is asked to do.
+    private final class FakeReception: PausableReception {
+        let calls = Record<String>()
+        let wanted = Record<@Sendable () -> Bool>()
+
+        func pause() { calls.add("pause") }
+        func resume(if isWanted: @escaping @Sendable () -> Bool) {
+            calls.add("resume")
+            wanted.add(isWanted)
+        }
+    }
+
+    @Test func fullBufferPausesTheReceptionUntilItIsRead() async throws {
+        let reception = FakeReception()
+        let chunks = SpillingChunks(pausing: reception) {}
+        let piece = 64 << 10
+        for _ in 0..<11 { chunks.append(Data(count: piece)) }
+        #expect(reception.calls.all.isEmpty)
+        #expect(chunks.pausedUntil == nil)
+        chunks.append(Data(count: piece))
+        #expect(reception.calls.all == ["pause"])
+        let before = ContinuousClock.now
+        #expect(try #require(chunks.pausedUntil) >= before)
+        // What was decoded already arrives nevertheless.
+        chunks.append(Data(count: 24 * piece))
+        #expect(reception.calls.all == ["pause", "pause"])
+        var read = 0
+        while read < 31 * piece { read += try #require(try await chunks.next()).count }
+        #expect(reception.calls.all == ["pause", "pause"])
+        while read < 32 * piece { read += try #require(try await chunks.next()).count }
+        #expect(reception.calls.all == ["pause", "pause", "resume"])
+        #expect(reception.wanted.all[0]())
+        // The time while it was paused counts as activity.
+        #expect(try #require(chunks.pausedUntil) < .now)
+        #expect(try #require(chunks.pausedUntil) >= before)
+    }
+
+    @Test func receptionThatIsFullAgainIsNotResumed() async throws {
+        let reception = FakeReception()
+        let chunks = SpillingChunks(pausing: reception) {}
+        chunks.append(Data(count: SpillingChunks.memoryLimit))
+        _ = try await chunks.next()
+        chunks.append(Data(count: SpillingChunks.memoryLimit))
+        #expect(reception.calls.all == ["pause", "resume", "pause"])
+        #expect(!reception.wanted.all[0]())
+        chunks.cancel()
+        #expect(!reception.wanted.all[0]())
+    }
+
+    @Test func receptionWhoseReaderHasEndedIsPaused() async throws {
+        let reception = FakeReception()
+        let chunks = SpillingChunks(pausing: reception) {}
+        chunks.cancel()
+        chunks.append(Data(count: 10))
+        #expect(reception.calls.all == ["pause"])
+    }
 }
