@@ -4,26 +4,26 @@ import Testing
 
 @testable import Errand
 
-/// Runs ``TLSFailureTests`` and ``HTTP2UploadTests`` in a process that trusts their certificates.
+/// Runs ``TLSFailureTests``, ``HTTP2UploadTests`` and ``HTTP2StreamTests`` in a process that trusts their certificates.
 @Suite(
     .enabled(if: TLSRig.obstacle == nil && TLSRig.folder == nil, "\(TLSRig.obstacle ?? "")"),
     .timeLimit(.minutes(5))
 )
 struct TLSTests {
-    @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests"])
+    @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests", "HTTP2StreamTests"])
     func suitePassesInAProcessThatTrustsItsCertificates(_ suite: String) async throws {
         // The process is waited for on a thread of its own.
         let result = try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try TLSRig.runTrusting(suite: suite) }) }
         }
-        let output = result.output.split(separator: "\n").filter { $0.contains("✘") || $0.contains("HTTP/2 uploads") }
+        let output = result.output.split(separator: "\n").filter { $0.contains("✘") || $0.contains("HTTP/2 ") }
         print(output.joined(separator: "\n"))
         #expect(result.status == 0, "\(result.output.suffix(3000))")
         #expect(result.output.contains("Suite \(suite) passed"))
     }
 }
 
-private let needsTrust: Comment = "run by TLSTests in a process of its own"
+let needsTrust: Comment = "run by TLSTests in a process of its own"
 
 /// The error of a failure in TLS, in HTTP/2 or of a proxy.
 @Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(2)))
@@ -233,7 +233,7 @@ struct HTTP2UploadTests {
 }
 
 /// An nginx that speaks HTTP/2 over TLS and passes bodies on before they are whole.
-private final class Nginx {
+final class Nginx {
     private let process = Process()
     let url: URL
     private let port: UInt16
@@ -258,6 +258,7 @@ private final class Nginx {
                     ssl_certificate \(folder.path)/good.pem; ssl_certificate_key \(folder.path)/good.key;
                     location / {
                         proxy_pass http://127.0.0.1:\(upstream); proxy_http_version 1.1; proxy_request_buffering off;
+                        proxy_buffering off;
                     }
                 }
             }

@@ -33,6 +33,25 @@ import Testing
         try await agent.send(Ping())
     }
 
+    @Test func streamsAreReadOnTheMainActor() async throws {
+        server.on(.get, "/users/stream", .text(#"{"id":7,"name":"Ada"}"# + "\n"))
+        server.on(.get, "/users/events", .data(Data("data: 7\n\n".utf8), contentType: "text/event-stream"))
+        let stream = try await agent.bytes(for: GeneralRequest("/users/stream"))
+        for try await user in stream.jsonLines(of: User.self) {
+            MainActor.assertIsolated()
+            #expect(user.name == "Ada")
+        }
+        var lines: [String] = []
+        for try await line in try await agent.bytes(for: GetUser(id: 7)).lines { lines.append(line) }
+        MainActor.assertIsolated()
+        #expect(lines.count == 1)
+        let events = agent.events(for: GeneralRequest("/users/events"), reconnection: .never)
+        for try await event in events {
+            MainActor.assertIsolated()
+            #expect(event.data == "7")
+        }
+    }
+
     @Test func servicesOpenTheirEnvelopes() async throws {
         #expect(try await agent.send(PlaceOrder(item: "tea", quantity: 2)).id == 9)
         let sent = try #require(server.requests.last)

@@ -109,6 +109,8 @@ extension NetworkError.Reason {
         case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"
         case .bodyTooLarge(let limit):
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
+        case .lineTooLong(let limit): "a line is longer than \(limit) bytes; raise maximumByteCount if it may be"
+        case .eventTooLarge(let limit): "an event is larger than \(limit) bytes; raise maximumEventSize if it may be"
         case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error.sentence)"
         case .shape(let error): "the body has another shape than it must have: \(error.sentence)"
         case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"

@@ -131,6 +131,10 @@ extension NetworkError {
         case bodyTooLarge(limit: Int)
         /// The decoded body is at least this multiple of its `Content-Length`, such as that of a decompression bomb.
         case decompressionRatio(limit: Int)
+        /// A line of a ``ResponseStream`` has more than this number of bytes.
+        case lineTooLong(limit: Int)
+        /// A server-sent event has more than this number of bytes.
+        case eventTooLarge(limit: Int)
         /// The body is not JSON that may be decoded.
         case invalidJSON(JSONError)
         /// The body does not have the shape that ``Acceptance/shape`` requires.
@@ -181,7 +185,7 @@ extension NetworkError.Reason {
         case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused
         case .status: .unacceptableStatus
         case .contentType, .invalidJSON, .shape: .unacceptableContent
-        case .bodyTooLarge, .decompressionRatio: .tooLarge
+        case .bodyTooLarge, .decompressionRatio, .lineTooLong, .eventTooLarge: .tooLarge
         case .envelope, .path, .model: .undecodable
         case .notCached: .cacheMiss
         case .fileUnusable: .unusableFile

@@ -1,0 +1,94 @@
+internal import Foundation
+
+// Streams: the send runs in a task that the stream owns, and ends when the stream does.
+
+extension Agent {
+    /// Sends a request and returns its response while the body is still arriving.
+    ///
+    /// ```swift
+    /// let stream = try await agent.bytes(for: GeneralRequest("/export.csv"))
+    /// for try await line in stream.lines { print(line) }
+    /// ```
+    ///
+    /// Everything that applies to a send applies to the stream, up to the last byte: retries until there is an accepted header
+    /// section, the refresh of a credential, redirects, the throttle, whose permit it holds, the deadline, and ``cancelAll(where:)``.
+    /// For accessories the send ends with the stream. There are these differences:
+    ///
+    /// - A rejected response fails with its body, as usual. The body of an accepted one is passed on as it is: filter, formatter and
+    ///   ``Acceptance/shape`` are not used, and a failure after the header section is not retried.
+    /// - The response is neither cached nor shared with other sends.
+    /// - Of the limits of the body's size, only one that the request itself sets applies.
+    /// - The exchange has a connection of its own, so that a slow reader does not delay other requests to the host.
+    ///
+    /// - Parameter request: The request to send.
+    /// - Returns: The response, with a body that is still to be read.
+    /// - Throws: What `send(_:)` would throw.
+    public func bytes<R: Request & Sendable>(for request: R) async throws -> ResponseStream {
+        let receiver = StreamReceiver()
+        if request.formattingContext == .caller { return try await open(request, receivedBy: receiver) }
+        return try await openInBackground(request, receivedBy: receiver)
+    }
+
+    /// Sends a request, which is prepared on the caller's actor, and returns its response while the body is still arriving.
+    ///
+    /// It is the same function for requests that are not `Sendable`.
+    public func bytes<R: Request>(for request: R) async throws -> ResponseStream {
+        try await open(request, receivedBy: StreamReceiver())
+    }
+
+    @concurrent
+    func openInBackground<R: Request & Sendable>(
+        _ request: R,
+        receivedBy receiver: StreamReceiver
+    ) async throws -> ResponseStream {
+        try await open(request, receivedBy: receiver)
+    }
+
+    /// Prepares a request on its caller, sends it in a task of the stream, and waits for the response's header section.
+    func open<R: Request>(_ request: R, receivedBy receiver: StreamReceiver) async throws -> ResponseStream {
+        let request = StreamRequest(base: request, receiver: receiver)
+        let send = makeSend(request)
+        let prepared: PreparedRequest
+        do {
+            prepared = try await pipeline.prepare(request, as: send)
+        } catch {
+            throw await pipeline.end(send, throwing: error, delivering: Pipeline.Deliver<Void>?.none)
+        }
+        let task = Task { [pipeline] in try await pipeline.run(prepared, as: send, for: receiver) }
+        let opening = try await withTaskCancellationHandler {
+            try await receiver.opened.value().get()
+        } onCancel: {
+            task.cancel()
+        }
+        let body = StreamBody(opening.chunks, of: receiver, task: task)
+        return ResponseStream(opening, decoder: prepared.decoder, body: body)
+    }
+}
+
+extension Pipeline {
+    /// Runs the stages 3 to 12 of a stream.
+    fileprivate func run(_ prepared: PreparedRequest, as send: Send, for receiver: StreamReceiver) async throws {
+        do {
+            let accepted: AcceptedResponse
+            do {
+                accepted = try await response(to: prepared, veto: nil)
+            } catch {
+                throw await end(send, throwing: error, delivering: Deliver<Void>?.none)
+            }
+            let method = prepared.outgoing.method
+            let produced = try await finish(accepted, of: EndOfStream(), prepared, as: send, .background) {
+                try await self.response(to: prepared, veto: nil, insteadOf: $0)
+            }
+            // An interceptor may have responded itself, and a response without content has no chunks.
+            var response = produced.accepted.response
+            let chunks = ResponseBody(response.body).chunks
+            response.body = Data()
+            receiver.opened.deliver(
+                .success(StreamReceiver.Opening(response: response, method: method, chunks: chunks))
+            )
+        } catch {
+            receiver.opened.deliver(.failure(error))
+            throw error
+        }
+    }
+}

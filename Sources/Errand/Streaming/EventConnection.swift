@@ -1,0 +1,15 @@
+/// What one request for a stream of events contains, in addition to what the caller's request declares.
+struct EventConnection: Sendable {
+    /// The ID of the last event that was received, or an empty string.
+    let lastEventID: String
+
+    /// What a stream of events accepts: events, or a 204, which ends it.
+    static let acceptance = Acceptance(statusCodes: 200..<201, contentTypes: ["text/event-stream"]).accepting(204)
+
+    /// Adds the header fields that the request doesn't have.
+    func prepare(_ request: inout OutgoingRequest) {
+        request.headers["Accept"] = request.headers["Accept"] ?? "text/event-stream"
+        request.headers["Cache-Control"] = request.headers["Cache-Control"] ?? "no-cache"
+        if !lastEventID.isEmpty { request.headers["Last-Event-ID"] = lastEventID }
+    }
+}

@@ -1,0 +1,86 @@
+internal import Foundation
+
+/// The rules for reconnecting to a stream of server-sent events.
+///
+/// A pure value. A stream reconnects after the server has ended the response, after a lost or idle connection, after one that could
+/// not be made, and after a status of 500 to 599. Every other failure is final: a status of 400 to 499, another content type, an
+/// event that is too large, or an expired deadline. A request that may not be sent twice is never sent again.
+public struct ReconnectionPolicy: Sendable, Hashable {
+    /// The maximum number of connections in succession that fail before an accepted header section; the failure of the last one
+    /// ends the stream.
+    ///
+    /// The default is 10.
+    public let maximumFailures: Int
+
+    /// The reconnection time until the server sets another one with `retry`, from ``shortestDelay`` to ``maximumDelay``.
+    ///
+    /// The default is 3 seconds.
+    public let initialDelay: Duration
+
+    /// The maximum delay, from ``shortestDelay`` to a day, also if the server asks for more.
+    ///
+    /// The default is 60 seconds.
+    public let maximumDelay: Duration
+
+    /// The shortest reconnection time, also if the server asks for less: 0.1 seconds.
+    public static let shortestDelay = Duration.milliseconds(100)
+
+    /// The library default.
+    public static let standard = ReconnectionPolicy()
+
+    /// No reconnection: the stream ends with the first response.
+    public static let never = ReconnectionPolicy(maximumFailures: 0)
+
+    /// A day.
+    static let longestMilliseconds: Int64 = 86_400_000
+
+    /// Creates a policy; the defaults are those of ``standard``, and values outside of their ranges are limited.
+    ///
+    /// With a `maximumFailures` of 0, the stream ends with the first response or failure.
+    public init(
+        maximumFailures: Int = 10,
+        initialDelay: Duration = .seconds(3),
+        maximumDelay: Duration = .seconds(60)
+    ) {
+        self.maximumFailures = max(0, maximumFailures)
+        self.maximumDelay = min(max(maximumDelay, Self.shortestDelay), .milliseconds(Self.longestMilliseconds))
+        self.initialDelay = min(max(initialDelay, Self.shortestDelay), self.maximumDelay)
+    }
+
+    /// Returns the delay before the next connection.
+    ///
+    /// It is at least the reconnection time, which doubles with each failure, plus a random part of up to as much again, so that the
+    /// clients of a restarted server come back one by one. It is at most ``maximumDelay``.
+    ///
+    /// - Parameters:
+    ///   - failures: The number of connections in succession that failed, or 0 if the last one was accepted.
+    ///   - reconnectionTime: The time that the server has set with `retry`, or `nil` if it has set none.
+    ///   - retryAfter: The time of the last response's `Retry-After`, or `nil` if it has none.
+    ///   - unit: A random number in 0..<1.
+    /// - Returns: The delay.
+    public func delay(
+        afterFailures failures: Int,
+        reconnectionTime: Duration? = nil,
+        retryAfter: Duration? = nil,
+        unit: Double
+    ) -> Duration {
+        var delay = min(max(reconnectionTime ?? initialDelay, Self.shortestDelay), maximumDelay)
+        var doublings = failures - 1
+        while doublings > 0, delay < maximumDelay {
+            delay = delay * 2
+            doublings -= 1
+        }
+        return min(max(delay + delay * (unit > 0 ? min(unit, 1) : 0), retryAfter ?? .zero), maximumDelay)
+    }
+
+    /// Returns whether another connection may succeed after a failure.
+    func isTemporary(_ error: any Error) -> Bool {
+        guard let error = error as? NetworkError else { return false }
+        switch error.reason {
+        case .idleTimeout: return true
+        case .status(let code): return 500..<600 ~= code
+        case .bodyUnreadable, .proxyRefused: return false
+        default: return error.kind == .unreachable || error.kind == .connectionLost
+        }
+    }
+}

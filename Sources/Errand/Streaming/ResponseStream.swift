@@ -1,0 +1,59 @@
+public import Foundation
+
+/// A response whose body is read while it arrives, as a sequence of chunks; see `bytes(for:)` of ``Agent``.
+///
+/// A chunk is a `Data` of at least one byte, as it arrived, and its size has no meaning. That is much faster than single bytes,
+/// which is what `bytes(for:)` of URLSession returns. Iterate ``lines`` or `jsonLines(of:)` for a body of lines.
+///
+/// The body is read once, by one task at a time; a second loop continues where the first one ended. If the reader is slow,
+/// the server has to wait: at most 1 MiB is kept in memory. The exchange ends with the body, with ``cancel()``, with the task
+/// that reads, and when the stream and its iterators are deallocated.
+public struct ResponseStream: AsyncSequence, Sendable {
+    /// The status, the header fields and the URL, after redirects, as received.
+    ///
+    /// Its body is empty. Interceptors have not processed it, because they receive a response when its body is complete.
+    public let response: RawResponse
+
+    let method: HTTPMethod
+    let decoder: any DataDecoder
+    private let body: StreamBody
+
+    init(_ opening: StreamReceiver.Opening, decoder: any DataDecoder, body: StreamBody) {
+        response = opening.response
+        method = opening.method
+        self.decoder = decoder
+        self.body = body
+    }
+
+    /// The status code of the response.
+    public var statusCode: Int { response.statusCode }
+    /// The header fields of the response.
+    public var headers: HTTPHeaders { response.headers }
+
+    /// Ends the exchange; a task that reads receives `CancellationError`.
+    ///
+    /// Returns at once. Has no effect after the end.
+    public func cancel() { body.cancel() }
+
+    /// Returns an iterator, which shares the body with all others.
+    public func makeAsyncIterator() -> Iterator { Iterator(body: body) }
+
+    /// The iterator of the sequence.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        fileprivate let body: StreamBody
+
+        /// Returns the next bytes, or `nil` after the last ones.
+        ///
+        /// - Throws: ``NetworkError`` if the exchange failed, after all bytes that were received before, or
+        ///   `CancellationError`. Either ends the sequence.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
+            try await body.next()
+        }
+
+        /// Returns the next bytes, or `nil` after the last ones.
+        ///
+        /// - Throws: ``NetworkError`` if the exchange failed, after all bytes that were received before, or
+        ///   `CancellationError`. Either ends the sequence.
+        public mutating func next() async throws -> Data? { try await next(isolation: #isolation) }
+    }
+}

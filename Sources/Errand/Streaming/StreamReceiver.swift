@@ -1,0 +1,136 @@
+/// Passes the body of a response to a reader outside of its send, and keeps the send running until the reader has finished.
+final class StreamReceiver: BodyReceiver {
+    /// A response whose body is about to be read.
+    struct Opening: Sendable {
+        let response: RawResponse
+        let method: HTTPMethod
+        let chunks: any ResponseChunks
+    }
+
+    /// What the send does next.
+    private enum Step {
+        case wait
+        case report(TransferProgress)
+        case end(Result<Void, any Error>)
+    }
+
+    private struct State {
+        var isOpen = false
+        var mayBeSentTwice = false
+        /// When to report the progress, or `nil` if nobody observes it.
+        var steps: ProgressSteps?
+        var byteCount: Int64 = 0
+        /// The latest progress; if it isn't reported in time, the next one replaces it.
+        var progress: TransferProgress?
+        var end: Result<Void, any Error>?
+        var waiter: Delivery<Void>?
+
+        /// Returns the next step, or lets the waiter wait for it.
+        mutating func next(_ waiter: Delivery<Void>) -> Step {
+            if let progress {
+                self.progress = nil
+                return .report(progress)
+            }
+            if let end { return .end(end) }
+            self.waiter = waiter
+            return .wait
+        }
+    }
+
+    /// What the request for a stream of events contains, or `nil` for any other stream.
+    let events: EventConnection?
+    /// The response, or the error of a send that ended without one.
+    let opened = Delivery<Result<Opening, any Error>>()
+    private let state = Lock(State())
+
+    init(events: EventConnection? = nil) { self.events = events }
+
+    /// Whether the last request that was sent may be sent once more.
+    var mayBeSentTwice: Bool { state.withLock { $0.mayBeSentTwice } }
+
+    // MARK: Called by the send
+
+    var received: (any Sendable)? { state.withLock { $0.isOpen } ? true : nil }
+
+    /// A reader that has a response must not be given another one.
+    var allowsRetry: Bool { !state.withLock { $0.isOpen } }
+
+    var isStream: Bool { true }
+
+    func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) {
+        events?.prepare(&request)
+        let mayBeSentTwice = request.mayBeSentTwice && request.body.isReplayable
+        state.withLock { $0.mayBeSentTwice = mayBeSentTwice }
+    }
+
+    func end() { finish(.failure(CancellationError())) }
+
+    func takesRejected(_ response: TransportResponse) -> Bool { false }
+
+    func receive(
+        _ response: TransportResponse,
+        to request: OutgoingRequest,
+        report: ProgressReport?
+    ) async throws -> Int {
+        let chunks = response.body.chunks
+        defer { chunks.cancel() }
+        // With a content coding, only the encoded length is known.
+        let length = response.headers.contains("Content-Encoding") ? nil : response.headers["Content-Length"]
+        let steps = report.map { _ in ProgressSteps(direction: .download, total: length.flatMap { Int64($0) }) }
+        let isFirst = state.withLock { state in
+            defer { (state.isOpen, state.steps) = (true, steps) }
+            return !state.isOpen
+        }
+        guard isFirst else {
+            throw NetworkError(.other("the reader has a response already: an interceptor sent the request again"))
+        }
+        let head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: request.url)
+        opened.deliver(.success(Opening(response: head, method: request.method, chunks: chunks)))
+        try await withTaskCancellationHandler {
+            try await runUntilEnd(report)
+        } onCancel: {
+            finish(.failure(CancellationError()))
+        }
+        return response.statusCode
+    }
+
+    private func runUntilEnd(_ report: ProgressReport?) async throws {
+        while true {
+            let waiter = Delivery<Void>()
+            switch state.withLock({ $0.next(waiter) }) {
+            case .wait: await waiter.value()
+            case .report(let progress): await report?(progress)
+            case .end(let end): return try end.get()
+            }
+        }
+    }
+
+    // MARK: Called by the reader
+
+    /// Records that the reader has received bytes.
+    func didRead(_ count: Int) {
+        notify { state in
+            state.byteCount &+= Int64(count)
+            state.progress = state.steps?.progress(at: state.byteCount) ?? state.progress
+        }
+    }
+
+    /// Records that the reader has finished, which ends the send; the first call counts.
+    func finish(_ end: Result<Void, any Error>) {
+        notify { state in
+            guard state.end == nil else { return }
+            state.end = end
+            if case .success = end { state.progress = state.steps?.last(at: state.byteCount) ?? state.progress }
+        }
+    }
+
+    private func notify(_ change: (inout State) -> Void) {
+        let waiter = state.withLock { state -> Delivery<Void>? in
+            change(&state)
+            guard state.progress != nil || state.end != nil else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.deliver(())
+    }
+}

@@ -1,0 +1,28 @@
+/// A request whose body is read outside of its send; its formatter and its hooks on the model aren't used.
+struct StreamRequest<Base: Request>: RequestWrapper, ReceivingRequest {
+    typealias Model = Void
+
+    let base: Base
+    let receiver: StreamReceiver
+
+    var filter: Base.Filter { base.filter }
+    var formatter: VoidFormatter { VoidFormatter() }
+    func makeReceiver() -> any BodyReceiver { receiver }
+
+    /// A stream of events replaces what the request accepts.
+    var acceptance: Acceptance { receiver.events == nil ? base.acceptance : EventConnection.acceptance }
+    /// A stream of events has a ``ReconnectionPolicy`` in place of the request's policy.
+    var retryPolicy: RetryPolicy { receiver.events == nil ? base.retryPolicy : .never }
+    /// A body that is not in memory can neither be stored nor shared.
+    var cachePolicy: CachePolicy { .networkOnly }
+    var duplicatePolicy: DuplicatePolicy { base.duplicatePolicy == .share ? .allow : base.duplicatePolicy }
+}
+
+extension StreamRequest: Sendable where Base: Sendable {}
+
+/// The request in whose place a stream ends: the caller's own must not leave its caller.
+struct EndOfStream: Request {
+    typealias Model = Void
+    var path: String { "" }
+    var formatter: VoidFormatter { VoidFormatter() }
+}

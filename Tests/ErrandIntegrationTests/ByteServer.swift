@@ -1,0 +1,88 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Glibc
+
+/// A server that sends an endless body as fast as it is read, and counts the bytes.
+final class ByteServer: Sendable {
+    let url: URL
+    private let listener: Int32
+    private let state = Lock(State())
+
+    private struct State {
+        var sent = 0
+        var ended = 0
+        var connections: Set<Int32> = []
+    }
+
+    /// The number of bytes of bodies that the system has taken to send.
+    var sentByteCount: Int { state.withLock { $0.sent } }
+    /// The number of connections that the client has closed.
+    var endedCount: Int { state.withLock { $0.ended } }
+
+    /// Creates and starts a server.
+    ///
+    /// - Parameter byteCount: The size of a body, or `nil` for an endless one; byte n of a body is n modulo 251.
+    /// - Throws: `POSIXError`.
+    init(byteCount: Int? = nil) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = listener
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard bind(listener, address, size) == 0, listen(listener, 50) == 0,
+                    getsockname(listener, address, &size) == 0
+                else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
+            }
+            return UInt16(bigEndian: pointer.pointee.sin_port)
+        }
+        url = URL(string: "http://127.0.0.1:\(port)/bytes") ?? URL(filePath: "/")
+        Thread.detachNewThread { [self] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0 else { return }
+                state.withLock { _ = $0.connections.insert(connection) }
+                Thread.detachNewThread { self.serve(connection, byteCount) }
+            }
+        }
+    }
+
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+        state.withLock { state in for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) } }
+    }
+
+    private func serve(_ connection: Int32, _ byteCount: Int?) {
+        var request = [UInt8](repeating: 0, count: 65_536)
+        guard recv(connection, &request, request.count, 0) > 0 else { return }
+        let length = byteCount.map { "Content-Length: \($0)\r\n" } ?? ""
+        let head = Array("HTTP/1.1 200 OK\r\n\(length)Connection: close\r\n\r\n".utf8)
+        send(connection, head, head.count, Int32(MSG_NOSIGNAL))
+        let pattern = (0..<251 * 261).map { UInt8($0 % 251) }
+        var sent = 0
+        while sent < byteCount ?? .max {
+            let start = sent % 251
+            let count = min(pattern.count - start, (byteCount ?? .max) - sent)
+            let done = pattern.withUnsafeBytes { bytes in
+                bytes.baseAddress.map { send(connection, $0 + start, count, Int32(MSG_NOSIGNAL)) } ?? -1
+            }
+            guard done > 0 else { break }
+            sent += done
+            state.withLock { $0.sent += done }
+        }
+        shutdown(connection, Int32(SHUT_WR))
+        _ = recv(connection, &request, request.count, 0)
+        state.withLock { state in
+            state.ended += 1
+            // Its number may be that of another socket from here on.
+            state.connections.remove(connection)
+            close(connection)
+        }
+    }
+}
+#endif

@@ -1,0 +1,122 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// Server-sent events over real sockets.
+@Suite(.limit(seconds: 60))
+struct EventStreamTests {
+    private let server: MockServer
+    private let agent: Agent
+    private let policy = ReconnectionPolicy(maximumFailures: 3, initialDelay: .milliseconds(100))
+
+    init() throws {
+        server = try MockServer()
+        agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+    }
+
+    private func events(_ text: String) -> MockResponse { .data(Data(text.utf8), contentType: "text/event-stream") }
+
+    private func received(from agent: Agent) async throws -> [String] {
+        var data: [String] = []
+        for try await event in agent.events(for: GeneralRequest("/events"), reconnection: policy) {
+            data.append(event.data)
+        }
+        return data
+    }
+
+    @Test func eventsThatDripInPiecesAreWhole() async throws {
+        defer { server.stop() }
+        server.enqueue(
+            events("id: 1\r\ndata: ä€\r\ndata: 2\r\n\r\ndata: 3\n\n").dripping(1, every: .milliseconds(2)).chunked(),
+            .status(204)
+        )
+        #expect(try await received(from: agent) == ["ä€\n2", "3"])
+    }
+
+    @Test func aCutIsFollowedByAConnectionAfterTheLastEvent() async throws {
+        defer { server.stop() }
+        server.enqueue(
+            events("id: 1\ndata: a\n\nid: 2\ndata: lost\n\n").faulted(.closeInBody(after: 20)),
+            events("id: 2\ndata: b\n\nid: 3\n").faulted(.resetInBody(after: 19)),
+            .status(503),
+            events("id: 3\ndata: c\n\n"),
+            .status(204)
+        )
+        #expect(try await received(from: agent).filter { $0 != "b" } == ["a", "c"])
+        let ids = server.requests.map { $0.headers["Last-Event-ID"] }
+        #expect(ids.first == .some(nil))
+        #expect(ids[1] == "1")
+        #expect(ids.last == "3")
+        #expect(server.requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
+    }
+
+    @Test func aRedirectIsFollowedByEachConnection() async throws {
+        defer { server.stop() }
+        server.on(.get, "/events", .redirect(to: "/moved"))
+        server.on(.get, "/moved") { [server] _ in
+            server.requestCount > 2
+                ? .status(204) : .data(Data("data: a\n\n".utf8), contentType: "text/event-stream")
+        }
+        #expect(try await received(from: agent) == ["a"])
+        #expect(server.requests.map(\.path) == ["/events", "/moved", "/events", "/moved"])
+    }
+
+    @Test func anExpiredLoginIsRefreshedBeforeTheEvents() async throws {
+        struct Tokens: Authenticator {
+            func appliesTo(_ url: URL) -> Bool { true }
+            func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+                request.headers["Authorization"] = "Bearer \(token)"
+            }
+            func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
+        }
+        defer { server.stop() }
+        server.on(.get, "/events") { [server] request in
+            guard request.headers["Authorization"] == "Bearer new" else { return .json("{}", status: 401) }
+            return server.requestCount > 2
+                ? .status(204) : .data(Data("data: a\n\n".utf8), contentType: "text/event-stream")
+        }
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
+        #expect(try await received(from: Agent(config: config)) == ["a"])
+        #expect(server.requestCount == 3)
+    }
+
+    @Test func aServerThatIsGoneFailsAfterTheLastAttempt() async throws {
+        let gone = try MockServer()
+        gone.stop()
+        let agent = Agent(config: NetworkConfig(baseURL: gone.baseURL))
+        let error = await #expect(throws: NetworkError.self) { try await received(from: agent) }
+        #expect(error?.reason == .connectionRefused)
+    }
+
+    @Test func anEventIsDeliveredAtOnceAndASilentStreamIsCancelledAtOnce() async throws {
+        defer { server.stop() }
+        let text = "data: now\n\n"
+        server.on(.get, "/events", events(text + "rest").faulted(.hangInBody(after: text.utf8.count)))
+        let isThere = AsyncStream.makeStream(of: Void.self)
+        let reader = Task {
+            for try await event in agent.events(for: GeneralRequest("/events")) {
+                #expect(event == ServerSentEvent(data: "now"))
+                isThere.continuation.yield()
+            }
+        }
+        for await _ in isThere.stream { break }
+        let began = ContinuousClock.now
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        while server.openConnectionCount > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(ContinuousClock.now - began < StreamTests.allowance)
+    }
+
+    @Test func silenceBeyondTheIdleTimeoutReconnects() async throws {
+        defer { server.stop() }
+        let text = "id: 4\ndata: a\n\n"
+        server.enqueue(events(text + "rest").faulted(.hangInBody(after: text.utf8.count)), .status(204))
+        var data: [String] = []
+        let request = GeneralRequest("/events").timeout(.milliseconds(200))
+        for try await event in agent.events(for: request, reconnection: policy) { data.append(event.data) }
+        #expect(data == ["a"])
+        #expect(server.requests.last?.headers["Last-Event-ID"] == "4")
+    }
+}

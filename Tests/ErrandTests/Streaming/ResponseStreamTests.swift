@@ -1,0 +1,269 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Streams over a transport without a network.
+@Suite(.limit(seconds: 60)) struct ResponseStreamTests {
+    private func export() -> GeneralRequest<JSONValueFormatter> { GeneralRequest("/export") }
+
+    private func bytes(_ stream: ResponseStream) async throws -> Data {
+        var all = Data()
+        for try await chunk in stream { all.append(chunk) }
+        return all
+    }
+
+    @Test func chunksComeAsTheyArriveAndThenTheEnd() async throws {
+        let body = PushedBody()
+        let rig = Rig(answer: body.response(headers: ["X-A": "1"]))
+        let stream = try await rig.agent.bytes(for: export())
+        #expect(stream.statusCode == 200)
+        #expect(stream.headers["X-A"] == "1")
+        #expect(stream.response.url.path() == "/export")
+        var iterator = stream.makeAsyncIterator()
+        for text in ["a", "bc", "d"] {
+            body.send(text)
+            #expect(try await iterator.next() == Data(text.utf8))
+        }
+        body.end()
+        #expect(try await iterator.next() == nil)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func anErrorComesAfterTheBytesBeforeItWithItsPlace() async throws {
+        let body = PushedBody()
+        let rig = Rig(answer: body.response())
+        let stream = try await rig.agent.bytes(for: export())
+        body.send("half")
+        body.end(throwing: NetworkError(.closedInBody))
+        var iterator = stream.makeAsyncIterator()
+        #expect(try await iterator.next() == Data("half".utf8))
+        let error = await #expect(throws: NetworkError.self) { try await iterator.next() }
+        #expect(error?.reason == .closedInBody)
+        #expect(error?.host == "api.example")
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func nothingIsRetriedAfterTheHeaderSection() async throws {
+        let bodies = Record<PushedBody>()
+        let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(baseDelay: .zero) }) { _ in
+            let body = PushedBody()
+            bodies.add(body)
+            return body.response()
+        }
+        let stream = try await rig.agent.bytes(for: export())
+        bodies.all.first?.end(throwing: NetworkError(.connectionReset))
+        await expect(throwing: .connectionReset) { _ = try await bytes(stream) }
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func aFailureBeforeThatIsRetried() async throws {
+        let count = Lock(0)
+        let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(baseDelay: .zero) }) { _ in
+            switch count.withLock({ count -> Int in
+                count += 1
+                return count
+            }) {
+            case 1: throw NetworkError(.connectionReset)
+            case 2: return .status(503)
+            default: return .text("ok")
+            }
+        }
+        #expect(try await bytes(rig.agent.bytes(for: export())) == Data("ok".utf8))
+        #expect(rig.transport.requestCount == 3)
+    }
+
+    @Test func aRejectedResponseFailsWithItsBody() async throws {
+        let rig = Rig(answer: .json(#"{"why":"no"}"#, status: 404))
+        let error = await #expect(throws: NetworkError.self) { try await rig.agent.bytes(for: export()) }
+        #expect(error?.reason == .status(404))
+        #expect(try error?.decode(String.self, at: "why") == "no")
+    }
+
+    @Test func errorsBeforeTheSendReachTheCaller() async throws {
+        let rig = Rig(answer: .text("x"))
+        await expect(throwing: .invalidHeaderName) {
+            _ = try await rig.agent.bytes(for: export().header("a b", "c"))
+        }
+        #expect(rig.transport.requestCount == 0)
+    }
+
+    @Test func filtersAndFormattersAreNotUsed() async throws {
+        struct Wrapped: Request, Sendable {
+            typealias Model = Int
+            var path: String { "/a" }
+            var filter: EnvelopeFilter { EnvelopeFilter(code: "code", data: "data") }
+            func didProduce(_ model: Int, from response: RawResponse) throws { throw Boom() }
+        }
+        let rig = Rig(answer: .text("not JSON"))
+        #expect(try await bytes(rig.agent.bytes(for: Wrapped())) == Data("not JSON".utf8))
+    }
+
+    @Test func anInterceptorThatRespondsItselfIsStreamedToo() async throws {
+        struct Mock: Interceptor {
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                RawResponse(statusCode: 203, body: Data("mock".utf8), url: request.url)
+            }
+        }
+        let rig = Rig(config: .test { $0.interceptors = [Mock()] }, answer: .text("wire"))
+        let stream = try await rig.agent.bytes(for: export())
+        #expect(stream.statusCode == 203)
+        #expect(try await bytes(stream) == Data("mock".utf8))
+    }
+
+    @Test func aStreamIsNeitherCachedNorShared() async throws {
+        let cache = ResponseCache(disk: nil)
+        let rig = Rig(config: .test { $0.cache = cache }, answer: .text("x"))
+        let request = export().cachePolicy(.cacheElseNetwork(maxAge: .seconds(60))).duplicatePolicy(.share)
+        async let one = bytes(rig.agent.bytes(for: request))
+        async let other = bytes(rig.agent.bytes(for: request))
+        #expect(try await [one, other] == [Data("x".utf8), Data("x".utf8)])
+        #expect(rig.transport.requestCount == 2)
+    }
+
+    @Test func accessoriesSeeTheWholeStreamAndItsProgress() async throws {
+        let body = PushedBody()
+        let log = EventLog()
+        let rig = Rig(
+            config: .test { $0.accessories = [log] },
+            answer: body.response(headers: ["Content-Length": "200000"])
+        )
+        let stream = try await rig.agent.bytes(for: export())
+        #expect(log.names.all == ["willStart"])
+        var iterator = stream.makeAsyncIterator()
+        body.send(Data(count: 100_000))
+        _ = try await iterator.next()
+        body.send(Data(count: 100_000))
+        _ = try await iterator.next()
+        body.end()
+        #expect(try await iterator.next() == nil)
+        #expect(log.names.all.filter { $0 != "didProgress" } == ["willStart", "willStop", "didStop"])
+        #expect(log.progress.all.last == TransferProgress(direction: .download, completed: 200_000, total: 200_000))
+    }
+
+    @Test func cancellingTheReaderEndsTheSend() async throws {
+        let body = PushedBody()
+        let log = EventLog()
+        let rig = Rig(config: .test { $0.accessories = [log] }, answer: body.response())
+        let stream = try await rig.agent.bytes(for: export())
+        let reader = Task { try await bytes(stream) }
+        await Task.yield()
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reader.value }
+        #expect(body.isCancelled)
+        #expect(log.names.all == ["willStart", "willStop", "didStop"])
+    }
+
+    @Test func cancelAndCancelAllEndAWaitingReader() async throws {
+        for cancelsAll in [false, true] {
+            let body = PushedBody()
+            let rig = Rig(answer: body.response())
+            let stream = try await rig.agent.bytes(for: export().tag("s"))
+            let reader = Task { try await bytes(stream) }
+            await Task.yield()
+            if cancelsAll { rig.agent.cancelAll { $0.tag == "s" } } else { stream.cancel() }
+            await #expect(throws: CancellationError.self) { try await reader.value }
+            await body.waitUntilCancelled()
+        }
+    }
+
+    @Test func theLastReferenceEndsTheSend() async throws {
+        let body = PushedBody()
+        let rig = Rig(answer: body.response())
+        do {
+            let stream = try await rig.agent.bytes(for: export())
+            body.send("a")
+            for try await chunk in stream {
+                #expect(chunk == Data("a".utf8))
+                break
+            }
+        }
+        await body.waitUntilCancelled()
+    }
+
+    @Test func cancellingTheCallerBeforeTheHeaderSectionCancelsTheSend() async throws {
+        let rig = Rig.silent()
+        let task = Task { try await rig.agent.bytes(for: export()) }
+        await rig.transport.waitForRequests()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func theDeadlineEndsAStreamThatNobodyReads() async throws {
+        let body = PushedBody()
+        let clock = ManualClock()
+        let rig = Rig(clock: clock) { _ in body.response() }
+        let stream = try await rig.agent.bytes(for: export().deadline(.seconds(10)))
+        body.send("unread")
+        clock.advance(by: .seconds(10))
+        await body.waitUntilCancelled()
+        await expect(throwing: .deadlineExceeded(.seconds(10))) { _ = try await bytes(stream) }
+    }
+
+    @Test func twoReadersAtTheSameTimeAreAnError() async throws {
+        let body = PushedBody()
+        let rig = Rig(answer: body.response())
+        let stream = try await rig.agent.bytes(for: export())
+        let first = Task { try await bytes(stream) }
+        await body.waitForReader()
+        var iterator = stream.makeAsyncIterator()
+        let error = await #expect(throws: NetworkError.self) { try await iterator.next() }
+        #expect(error?.description.contains("two tasks") == true)
+        body.send("a")
+        body.end()
+        #expect(try await first.value == Data("a".utf8))
+    }
+
+    /// A request and a model that are isolated to an actor, as in a module of an app.
+    @MainActor final class Screen {
+        final class Plain: Request {
+            typealias Model = Void
+            var path: String {
+                MainActor.assertIsolated()
+                return "/plain"
+            }
+        }
+
+        struct Row: Decodable {
+            final class Box {}
+            let value: Int
+            let box = Box()
+
+            init(from decoder: any Decoder) throws {
+                MainActor.assertIsolated()
+                value = try decoder.singleValueContainer().decode(Int.self)
+            }
+        }
+
+        func load(_ agent: Agent) async throws -> [Int] {
+            var values: [Int] = []
+            let stream = try await agent.bytes(for: Plain())
+            for try await row in stream.jsonLines(of: Row.self) {
+                MainActor.assertIsolated()
+                values.append(row.value)
+            }
+            for try await event in agent.events(for: Plain()) {
+                MainActor.assertIsolated()
+                values.append(Int(event.data) ?? 0)
+            }
+            return values
+        }
+    }
+
+    @Test func typesThatAreNotSendableStayOnTheirActor() async throws {
+        let rig = Rig { request in
+            switch request.headers["Accept"] {
+            case nil: .text("1\n2\n")
+            default:
+                request.headers["Last-Event-ID"] == nil
+                    ? .data(Data("id: 1\nretry: 1\ndata: 3\n\n".utf8), contentType: "text/event-stream") : .status(204)
+            }
+        }
+        #expect(try await Screen().load(rig.agent) == [1, 2, 3])
+    }
+}

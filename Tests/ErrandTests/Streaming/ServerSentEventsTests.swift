@@ -1,0 +1,198 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// When a stream of events reconnects, on a clock of the test.
+@Suite(.limit(seconds: 60)) struct ServerSentEventsTests {
+    private let clock = ManualClock()
+
+    private static func events(_ text: String, type: String = "text/event-stream; charset=utf-8") -> TransportResponse {
+        .data(Data(text.utf8), contentType: type)
+    }
+
+    /// A rig that returns these responses in turn, and then 204.
+    private func rig(_ responses: [@Sendable () throws -> TransportResponse]) -> Rig {
+        let rest = Lock(responses[...])
+        return Rig(clock: clock) { _ in try rest.withLock { $0.popFirst() }?() ?? .status(204) }
+    }
+
+    private func request(_ method: HTTPMethod = .get) -> GeneralRequest<JSONValueFormatter> {
+        GeneralRequest("/events").method(method)
+    }
+
+    /// All events and the error that ended them, and the delays before the reconnections.
+    private func run(
+        _ events: ServerSentEvents,
+        jitter: Double = 0
+    ) async -> (data: [String], error: (any Error)?, delays: [Duration]) {
+        var events = events
+        events.unit = { jitter }
+        let isDone = Lock(false)
+        async let delays = {
+            var delays: [Duration] = []
+            while !isDone.withLock({ $0 }) {
+                let before = clock.now
+                if let next = clock.nextDeadline {
+                    delays.append(before.duration(to: next))
+                    clock.advance(to: next)
+                }
+                await Task.yield()
+            }
+            return delays
+        }()
+        var data: [String] = []
+        var error: (any Error)?
+        do {
+            for try await event in events { data.append(event.data) }
+        } catch let failure {
+            error = failure
+        }
+        isDone.withLock { $0 = true }
+        return (data, error, await delays)
+    }
+
+    @Test func theRequestAsksForEventsAndResumesAfterTheLastOne() async throws {
+        let rig = rig([
+            { Self.events("id: 1\ndata: a\n\ndata: b\n\nid: 7\n\ndata: half") }, { Self.events("data: c\n\n") },
+        ])
+        let (data, error, delays) = await run(rig.agent.events(for: request(), lastEventID: "0"))
+        #expect(data == ["a", "b", "c"])
+        #expect(error == nil)
+        #expect(delays == [.seconds(3), .seconds(3)])
+        #expect(rig.transport.requests.map { $0.headers["Last-Event-ID"] } == ["0", "7", "7"])
+        #expect(rig.transport.requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
+        #expect(rig.transport.requests.allSatisfy { $0.headers["Cache-Control"] == "no-cache" })
+    }
+
+    @Test func fieldsOfTheRequestAreKept() async throws {
+        let rig = rig([])
+        _ = await run(rig.agent.events(for: request().header("Accept", "text/event-stream, */*")))
+        #expect(rig.transport.requests.first?.headers["Accept"] == "text/event-stream, */*")
+        #expect(rig.transport.requests.first?.headers.contains("Last-Event-ID") == false)
+    }
+
+    @Test func theServerSetsTheReconnectionTime() async throws {
+        let rig = rig([
+            { Self.events("retry: 500\n\n") }, { throw NetworkError(.connectionReset) },
+            { throw NetworkError(.connectionReset) },
+        ])
+        let (_, error, delays) = await run(rig.agent.events(for: request()), jitter: 0.5)
+        #expect(error == nil)
+        #expect(delays == [.milliseconds(750), .milliseconds(750), .milliseconds(1500)])
+    }
+
+    @Test func anAcceptedResponseResetsTheFailures() async throws {
+        let lost: @Sendable () throws -> TransportResponse = { throw NetworkError(.connectionRefused) }
+        let rig = rig([lost, lost, { Self.events("data: a\n\n") }, lost, lost, { Self.events("data: b\n\n") }])
+        let policy = ReconnectionPolicy(maximumFailures: 3, initialDelay: .seconds(1))
+        let (data, error, delays) = await run(rig.agent.events(for: request(), reconnection: policy))
+        #expect(data == ["a", "b"])
+        #expect(error == nil)
+        #expect(delays == [1, 2, 1, 1, 2, 1].map { .seconds($0) })
+    }
+
+    @Test func tooManyFailuresInSuccessionEndTheStream() async throws {
+        let rig = Rig(clock: clock) { _ in throw NetworkError(.connectionRefused) }
+        let policy = ReconnectionPolicy(maximumFailures: 3, initialDelay: .seconds(1))
+        let (_, error, delays) = await run(rig.agent.events(for: request(), reconnection: policy))
+        #expect((error as? NetworkError)?.reason == .connectionRefused)
+        #expect(delays == [.seconds(1), .seconds(2)])
+        #expect(rig.transport.requestCount == 3)
+    }
+
+    @Test func a503WaitsForItsRetryAfter() async throws {
+        let rig = rig([{ .status(503, headers: ["Retry-After": "20"]) }, { Self.events("data: a\n\n") }])
+        let (data, _, delays) = await run(rig.agent.events(for: request()))
+        #expect(data == ["a"])
+        #expect(delays == [.seconds(20), .seconds(3)])
+    }
+
+    @Test(arguments: [400, 401, 404, 429, 201, 304])
+    func otherStatusesAreFinal(status: Int) async throws {
+        let rig = rig([{ .data(Data("data: a\n\n".utf8), contentType: "text/event-stream", status: status) }])
+        let (data, error, delays) = await run(rig.agent.events(for: request()))
+        #expect(data.isEmpty)
+        #expect((error as? NetworkError)?.reason == .status(status))
+        #expect(delays.isEmpty)
+    }
+
+    @Test(arguments: ["application/json", "text/plain", "text/event-streams"])
+    func anotherContentTypeIsFinal(type: String) async throws {
+        let rig = rig([{ Self.events("data: a\n\n", type: type) }])
+        let (data, error, _) = await run(rig.agent.events(for: request()))
+        #expect(data.isEmpty)
+        #expect((error as? NetworkError)?.reason == .contentType(type))
+    }
+
+    @Test func aStreamWithoutReconnectionEndsWithItsResponse() async throws {
+        let rig = rig([{ Self.events("data: a\n\n") }])
+        let (data, error, delays) = await run(rig.agent.events(for: request(), reconnection: .never))
+        #expect(data == ["a"])
+        #expect(error == nil)
+        #expect(delays.isEmpty)
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func aRequestThatMayNotBeSentTwiceIsSentOnce() async throws {
+        let body = PushedBody()
+        let rig = rig([
+            { Self.events("data: a\n\n") }, { throw NetworkError(.connectionReset) },
+            { body.response(headers: ["Content-Type": "text/event-stream"]) },
+        ])
+        #expect(await run(rig.agent.events(for: request(.post))).error == nil)
+        #expect(await run(rig.agent.events(for: request(.post))).error != nil)
+        body.send("data: a\n\n")
+        body.end(throwing: NetworkError(.connectionReset))
+        let (data, error, _) = await run(rig.agent.events(for: request(.post)))
+        #expect(data == ["a"])
+        #expect((error as? NetworkError)?.reason == .connectionReset)
+        #expect(rig.transport.requestCount == 3)
+        let keyed = await run(rig.agent.events(for: request(.post).idempotencyKey("k")))
+        #expect(keyed.error == nil)
+    }
+
+    @Test func anEventThatIsTooLargeIsFinalAndEndsTheExchange() async throws {
+        let body = PushedBody()
+        let rig = rig([{ body.response(headers: ["Content-Type": "text/event-stream"]) }])
+        body.send("data: a\n\ndata: 0123456789")
+        let (data, error, delays) = await run(rig.agent.events(for: request(), maximumEventSize: 10))
+        #expect(data == ["a"])
+        #expect((error as? NetworkError)?.reason == .eventTooLarge(limit: 10))
+        #expect(delays.isEmpty)
+        await body.waitUntilCancelled()
+    }
+
+    @Test func cancellationEndsAStreamThatWaitsToReconnect() async throws {
+        let rig = Rig(clock: clock) { _ in throw NetworkError(.connectionRefused) }
+        let task = Task { [clock] in
+            _ = clock
+            for try await _ in rig.agent.events(for: request()) {}
+        }
+        await clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func theRequestsOwnRetryPolicyIsNotUsed() async throws {
+        let rig = Rig(
+            config: .test { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) },
+            clock: clock
+        ) { _ in
+            throw NetworkError(.connectionRefused)
+        }
+        let policy = ReconnectionPolicy(maximumFailures: 2)
+        _ = await run(rig.agent.events(for: request(), reconnection: policy))
+        #expect(rig.transport.requestCount == 2)
+    }
+
+    @Test func eachIterationConnectsAgain() async throws {
+        let rig = Rig(clock: clock) { _ in Self.events("data: a\n\n") }
+        let events = rig.agent.events(for: request(), reconnection: .never)
+        #expect(await run(events).data == ["a"])
+        #expect(await run(events).data == ["a"])
+        #expect(rig.transport.requestCount == 2)
+    }
+}
