@@ -119,7 +119,7 @@ public final class CircuitBreaker: Interceptor {
     public static func usualVerdict(_ result: Result<RawResponse, any Error>) -> Verdict {
         switch result {
         case .success(let response): return (500..<600).contains(response.statusCode) ? .failure : .success
-        case .failure(let error as NetworkError):
+        case .failure(let error as NetworkError) where !error.reason.isFailureOfBody:
             switch error.kind {
             case .unreachable, .connectionLost, .timedOut, .invalidResponse: return .failure
             default: return .ignored

@@ -56,6 +56,7 @@ extension NetworkError.Reason {
             "a \(method) request has no body; use another method, or send the parameters with .query"
         case .bodyAlreadySent:
             "the body can be read only once and was sent already; make it replayable, or send the request once"
+        case .unreadableFile(let name, let detail): "the file '\(name.shortened(to: 300))' cannot be sent: \(detail)"
         case .parametersNotAnObject(let type): "the parameters of \(type) do not encode to names and values"
         case .unencodable(let text): text
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"
@@ -87,6 +88,10 @@ extension NetworkError.Reason {
         case .closedInBody: "the connection was closed before the body was whole"
         case .sendFailed: "the request could not be sent whole; the connection died"
         case .bodyUnreadable: "the request's body could not be read while it was sent"
+        case .bodyChanged(let text):
+            "\(text.shortened(to: 300)) changed before it was sent completely; send the request again"
+        case .bodyLengthMismatch(let count):
+            "the source of the body supplied fewer or more bytes than its length of \(count)"
         case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
         case .deadlineExceeded(let duration): "the deadline of \(duration) has passed"
         case .certificateRefused(let text): "the server's certificate is not trusted: \(text)"

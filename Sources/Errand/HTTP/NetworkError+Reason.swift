@@ -22,6 +22,9 @@ extension NetworkError {
         case reservedHeader(name: String)
         /// The method allows no body, and the request has one.
         case bodyNotAllowed(HTTPMethod)
+        /// A file of the body cannot be sent: it is missing, unreadable or not a regular file. The name is that of the file
+        /// without its directory.
+        case unreadableFile(name: String, detail: String)
         /// The body can be read only once, and an interceptor sent it a second time.
         case bodyAlreadySent
         /// The parameters of this type are not encoded as an object.
@@ -85,6 +88,11 @@ extension NetworkError {
         case sendFailed
         /// The body of the request could not be read from its source while it was sent.
         case bodyUnreadable
+        /// A file of the body was changed or replaced after the request was built, so the request was not sent completely;
+        /// the text names the file.
+        case bodyChanged(String)
+        /// A source of the body supplied fewer or more bytes than its length, so the request was not sent completely.
+        case bodyLengthMismatch(expected: Int64)
 
         // A time limit was exceeded.
         /// No data was sent or received for this duration.
@@ -166,17 +174,28 @@ extension NetworkError {
 }
 
 extension NetworkError.Reason {
+    /// Whether the body of the request failed, and not the connection or the server.
+    var isFailureOfBody: Bool {
+        switch self {
+        case .bodyUnreadable, .bodyChanged, .bodyLengthMismatch: true
+        default: false
+        }
+    }
+
     /// What a caller can do about the reason.
     public var kind: NetworkError.Kind {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent:
+            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent,
+            .unreadableFile:
             .invalidRequest
         case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound: .unreachable
-        case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable: .connectionLost
+        case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable, .bodyChanged,
+            .bodyLengthMismatch:
+            .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
         case .certificateRefused, .tlsHandshakeFailed, .insecureSchemeNotAllowed: .insecureConnection
         case .malformedStatusLine, .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength,

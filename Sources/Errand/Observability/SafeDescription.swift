@@ -92,8 +92,15 @@ extension RequestBody: SafeDescription {
         case .data(_, let type): "data" + (type.map { " of \($0)" } ?? "")
         case .form: "a form"
         case .source(_, let type): "a source of \(type)"
+        case .file(_, let type): "a file of \(type)"
+        case .multipart(let form): "\(form)"
         }
     }
+}
+
+extension MultipartForm: SafeDescription {
+    /// The number of parts.
+    public var description: String { "a form of \(count) \(count == 1 ? "part" : "parts")" }
 }
 
 extension CacheIdentity: SafeDescription {

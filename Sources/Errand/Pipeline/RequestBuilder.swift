@@ -120,7 +120,9 @@ struct RequestBuilder {
             base.isEmpty ? .absent : credentials.areSent ? placement.placeOfBaseParameters : .withheld
         let values = try parameters.over(place.isSent ? base : Parameters()).values(dates: encoding.dates)
         var content = try placement.place(values, in: &parts)
-        if let type = content.type, !headers.contains("Content-Type") { headers.add("Content-Type", type) }
+        if let type = content.type, body.isMultipart || !headers.contains("Content-Type") {
+            headers["Content-Type"] = type
+        }
         if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
         if parts.path.isEmpty { parts.path = "/" }
         var built = BuiltRequest(

@@ -42,6 +42,15 @@ struct ParameterPlacement {
         case .source(let source, let type):
             parts.append(encodedQuery: encoding.encodedPairs(values))
             return (.source(source), type)
+        case .file(let url, let type):
+            parts.append(encodedQuery: encoding.encodedPairs(values))
+            let file = try FileSource(url)
+            guard file.byteCount != 0 else { return (.empty, method.putsParametersInQuery ? nil : type) }
+            return (.source(file), type)
+        case .multipart(let form):
+            parts.append(encodedQuery: encoding.encodedPairs(values))
+            let body = try MultipartBody(form)
+            return (.source(body), body.contentType)
         case .form(let parameters, let formEncoding):
             parts.append(encodedQuery: encoding.encodedPairs(values))
             let pairs = formEncoding.encodedPairs(try parameters.values(dates: formEncoding.dates))

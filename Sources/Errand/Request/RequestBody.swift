@@ -10,6 +10,8 @@ public struct RequestBody: Sendable {
         case data(Result<Data, any Error>, contentType: String?)
         case form(Parameters, ParameterEncoding)
         case source(any BodySource, contentType: String)
+        case file(URL, contentType: String)
+        case multipart(MultipartForm)
     }
 
     let content: Content
@@ -60,6 +62,80 @@ public struct RequestBody: Sendable {
         RequestBody(content: .source(source, contentType: contentType))
     }
 
+    /// Returns a body of a file, which is read while it is sent.
+    ///
+    /// The file that is sent is the one that exists when the request is built, which fails with
+    /// ``NetworkError/Reason/unreadableFile(name:detail:)`` if it cannot be read. If the file is changed or replaced
+    /// afterward, also between two attempts, the send fails with ``NetworkError/Reason/bodyChanged(_:)``, and the server
+    /// never receives a complete request. The body of an empty file is empty.
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the file.
+    ///   - contentType: The `Content-Type`; one in the request's headers takes precedence. `nil` means the media type for
+    ///     the extension of the file, or else `application/octet-stream`.
+    /// - Returns: The body.
+    public static func file(_ url: URL, contentType: String? = nil) -> RequestBody {
+        let guess = contentType ?? MediaType(forFileExtension: url.pathExtension)?.description
+        return RequestBody(content: .file(url, contentType: guess ?? "application/octet-stream"))
+    }
+
+    /// Returns a body of chunks that a closure makes while they are sent.
+    ///
+    /// ```swift
+    /// .stream(contentType: "text/csv") {
+    ///     var rows = table.rows.makeIterator()
+    ///     return { rows.next().map { Data("\($0)\n".utf8) } }
+    /// }
+    /// ```
+    ///
+    /// Like a ``BodyReader``, the closures run on the queue that all transfers of the process share, so they must not
+    /// wait. An error that they throw fails the attempt with ``NetworkError/Reason/bodyUnreadable``.
+    ///
+    /// - Parameters:
+    ///   - byteCount: The number of bytes of all chunks, or `nil` if it is not known; the body is then sent in chunks. If
+    ///     there are fewer or more bytes, the attempt fails with ``NetworkError/Reason/bodyLengthMismatch(expected:)``.
+    ///   - contentType: The `Content-Type`; one in the request's headers takes precedence.
+    ///   - isReplayable: Whether the outer closure can be called again and supplies the same bytes. If not, the request is
+    ///     sent once: without retries, and without redirects and refreshes that would need the body again.
+    ///   - makeChunks: Starts at the first chunk. It returns a closure that returns the next chunk at each call, and `nil`
+    ///     at the end.
+    /// - Returns: The body.
+    public static func stream(
+        byteCount: Int64? = nil,
+        contentType: String = "application/octet-stream",
+        isReplayable: Bool = true,
+        _ makeChunks: @escaping @Sendable () throws -> () throws -> Data?
+    ) -> RequestBody {
+        source(
+            ChunkSource(byteCount: byteCount, isReplayable: isReplayable, makeChunks: makeChunks),
+            contentType: contentType
+        )
+    }
+
+    /// Returns a body of a form with fields and files (`multipart/form-data`).
+    ///
+    /// - Parameter form: The form. Its `Content-Type` has a boundary that is made when the request is built, and replaces
+    ///   one in the headers of request, service and config.
+    /// - Returns: The body.
+    public static func multipart(_ form: MultipartForm) -> RequestBody { RequestBody(content: .multipart(form)) }
+
+    /// Returns a body of a form that a closure fills.
+    ///
+    /// ```swift
+    /// var body: RequestBody {
+    ///     get throws { try .multipart { form in try form.append(file: url, name: "photo") } }
+    /// }
+    /// ```
+    ///
+    /// - Parameter fill: Appends the parts to an empty form.
+    /// - Returns: The body; see ``multipart(_:)-(MultipartForm)``.
+    /// - Throws: The error of the closure.
+    public static func multipart(_ fill: (inout MultipartForm) throws -> Void) rethrows -> RequestBody {
+        var form = MultipartForm()
+        try fill(&form)
+        return multipart(form)
+    }
+
     /// Returns a body with a value as JSON.
     ///
     /// The value is encoded immediately; an error of its `encode(to:)` is thrown when the request is built.
@@ -74,4 +150,7 @@ public struct RequestBody: Sendable {
 
     /// Whether the body is made from the parameters.
     var isAutomatic: Bool { if case .automatic = content { true } else { false } }
+
+    /// Whether the body is a form that is sent under a `Content-Type` of its own.
+    var isMultipart: Bool { if case .multipart = content { true } else { false } }
 }

@@ -115,7 +115,7 @@ extension RetryPolicy {
         case .deadlineExceeded: return nil
         case .status(let code) where statusCodes.contains(code): return .status(code)
         case .idleTimeout where retriesTimeouts: return .timeout
-        case .bodyUnreadable: break
+        case _ where error.reason.isFailureOfBody: break
         default:
             switch error.kind {
             case .invalidRequest: return nil

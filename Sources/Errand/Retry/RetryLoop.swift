@@ -190,7 +190,8 @@ extension NetworkError {
     /// Whether another server may respond where this one failed: with an error, too late, or not at all.
     fileprivate var isFailureOfServer: Bool {
         switch reason {
-        case .deadlineExceeded, .bodyUnreadable: return false
+        case .deadlineExceeded: return false
+        case _ where reason.isFailureOfBody: return false
         case .idleTimeout, .circuitOpen: return true
         case .status(let code): return 500..<600 ~= code
         default: break

@@ -8,11 +8,11 @@ extension OutgoingBody {
     ///
     /// - Parameters:
     ///   - onRead: Called with every read.
-    ///   - onFailure: Called if the body cannot be read, which the stream cannot report.
+    ///   - onFailure: Called with the error if the body cannot be read, which the stream cannot report.
     /// - Returns: An unopened stream, or `nil`.
     func stream(
         onRead: @escaping @Sendable () -> Void,
-        onFailure: @escaping @Sendable () -> Void
+        onFailure: @escaping @Sendable (any Error) -> Void
     ) -> InputStream? {
         isEmpty ? nil : BodyPump.stream(of: self, onRead: onRead, onFailure: onFailure)
     }
@@ -33,7 +33,7 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
     private let body: OutgoingBody
     private let output: OutputStream
     private let onRead: @Sendable () -> Void
-    private let onFailure: @Sendable () -> Void
+    private let onFailure: @Sendable (any Error) -> Void
     private let queue = DispatchQueue(label: "errand.transport.body")
     private var reader: (any BodyReader)?
     private var buffer = [UInt8](repeating: 0, count: bufferSize)
@@ -43,7 +43,7 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
     static func stream(
         of body: OutgoingBody,
         onRead: @escaping @Sendable () -> Void,
-        onFailure: @escaping @Sendable () -> Void
+        onFailure: @escaping @Sendable (any Error) -> Void
     ) -> InputStream? {
         var input: InputStream?
         var output: OutputStream?
@@ -59,7 +59,7 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
         _ body: OutgoingBody,
         _ output: OutputStream,
         _ onRead: @escaping @Sendable () -> Void,
-        _ onFailure: @escaping @Sendable () -> Void
+        _ onFailure: @escaping @Sendable (any Error) -> Void
     ) {
         (self.body, self.output, self.onRead, self.onFailure) = (body, output, onRead, onFailure)
     }
@@ -92,7 +92,7 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
             }
         } catch {
             output.close()
-            return onFailure()
+            return onFailure(error)
         }
         let written = buffer.withUnsafeBufferPointer { bytes in
             bytes.baseAddress.map { output.write($0 + pending.lowerBound, maxLength: pending.count) } ?? -1

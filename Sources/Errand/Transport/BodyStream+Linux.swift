@@ -6,13 +6,13 @@ extension OutgoingBody {
     ///
     /// - Parameters:
     ///   - onRead: Called with every read.
-    ///   - onFailure: Not called here, because the stream itself reports that the body cannot be read.
+    ///   - onFailure: Called with the error if the body cannot be read; the stream itself can only report that it is not.
     /// - Returns: An unopened stream, or `nil`.
     func stream(
         onRead: @escaping @Sendable () -> Void,
-        onFailure: @escaping @Sendable () -> Void
+        onFailure: @escaping @Sendable (any Error) -> Void
     ) -> InputStream? {
-        isEmpty ? nil : BodyStream(self, onRead: onRead)
+        isEmpty ? nil : BodyStream(self, onRead: onRead, onFailure: onFailure)
     }
 
     /// Returns a stream whose first read fails, which ends the request at once.
@@ -24,25 +24,26 @@ private final class BodyStream: InputStream {
     private var reader: (any BodyReader)?
     private var status = Stream.Status.notOpen
     private var failure: (any Error)?
-    private let onRead: (@Sendable () -> Void)?
+    private let onRead: @Sendable () -> Void
+    private let onFailure: @Sendable (any Error) -> Void
 
-    convenience init(_ body: OutgoingBody, onRead: @escaping @Sendable () -> Void) {
+    init(
+        _ body: OutgoingBody,
+        onRead: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (any Error) -> Void
+    ) {
+        (self.onRead, self.onFailure) = (onRead, onFailure)
         do {
-            self.init(try body.makeReader(), onRead: onRead)
+            reader = try body.makeReader()
         } catch {
-            self.init(nil, onRead: nil)
             failure = error
         }
+        super.init(data: Data())
     }
 
-    convenience init(failing error: any Error) {
-        self.init(nil, onRead: nil)
+    init(failing error: any Error) {
+        (onRead, onFailure) = ({}, { _ in })
         failure = error
-    }
-
-    init(_ reader: (any BodyReader)?, onRead: (@Sendable () -> Void)?) {
-        self.reader = reader
-        self.onRead = onRead
         super.init(data: Data())
     }
 
@@ -61,14 +62,19 @@ private final class BodyStream: InputStream {
 
     /// Returns a negative number if reading fails, which aborts the request at once.
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
-        guard failure == nil, let reader else { return failure == nil ? 0 : -1 }
-        onRead?()
+        if let failure {
+            onFailure(failure)
+            return -1
+        }
+        guard let reader else { return 0 }
+        onRead()
         do {
             let count = try reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: length))
             if count == 0 { status = .atEnd }
             return count
         } catch {
             failure = error
+            onFailure(error)
             return -1
         }
     }

@@ -39,14 +39,24 @@ public enum OutgoingBody: Sendable {
         switch self {
         case .empty: DataReader(Data())
         case .data(let data): DataReader(data)
-        case .source(let source): try source.makeReader()
+        case .source(let source): CheckedReader(try source.makeReader(), byteCount: source.byteCount)
         }
+    }
+
+    /// Throws if the length is negative.
+    func validateLength() throws(NetworkError) {
+        guard let byteCount, byteCount < 0 else { return }
+        throw NetworkError(
+            .unencodable("the length of the body is negative, \(byteCount); if it is not known, it is nil")
+        )
     }
 }
 
 /// A type that supplies a body from its start, by default any number of times.
 public protocol BodySource: Sendable {
     /// The number of bytes that a reader supplies, or `nil` if it is known only after reading. The body is then sent in chunks.
+    ///
+    /// If a reader supplies fewer or more bytes, the attempt fails with ``NetworkError/Reason/bodyLengthMismatch(expected:)``.
     var byteCount: Int64? { get }
 
     /// Opens a new reader at the first byte.
@@ -76,6 +86,38 @@ public protocol BodyReader: AnyObject {
     /// - Returns: The number of bytes written, at least 1, or 0 at the end.
     /// - Throws: An error that fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+}
+
+/// A reader of a source that must supply exactly as many bytes as the source's length.
+///
+/// It fails before it passes on the last byte, so that a body of another length is never complete.
+private final class CheckedReader: BodyReader {
+    private let base: any BodyReader
+    private let byteCount: Int64?
+    private var done: Int64 = 0
+
+    init(_ base: any BodyReader, byteCount: Int64?) { (self.base, self.byteCount) = (base, byteCount) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard let byteCount else { return try next(into: buffer) }
+        guard done < byteCount else { return 0 }
+        let count = try next(into: buffer)
+        done += Int64(count)
+        guard count > 0, done <= byteCount else { throw NetworkError(.bodyLengthMismatch(expected: byteCount)) }
+        if done == byteCount {
+            var further: UInt8 = 0
+            guard try withUnsafeMutableBytes(of: &further, next) == 0 else {
+                throw NetworkError(.bodyLengthMismatch(expected: byteCount))
+            }
+        }
+        return count
+    }
+
+    private func next(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count = try base.read(into: buffer)
+        guard 0...buffer.count ~= count else { throw NetworkError(.bodyUnreadable) }
+        return count
+    }
 }
 
 /// A reader of a body that is in memory.

@@ -47,18 +47,24 @@ public struct OutgoingRequest: Sendable {
             throw NetworkError(.invalidMethod)
         }
         for field in headers {
-            guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenCharacter) else {
-                throw NetworkError(.invalidHeaderName)
-            }
-            guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-                throw NetworkError(.invalidHeaderValue(name: field.name))
-            }
+            try field.validate()
             if Self.reservedHeaders.contains(where: { $0.isSameFieldName(as: field.name) }) {
                 throw NetworkError(.reservedHeader(name: field.name))
             }
         }
         guard body.isEmpty || !(method == .get || method == .head || method == .trace) else {
             throw NetworkError(.bodyNotAllowed(method))
+        }
+        try body.validateLength()
+    }
+}
+
+extension HTTPHeaders.Field {
+    /// Validates that the field is one line.
+    func validate() throws(NetworkError) {
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { throw NetworkError(.invalidHeaderName) }
+        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+            throw NetworkError(.invalidHeaderValue(name: name))
         }
     }
 }

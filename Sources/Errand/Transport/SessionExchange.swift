@@ -88,7 +88,7 @@ final class SessionExchange: Stoppable {
     func bodyStream() -> InputStream? {
         request.body.stream(
             onRead: { [weak self] in self?.noteActivity() },
-            onFailure: { [weak self] in self?.failReadingBody() }
+            onFailure: { [weak self] in self?.failReadingBody($0) }
         )
     }
 
@@ -163,9 +163,10 @@ final class SessionExchange: Stoppable {
         }
     }
 
-    /// Fails the exchange, for a stream that cannot report that itself.
-    private func failReadingBody() {
-        state.withLock { $0.rejection = $0.rejection ?? NetworkError(.bodyUnreadable) }
+    /// Fails the exchange with the error of a body, which a stream cannot report itself.
+    private func failReadingBody(_ error: any Error) {
+        let error = error as? NetworkError ?? NetworkError(.bodyUnreadable, underlying: error)
+        state.withLock { $0.rejection = $0.rejection ?? error }
         stop()
     }
 

@@ -30,6 +30,22 @@ import Testing
         #expect(MediaType(field)?.isJSON == isJSON)
     }
 
+    @Test(arguments: [
+        ("jpg", "image/jpeg"), ("JSON", "application/json"), ("txt", "text/plain"),
+        ("7Z", "application/x-7z-compressed"),
+    ])
+    func extensionOfAFileHasAType(fileExtension: String, essence: String) throws {
+        #expect(MediaType(forFileExtension: fileExtension)?.essence == essence)
+        #expect(MediaType(forFileExtension: fileExtension.dropLast(0))?.charset == nil)
+        // The initializer for fields can still be passed as a function.
+        #expect(Optional("a/b").flatMap(MediaType.init)?.essence == "a/b")
+    }
+
+    @Test(arguments: ["", ".", "exe2", ".jpg", "a\u{0}b"])
+    func unknownExtensionHasNoType(fileExtension: String) {
+        #expect(MediaType(forFileExtension: fileExtension) == nil)
+    }
+
     @Test func descriptionKeepsItsSpelling() throws {
         #expect(try #require(MediaType("Text/HTML; a=b; Charset=\"UTF-8\"")).description == "text/html; charset=utf-8")
         #expect(try #require(MediaType("a/b")).description == "a/b")

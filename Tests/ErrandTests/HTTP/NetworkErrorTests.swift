@@ -24,6 +24,18 @@ import Testing
             .bodyNotAllowed(.get), .invalidRequest,
             "a GET request has no body; use another method, or send the parameters with .query"
         ),
+        (
+            .unreadableFile(name: "a.jpg", detail: "it does not exist"), .invalidRequest,
+            "the file 'a.jpg' cannot be sent: it does not exist"
+        ),
+        (
+            .bodyChanged("the file 'a.jpg'"), .connectionLost,
+            "the file 'a.jpg' changed before it was sent completely; send the request again"
+        ),
+        (
+            .bodyLengthMismatch(expected: 7), .connectionLost,
+            "the source of the body supplied fewer or more bytes than its length of 7"
+        ),
         (.hostNotFound, .unreachable, "the host name is not known; check its spelling and the name server"),
         (
             .connectionRefused, .unreachable,

@@ -1,0 +1,142 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A body that is read from a file while it is sent, as the file was when the request was built.
+///
+/// A reader fails if the file is another one by then, and checks once more before it supplies the last bytes, so that a
+/// request whose file changes is never complete.
+struct FileSource: BodySource {
+    /// What tells whether a file was changed or replaced.
+    private struct Identity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+        let byteCount: Int64
+        let changed: Int64
+
+        init(_ facts: stat) {
+            device = facts.st_dev
+            inode = facts.st_ino
+            byteCount = Int64(facts.st_size)
+            changed = facts.changed
+        }
+    }
+
+    private let path: String
+    private let identity: Identity
+
+    /// - Throws: ``NetworkError/Reason/unreadableFile(name:detail:)``.
+    init(_ url: URL) throws(NetworkError) {
+        path = url.path
+        let name = Self.name(of: path)
+        guard url.isFileURL else {
+            throw NetworkError(.unreadableFile(name: name, detail: "its URL is not a file URL"))
+        }
+        identity = try OpenFile(path).identity
+    }
+
+    var byteCount: Int64? { identity.byteCount }
+
+    func makeReader() throws -> any BodyReader {
+        let file = try OpenFile(path)
+        guard file.identity == identity else { throw file.changed }
+        return Reader(file)
+    }
+
+    /// The last component, because the path can contain a secret, such as the name of a user.
+    private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+    private final class OpenFile {
+        let identity: Identity
+        private let path: String
+        private let descriptor: Int32
+
+        init(_ path: String) throws(NetworkError) {
+            // Without waiting for the writer of a named pipe.
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            var facts = stat()
+            guard descriptor >= 0, fstat(descriptor, &facts) == 0 else {
+                let error = POSIXError.last
+                if descriptor >= 0 { close(descriptor) }
+                throw NetworkError(
+                    .unreadableFile(name: FileSource.name(of: path), detail: Self.detail(of: error.code)),
+                    underlying: error
+                )
+            }
+            guard facts.st_mode & S_IFMT == S_IFREG else {
+                close(descriptor)
+                let isDirectory = facts.st_mode & S_IFMT == S_IFDIR
+                throw NetworkError(
+                    .unreadableFile(
+                        name: FileSource.name(of: path),
+                        detail: isDirectory ? "it is a directory" : "it is not a regular file"
+                    )
+                )
+            }
+            (self.path, self.descriptor, identity) = (path, descriptor, Identity(facts))
+        }
+
+        deinit { close(descriptor) }
+
+        private static func detail(of code: POSIXErrorCode) -> String {
+            switch code {
+            case .ENOENT, .ENOTDIR: "it does not exist"
+            case .EACCES, .EPERM: "its permissions do not allow to read it"
+            case .ELOOP: "it is a symbolic link to itself"
+            case .ENAMETOOLONG: "its path is too long"
+            case .EMFILE, .ENFILE: "too many files are open"
+            default: "the system reports error \(code.rawValue)"
+            }
+        }
+
+        var changed: NetworkError { NetworkError(.bodyChanged("the file '\(FileSource.name(of: path))'")) }
+
+        /// Throws if the file has changed since it was opened, or if there is another one at its path.
+        func check() throws(NetworkError) {
+            var facts = stat()
+            guard fstat(descriptor, &facts) == 0, Identity(facts) == identity else { throw changed }
+            // A file that was only deleted is still there for this reader.
+            if stat(path, &facts) == 0, Identity(facts) != identity { throw changed }
+        }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) throws(NetworkError) -> Int {
+            while true {
+                #if canImport(Darwin)
+                let count = Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+                #elseif canImport(Musl)
+                let count = Musl.read(descriptor, buffer.baseAddress, buffer.count)
+                #else
+                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                #endif
+                if count >= 0 { return count }
+                guard errno == EINTR else { throw NetworkError(.bodyUnreadable, underlying: POSIXError.last) }
+            }
+        }
+    }
+
+    private final class Reader: BodyReader {
+        private let file: OpenFile
+        private var rest: Int64
+
+        init(_ file: OpenFile) {
+            self.file = file
+            rest = file.identity.byteCount
+        }
+
+        func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+            let wanted = Int(clamping: min(Int64(buffer.count), rest))
+            guard wanted > 0 else { return 0 }
+            let count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+            guard count > 0 else { throw file.changed }
+            rest -= Int64(count)
+            if rest == 0 { try file.check() }
+            return count
+        }
+    }
+}
