@@ -16,7 +16,8 @@ public enum AccessoryEvent: Sendable {
     /// The send starts. This is the first event.
     case willStart
     /// Bytes of a body of more than 64 KiB were sent or received. It occurs after each hundredth of the body, at least
-    /// 64 KiB, and at its end, and starts over with each attempt.
+    /// 64 KiB, and at its end, and starts over with each attempt. `send(_:progress:)` reports the progress of the whole
+    /// send. Of responses, only those whose status is accepted are reported.
     ///
     /// Sent bytes were passed to the system; only the response shows whether the server has received them.
     case didProgress(TransferProgress)

@@ -13,10 +13,13 @@ struct AccessoryChain: Sendable {
 
     private let accessories: [any Accessory]
     private let ending: Ending?
+    /// Whether progress is reported for small bodies, too.
+    let observesSmallBodies: Bool
 
     init(_ accessories: [any Accessory]) {
         self.accessories = accessories
         ending = accessories.isEmpty ? nil : Ending()
+        observesSmallBodies = accessories.contains { $0 is any SmallBodyObserver }
     }
 
     var isEmpty: Bool { accessories.isEmpty }
@@ -31,7 +34,11 @@ struct AccessoryChain: Sendable {
             for accessory in accessories.reversed() { accessory.request(context, did: event) }
         default:
             guard ending?.hasBegun.load(ordering: .relaxed) != true else { return }
-            for accessory in accessories { accessory.request(context, did: event) }
+            var isSmall = false
+            if case .didProgress(let progress) = event { isSmall = progress.isOfSmallBody }
+            for accessory in accessories where !isSmall || accessory is any SmallBodyObserver {
+                accessory.request(context, did: event)
+            }
         }
     }
 }

@@ -1,32 +1,47 @@
 /// When to report the progress of a body: after each hundredth of it, at least 64 KiB, and at its end.
+///
+/// If the total is not known, the hundredth is that of the bytes so far, so that the number of reports grows slowly.
 struct ProgressSteps: Sendable {
     /// The size up to which a body is too small for progress reports.
     static let smallest: Int64 = 64 << 10
 
     let direction: TransferProgress.Direction
     private(set) var total: Int64?
+    /// Whether the end of a small body is reported, too.
+    private let includesSmall: Bool
     private var reported: Int64 = 0
 
-    init(direction: TransferProgress.Direction, total: Int64?) {
+    init(direction: TransferProgress.Direction, total: Int64?, includesSmall: Bool = false) {
         self.direction = direction
         self.total = total
+        self.includesSmall = includesSmall
     }
 
     /// Returns the progress to report after so many bytes, or `nil` if it is too early.
     mutating func progress(at completed: Int64) -> TransferProgress? {
         // The end is reported by `last`, so that it is reported once.
-        guard completed != total, completed &- reported >= max(Self.smallest, (total ?? 0) / 100) else { return nil }
+        guard completed != total, completed &- reported >= max(Self.smallest, (total ?? completed) / 100) else {
+            return nil
+        }
         reported = completed
         return TransferProgress(direction: direction, completed: completed, total: total)
     }
 
-    /// Returns the progress to report at the end, or `nil` if that was reported already or the body was small.
+    /// Returns the progress to report at the end, or `nil` if that was reported already, or if the body was small and is not
+    /// to be reported.
     mutating func last(at completed: Int64) -> TransferProgress? {
-        guard completed > Self.smallest, completed != reported || completed != total else { return nil }
+        guard completed > (includesSmall ? 0 : Self.smallest), completed != reported || completed != total else {
+            return nil
+        }
         (reported, total) = (completed, completed)
         return TransferProgress(direction: direction, completed: completed, total: completed)
     }
 
     /// Starts over, because the body is sent again.
     mutating func restart() { reported = 0 }
+}
+
+extension TransferProgress {
+    /// Whether the body is so small that only a ``SmallBodyObserver`` is notified.
+    var isOfSmallBody: Bool { total.map { $0 <= ProgressSteps.smallest } ?? false }
 }

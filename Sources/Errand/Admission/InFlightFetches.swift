@@ -115,7 +115,7 @@ final class InFlightFetches: Sendable {
     }
 
     /// Passes the events of a fetch to all its subscribers.
-    private struct Relay: Accessory {
+    private struct Relay: SmallBodyObserver {
         let fetches: InFlightFetches
         let key: DuplicateKey
         let id: Int

@@ -3,8 +3,10 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request to send. A batch or a chain reports the progress of each of its requests.
-    ///   - progress: Called in the background as described for ``AccessoryEvent/didProgress(_:)``, so not for a body of at most
-    ///     64 KiB.
+    ///   - progress: Called in the background after each hundredth of a body, at least 64 KiB, and at its end, whatever its
+    ///     size. It never runs backwards: a body that is sent again, for a retry, a redirect or a new credential, is reported
+    ///     from the place on that was reached before. The end of the upload is reported once its response is accepted,
+    ///     so a send that fails does not report it.
     /// - Returns: The model.
     /// - Throws: The errors of `send(_:)`.
     public func send<R: Request & Sendable>(
@@ -19,8 +21,10 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request to send. A batch or a chain reports the progress of each of its requests.
-    ///   - progress: Called in the background as described for ``AccessoryEvent/didProgress(_:)``, so not for a body of at most
-    ///     64 KiB.
+    ///   - progress: Called in the background after each hundredth of a body, at least 64 KiB, and at its end, whatever its
+    ///     size. It never runs backwards: a body that is sent again, for a retry, a redirect or a new credential, is reported
+    ///     from the place on that was reached before. The end of the upload is reported once its response is accepted,
+    ///     so a send that fails does not report it.
     /// - Returns: The model.
     /// - Throws: The errors of `send(_:)`.
     public func send<R: Request>(
@@ -33,6 +37,6 @@ extension Agent {
 
 extension Request {
     fileprivate func reporting(_ progress: @escaping @Sendable (TransferProgress) -> Void) -> ModifiedRequest<Self> {
-        accessory { event in if case .didProgress(let one) = event { progress(one) } }
+        accessory(CallerProgress(progress))
     }
 }

@@ -125,7 +125,7 @@ extension Agent {
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         do {
-            let observer = HandleObserver(handle: handle)
+            let observer = handle.observer
             let (model, accepted) = try await runInBackground(request, observedBy: observer) { result in
                 await deliver(result.map(Delivered.init))
                 return !handle.isCancelled
@@ -167,7 +167,7 @@ extension Agent {
     ) async {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         // An error was delivered.
-        let (asking, observer) = ({ veto }, HandleObserver(handle: handle))
+        let (asking, observer) = ({ veto }, handle.observer)
         _ = try? await run(request, formatting: formatting, veto: asking, observedBy: observer) { result in
             await deliver(result.map(Delivered.init))
             return !handle.isCancelled

@@ -26,7 +26,9 @@ public final class RequestHandle: Sendable {
         var progress: TransferProgress?
         var composition: CompositionProgress?
         var waiters = Table<Int, Delivery<Void>>()
-        var lastWaiter = 0
+        var observers = Table<Int, AsyncStream<TransferProgress>.Continuation>()
+        /// The number of the last waiter or observer.
+        var lastNumber = 0
     }
 
     /// The tag of the request.
@@ -43,10 +45,33 @@ public final class RequestHandle: Sendable {
     /// The state of the send; it is final when the callback is called.
     public var state: State { record.withLock { $0.state } }
 
-    /// The progress of the transfer, as last reported by ``AccessoryEvent/didProgress(_:)``.
+    /// The progress of the transfer, as last reported.
     ///
-    /// It is `nil` before the first report, and for small bodies.
+    /// It is `nil` before the first report. It never runs backwards in one direction, and the end of an upload is reported
+    /// once its response is accepted, as for `send(_:progress:)`.
     public var progress: TransferProgress? { record.withLock { $0.progress } }
+
+    /// The progress of the transfer from now on, in both directions, beginning with what was last reported.
+    ///
+    /// A reader that is slower than the transfer gets the latest progress only. The sequence ends with the send, also if
+    /// that fails. Each use creates another sequence, for one reader.
+    public var progressUpdates: AsyncStream<TransferProgress> {
+        let (stream, observer) = AsyncStream.makeStream(of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let id = record.withLock { record -> Int? in
+            // Nobody reads yet, so this runs no code but the stream's own.
+            if let latest = record.progress { observer.yield(latest) }
+            guard !record.isFinished else { return nil }
+            record.lastNumber &+= 1
+            record.observers[record.lastNumber] = observer
+            return record.lastNumber
+        }
+        guard let id else {
+            observer.finish()
+            return stream
+        }
+        observer.onTermination = { [weak self] _ in _ = self?.record.withLock { $0.observers.removeValue(forKey: id) } }
+        return stream
+    }
 
     /// The progress of a batch or chain, and which of its requests failed; `nil` for a single request.
     public var compositionProgress: CompositionProgress? { record.withLock { $0.composition } }
@@ -82,9 +107,9 @@ public final class RequestHandle: Sendable {
     private func wait(_ waiter: Delivery<Void>) async {
         let id = record.withLock { record -> Int? in
             guard !record.isFinished else { return nil }
-            record.lastWaiter &+= 1
-            record.waiters[record.lastWaiter] = waiter
-            return record.lastWaiter
+            record.lastNumber &+= 1
+            record.waiters[record.lastNumber] = waiter
+            return record.lastNumber
         }
         guard let id else { return }
         await waiter.value()
@@ -137,7 +162,16 @@ public final class RequestHandle: Sendable {
         }
     }
 
-    fileprivate func note(_ progress: TransferProgress) { record.withLock { $0.progress = progress } }
+    private func note(_ progress: TransferProgress) {
+        let observers = record.withLock { record in
+            record.progress = progress
+            return record.observers
+        }
+        if !observers.isEmpty { for observer in observers.values { observer.yield(progress) } }
+    }
+
+    /// An accessory that records the progress of the send.
+    var observer: some Accessory { CallerProgress { [self] in note($0) } }
 
     /// Records what cancels the send, and a task that watches its owner.
     func own(watch: Task<Void, Never>? = nil, _ stop: @escaping @Sendable () -> Void) {
@@ -150,20 +184,15 @@ public final class RequestHandle: Sendable {
     }
 
     func finish() {
-        let (watch, waiters) = record.withLock { record in
-            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, Table(), true) }
-            return (record.watch, record.waiters)
+        let (watch, waiters, observers) = record.withLock { record in
+            defer {
+                (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, Table(), true)
+                record.observers = Table()
+            }
+            return (record.watch, record.waiters, record.observers)
         }
         watch?.cancel()
+        for observer in observers.values { observer.finish() }
         for waiter in waiters.values { waiter.deliver(()) }
-    }
-}
-
-/// An accessory that records the progress of a transfer in a handle.
-struct HandleObserver: Accessory {
-    let handle: RequestHandle
-
-    func request(_ context: RequestContext, did event: AccessoryEvent) {
-        if case .didProgress(let progress) = event { handle.note(progress) }
     }
 }

@@ -20,6 +20,8 @@ public struct ValueHandle<Model: Sendable>: Sendable {
     public var state: RequestHandle.State { handle.state }
     /// The progress of the transfer; see ``RequestHandle/progress``.
     public var progress: TransferProgress? { handle.progress }
+    /// The progress of the transfer from now on; see ``RequestHandle/progressUpdates``.
+    public var progressUpdates: AsyncStream<TransferProgress> { handle.progressUpdates }
     /// The priority of the request; see ``RequestHandle/priority``.
     public var priority: Priority { handle.priority }
     /// Cancels the send; ``value`` throws `CancellationError`, unless it is available already.

@@ -5,7 +5,8 @@ internal import Foundation
 extension PreparedRequest {
     /// Whether the accessories are notified of the progress of the request's body.
     func reportsUpload(of outgoing: OutgoingRequest) -> Bool {
-        !accessories.isEmpty && outgoing.body.byteCount.map { $0 > ProgressSteps.smallest } ?? true
+        let smallest = accessories.observesSmallBodies ? 0 : ProgressSteps.smallest
+        return !accessories.isEmpty && outgoing.body.byteCount.map { $0 > smallest } ?? true
     }
 
     /// Runs an exchange, and notifies the accessories of the progress of the request's body.
@@ -14,7 +15,8 @@ extension PreparedRequest {
         _ exchange: nonisolated(nonsending) (OutgoingRequest) async throws -> Value
     ) async throws -> Value {
         let total = outgoing.body.byteCount
-        let upload = Upload(steps: ProgressSteps(direction: .upload, total: total))
+        let includesSmall = accessories.observesSmallBodies
+        let upload = Upload(steps: ProgressSteps(direction: .upload, total: total, includesSmall: includesSmall))
         var watched = outgoing
         watched.body = .source(WatchedBody(base: outgoing.body, upload: upload))
         async let reporting: Void = reportProgress(of: upload)
@@ -35,12 +37,22 @@ extension PreparedRequest {
 
     /// Reads a response's body, and notifies the accessories of its progress.
     func collect(_ response: TransportResponse, upTo limit: Int) async throws -> Data {
-        if let whole = try response.body.whole(upTo: limit) { return whole }
-        guard !accessories.isEmpty else { return try await response.body.collect(upTo: limit) }
+        // The bodies of redirects and failures are no progress.
+        let isReported = !accessories.isEmpty && acceptance.statusCodes.contains { $0.contains(response.statusCode) }
+        if let whole = try response.body.whole(upTo: limit) {
+            let count = Int64(whole.count)
+            if isReported, accessories.observesSmallBodies, count > 0 {
+                let progress = TransferProgress(direction: .download, completed: count, total: count)
+                await accessories.notify(.didProgress(progress), of: context)
+            }
+            return whole
+        }
+        guard isReported else { return try await response.body.collect(upTo: limit) }
         // With a content coding, only the encoded length is known.
         let length = response.headers.contains("Content-Encoding") ? nil : response.headers["Content-Length"]
         let total = length.flatMap { Int($0) }.map(Int64.init).flatMap { $0 > 0 ? $0 : nil }
-        var steps = ProgressSteps(direction: .download, total: total)
+        let includesSmall = accessories.observesSmallBodies
+        var steps = ProgressSteps(direction: .download, total: total, includesSmall: includesSmall)
         let body = try await response.body.collect(upTo: limit) { count in
             if let progress = steps.progress(at: Int64(count)) {
                 await accessories.notify(.didProgress(progress), of: context)

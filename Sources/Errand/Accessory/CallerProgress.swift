@@ -1,0 +1,72 @@
+/// An accessory that is also notified of the end of a body of at most 64 KiB.
+protocol SmallBodyObserver: Accessory {}
+
+/// Turns the progress of a send's attempts into the progress of the send, for its caller.
+///
+/// One may observe several sends, such as those of a batch.
+struct CallerProgress: SmallBodyObserver {
+    /// The progress of one send.
+    struct Record: Sendable {
+        private var upload: TransferProgress?
+        private var download: TransferProgress?
+        private var isUploaded = false
+
+        /// Returns what to report of the progress of an attempt.
+        ///
+        /// Neither direction ever runs backwards: a body that is transferred once more is reported from the place on that
+        /// was reached before. The end of an upload is held back until its response is accepted.
+        mutating func report(_ progress: TransferProgress) -> [TransferProgress] {
+            switch progress.direction {
+            case .upload:
+                guard !isUploaded, progress.isAhead(of: upload) else { return [] }
+                upload = progress
+                return progress.fractionCompleted < 1 ? [progress] : []
+            case .download:
+                guard progress.isAhead(of: download) else { return [] }
+                download = progress
+                return [uploadEnd(), progress].compactMap(\.self)
+            }
+        }
+
+        /// Returns the end of the upload, because its response is accepted, or `nil` if it was reported or there is no upload.
+        mutating func uploadEnd() -> TransferProgress? {
+            guard !isUploaded, let upload else { return nil }
+            isUploaded = true
+            let total = upload.total ?? upload.completed
+            return TransferProgress(direction: .upload, completed: total, total: total)
+        }
+    }
+
+    private let report: @Sendable (TransferProgress) -> Void
+    private let records = Lock(Table<Int, Record>())
+
+    init(_ report: @escaping @Sendable (TransferProgress) -> Void) { self.report = report }
+
+    func request(_ context: RequestContext, did event: AccessoryEvent) {
+        switch event {
+        case .willStart: records.withLock { $0[context.id] = Record() }
+        case .didProgress(let progress):
+            let due = records.withLock { records -> [TransferProgress] in
+                // What comes after the end of the send is dropped.
+                guard var record = records[context.id] else { return [] }
+                defer { records[context.id] = record }
+                return record.report(progress)
+            }
+            for progress in due { report(progress) }
+        case .willStop(let outcome):
+            guard var record = records.withLock({ $0.removeValue(forKey: context.id) }), case .success = outcome else {
+                return
+            }
+            if let end = record.uploadEnd() { report(end) }
+        default: break
+        }
+    }
+}
+
+extension TransferProgress {
+    fileprivate func isAhead(of other: TransferProgress?) -> Bool {
+        guard let other else { return true }
+        let (own, reached) = (fractionCompleted, other.fractionCompleted)
+        return own > reached || own == reached && own < 1 && completed > other.completed
+    }
+}
