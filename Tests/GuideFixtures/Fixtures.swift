@@ -31,6 +31,14 @@ nonisolated struct SearchUsers: Request, Encodable {
     var path: String { "/users/search" }
 }
 
+nonisolated struct UploadAvatar: Request {
+    typealias Model = User
+    let file: URL
+    var path: String { "/avatar" }
+    var method: HTTPMethod { .post }
+    var body: RequestBody { .file(file) }
+}
+
 nonisolated struct GetBanner: Request {
     typealias Model = String
     var path: String { "/banner" }

@@ -121,3 +121,17 @@ struct Upload: Request {
         return request
     }
 }
+
+// MARK: Upload with a form and progress
+
+struct UploadAvatar: Request {
+    typealias Model = User
+    var file: URL
+    var path: String { "avatar" }
+    var method: HTTPMethod { .post }
+    var body: RequestBody { get throws { try .multipart { form in try form.append(file: file, name: "photo") } } }
+}
+
+func upload(_ file: URL, _ agent: Agent, show: @escaping @Sendable (Double) -> Void) async throws -> User {
+    try await agent.send(UploadAvatar(file: file)) { progress in show(progress.fractionCompleted) }
+}

@@ -56,7 +56,6 @@ extension NetworkError.Reason {
             "a \(method) request has no body; use another method, or send the parameters with .query"
         case .bodyAlreadySent:
             "the body can be read only once and was sent already; make it replayable, or send the request once"
-        case .unreadableFile(let name, let detail): "the file '\(name.shortened(to: 300))' cannot be sent: \(detail)"
         case .parametersNotAnObject(let type): "the parameters of \(type) do not encode to names and values"
         case .unencodable(let text): text
         case .invalidURLRequest(let text): "the custom URLRequest cannot be sent: \(text)"

@@ -22,9 +22,6 @@ extension NetworkError {
         case reservedHeader(name: String)
         /// The method allows no body, and the request has one.
         case bodyNotAllowed(HTTPMethod)
-        /// A file of the body cannot be sent: it is missing, unreadable or not a regular file. The name is that of the file
-        /// without its directory.
-        case unreadableFile(name: String, detail: String)
         /// The body can be read only once, and an interceptor sent it a second time.
         case bodyAlreadySent
         /// The parameters of this type are not encoded as an object.
@@ -156,8 +153,9 @@ extension NetworkError {
         /// Only a cached response was allowed, and there is none.
         case notCached
 
-        // The file of a download.
-        /// A file or folder of a download cannot be used; the text is its name with the system's reason.
+        // The file of an upload or a download.
+        /// A file of a request's body cannot be sent, or a file or folder of a download cannot be used; the text is its name
+        /// without its folder, with the reason.
         case fileUnusable(String)
         /// Another download to the same file is running, in this process or another one; the text is its name.
         case downloadInProgress(String)
@@ -187,8 +185,7 @@ extension NetworkError.Reason {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent,
-            .unreadableFile:
+            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent:
             .invalidRequest
         case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated

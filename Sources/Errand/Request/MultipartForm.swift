@@ -77,7 +77,7 @@ public struct MultipartForm: Sendable {
     ///   - fileName: The file name to send; `nil` means that of the URL.
     ///   - contentType: The media type; `nil` means that of the file name's extension, or else `application/octet-stream`.
     ///   - headers: Further header fields, which replace those of the form. They are validated when the request is built.
-    /// - Throws: ``NetworkError`` with ``NetworkError/Reason/unreadableFile(name:detail:)`` if there is no file to read.
+    /// - Throws: ``NetworkError`` with ``NetworkError/Reason/fileUnusable(_:)`` if there is no file to read.
     public mutating func append(
         file url: URL,
         name: String,

@@ -65,7 +65,7 @@ public struct RequestBody: Sendable {
     /// Returns a body of a file, which is read while it is sent.
     ///
     /// The file that is sent is the one that exists when the request is built, which fails with
-    /// ``NetworkError/Reason/unreadableFile(name:detail:)`` if it cannot be read. If the file is changed or replaced
+    /// ``NetworkError/Reason/fileUnusable(_:)`` if it cannot be read. If the file is changed or replaced
     /// afterward, also between two attempts, the send fails with ``NetworkError/Reason/bodyChanged(_:)``, and the server
     /// never receives a complete request. The body of an empty file is empty.
     ///

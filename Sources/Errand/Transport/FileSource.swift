@@ -31,20 +31,17 @@ struct FileSource: BodySource {
     private let path: String
     private let identity: Identity
 
-    /// - Throws: ``NetworkError/Reason/unreadableFile(name:detail:)``.
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
     init(_ url: URL) throws(NetworkError) {
         path = url.path
-        let name = Self.name(of: path)
-        guard url.isFileURL else {
-            throw NetworkError(.unreadableFile(name: name, detail: "its URL is not a file URL"))
-        }
-        identity = try OpenFile(path).identity
+        guard url.isFileURL else { throw Self.unusable(path, "its URL is not a file URL") }
+        identity = try OpenedFile(path).identity
     }
 
     var byteCount: Int64? { identity.byteCount }
 
     func makeReader() throws -> any BodyReader {
-        let file = try OpenFile(path)
+        let file = try OpenedFile(path)
         guard file.identity == identity else { throw file.changed }
         return Reader(file)
     }
@@ -52,7 +49,11 @@ struct FileSource: BodySource {
     /// The last component, because the path can contain a secret, such as the name of a user.
     private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-    private final class OpenFile {
+    private static func unusable(_ path: String, _ detail: String, because error: (any Error)? = nil) -> NetworkError {
+        NetworkError(.fileUnusable("\(name(of: path).shortened(to: 300)): \(detail)"), underlying: error)
+    }
+
+    private final class OpenedFile {
         let identity: Identity
         private let path: String
         private let descriptor: Int32
@@ -64,20 +65,12 @@ struct FileSource: BodySource {
             guard descriptor >= 0, fstat(descriptor, &facts) == 0 else {
                 let error = POSIXError.last
                 if descriptor >= 0 { close(descriptor) }
-                throw NetworkError(
-                    .unreadableFile(name: FileSource.name(of: path), detail: Self.detail(of: error.code)),
-                    underlying: error
-                )
+                throw FileSource.unusable(path, Self.detail(of: error.code), because: error)
             }
             guard facts.st_mode & S_IFMT == S_IFREG else {
                 close(descriptor)
                 let isDirectory = facts.st_mode & S_IFMT == S_IFDIR
-                throw NetworkError(
-                    .unreadableFile(
-                        name: FileSource.name(of: path),
-                        detail: isDirectory ? "it is a directory" : "it is not a regular file"
-                    )
-                )
+                throw FileSource.unusable(path, isDirectory ? "it is a directory" : "it is not a regular file")
             }
             (self.path, self.descriptor, identity) = (path, descriptor, Identity(facts))
         }
@@ -121,10 +114,10 @@ struct FileSource: BodySource {
     }
 
     private final class Reader: BodyReader {
-        private let file: OpenFile
+        private let file: OpenedFile
         private var rest: Int64
 
-        init(_ file: OpenFile) {
+        init(_ file: OpenedFile) {
             self.file = file
             rest = file.identity.byteCount
         }

@@ -25,10 +25,6 @@ import Testing
             "a GET request has no body; use another method, or send the parameters with .query"
         ),
         (
-            .unreadableFile(name: "a.jpg", detail: "it does not exist"), .invalidRequest,
-            "the file 'a.jpg' cannot be sent: it does not exist"
-        ),
-        (
             .bodyChanged("the file 'a.jpg'"), .connectionLost,
             "the file 'a.jpg' changed before it was sent completely; send the request again"
         ),

@@ -64,7 +64,7 @@ import Testing
 
     private static let finalFaults: [NetworkError.Reason] = [
         .invalidURL("x"), .invalidHeaderName, .unsupportedScheme("ftp"), .bodyNotAllowed(.get), .bodyUnreadable,
-        .bodyChanged("x"), .bodyLengthMismatch(expected: 1), .unreadableFile(name: "x", detail: "y"),
+        .bodyChanged("x"), .bodyLengthMismatch(expected: 1), .fileUnusable("x"),
         .idleTimeout(.seconds(1)), .deadlineExceeded(.seconds(1)), .certificateRefused("x"), .malformedStatusLine,
         .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength, .invalidContentCoding,
         .tooManyRedirects(limit: 10), .insecureRedirect, .invalidRedirect("x"), .contentType("x"),
