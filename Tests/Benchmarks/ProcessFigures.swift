@@ -26,10 +26,15 @@ enum ProcessFigures {
     }
 
     /// MiB of memory in use now; `nil` where the system does not tell it in a file.
-    static var residentMemory: Double? {
+    static var residentMemory: Double? { memory("VmRSS:") }
+
+    /// The most MiB of memory that were in use; `nil` where the system does not tell it in a file.
+    static var peakMemory: Double? { memory("VmHWM:") }
+
+    private static func memory(_ name: String) -> Double? {
         // Not there on every system, which is what nil says.
         guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") })
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) })
         else { return nil }
         return line.split { !$0.isNumber }.first.flatMap { Double($0) }.map { $0 / 1024 }
     }
