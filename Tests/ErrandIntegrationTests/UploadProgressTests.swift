@@ -106,6 +106,16 @@ struct UploadProgressTests {
         }
     }
 
+    @Test(arguments: [1, 65_536, 300_000])
+    func progressOfADownloadEndsAtOneForAnySize(_ size: Int) async throws {
+        let folder = try CacheFolder()
+        server.on(.get, "/x", .data(Data(count: size)))
+        let target = folder.url.appending(path: "file")
+        _ = try await agent.download(GeneralRequest("/x"), to: target) { log.add($0) }
+        expectRising(log.all)
+        #expect(log.all.last == TransferProgress(direction: .download, completed: Int64(size), total: Int64(size)))
+    }
+
     @Test func progressOfAHandleEndsWithTheSend() async throws {
         server.on(.put, "/x", .data(Data(count: 300_000)))
         let handle = agent.start(request(5_000_000).expecting(Data.self), on: .global()) { _ in }

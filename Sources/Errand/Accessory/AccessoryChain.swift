@@ -42,3 +42,6 @@ struct AccessoryChain: Sendable {
         }
     }
 }
+
+/// An accessory that is also notified of the end of a body of at most 64 KiB.
+protocol SmallBodyObserver: Accessory {}

@@ -1,6 +1,3 @@
-/// An accessory that is also notified of the end of a body of at most 64 KiB.
-protocol SmallBodyObserver: Accessory {}
-
 /// Turns the progress of a send's attempts into the progress of the send, for its caller.
 ///
 /// One may observe several sends, such as those of a batch.

@@ -11,7 +11,7 @@ extension Agent {
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
     ///   - options: What the download has to result in.
-    ///   - progress: Called in the background as described for ``AccessoryEvent/didProgress(_:)``.
+    ///   - progress: Called in the background as for `send(_:progress:)`: it never runs backwards, and ends at 1.
     /// - Returns: The file.
     /// - Throws: The errors of `send(_:)`, and ``NetworkError`` if the file cannot be written, or is not what was expected.
     @discardableResult
@@ -32,7 +32,7 @@ extension Agent {
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
     ///   - options: What the download has to result in.
-    ///   - progress: Called in the background as described for ``AccessoryEvent/didProgress(_:)``.
+    ///   - progress: Called in the background as for `send(_:progress:)`: it never runs backwards, and ends at 1.
     /// - Returns: The file.
     /// - Throws: The errors of `send(_:)`, and ``NetworkError`` if the file cannot be written, or is not what was expected.
     @discardableResult

@@ -124,7 +124,7 @@ public final class DownloadHandle: Sendable {
 
     fileprivate func note(_ progress: TransferProgress) { record.withLock { $0.progress = progress } }
 
-    private struct Observer: Accessory {
+    private struct Observer: SmallBodyObserver {
         let handle: DownloadHandle
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {

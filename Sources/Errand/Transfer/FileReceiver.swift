@@ -14,7 +14,7 @@ final class FileReceiver: BodyReceiver {
         var isPart = false
         /// The number of bytes of an earlier download.
         var found: Int64 = 0
-        var steps = ProgressSteps(direction: .download, total: nil)
+        var steps = ProgressSteps(direction: .download, total: nil, includesSmall: true)
         var file: DownloadedFile?
 
         /// The unfinished file and its place, or `nil` if the send has ended.
@@ -145,7 +145,9 @@ final class FileReceiver: BodyReceiver {
             if let total, let expected = options.byteCount, total != expected {
                 throw NetworkError(.unexpectedLength(expected: expected, actual: total))
             }
-            if state.steps.total != total { state.steps = ProgressSteps(direction: .download, total: total) }
+            if state.steps.total != total {
+                state.steps = ProgressSteps(direction: .download, total: total, includesSmall: true)
+            }
             return false
         }
     }
