@@ -39,6 +39,12 @@ nonisolated struct UploadAvatar: Request {
     var body: RequestBody { .file(file) }
 }
 
+nonisolated struct GetEpisode: Request, Codable {
+    typealias Model = Data
+    var id = 7
+    var path: String { "/episodes/\(id)" }
+}
+
 nonisolated struct GetBanner: Request {
     typealias Model = String
     var path: String { "/banner" }

@@ -4,7 +4,8 @@ extension Agent {
     /// Downloads the response of a request to a file, and continues what an earlier download has left.
     ///
     /// ```swift
-    /// let file = try await agent.download(GetReport(id: 7), to: folder) { progress in bar.show(progress) }
+    /// let target = URL(filePath: "user.json")
+    /// let file = try await agent.download(GetUser(id: 7), to: target) { print($0.fractionCompleted) }
     /// ```
     ///
     /// - Parameters:

@@ -8,7 +8,7 @@ public import Foundation
 /// ```swift
 /// var form = MultipartForm()
 /// form.append("Ada", name: "author")
-/// try form.append(file: url, name: "photo")
+/// try form.append(file: URL(filePath: "photo.jpg"), name: "photo")
 /// ```
 ///
 /// Names and file names are sent as the HTML standard requires: as UTF-8, with `"`, CR and LF escaped as `%22`, `%0D` and

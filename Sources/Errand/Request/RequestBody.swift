@@ -82,8 +82,8 @@ public struct RequestBody: Sendable {
     /// Returns a body of chunks that a closure makes while they are sent.
     ///
     /// ```swift
-    /// .stream(contentType: "text/csv") {
-    ///     var rows = table.rows.makeIterator()
+    /// let body = RequestBody.stream(contentType: "text/csv") {
+    ///     var rows = ["1;Ada", "2;Grace"].makeIterator()
     ///     return { rows.next().map { Data("\($0)\n".utf8) } }
     /// }
     /// ```
@@ -123,7 +123,7 @@ public struct RequestBody: Sendable {
     ///
     /// ```swift
     /// var body: RequestBody {
-    ///     get throws { try .multipart { form in try form.append(file: url, name: "photo") } }
+    ///     get throws { try .multipart { form in try form.append(file: URL(filePath: "a.jpg"), name: "photo") } }
     /// }
     /// ```
     ///

@@ -5,8 +5,8 @@ public import Foundation
 /// Each download is a file with the request, which has to be `Codable`, so that it can be sent again after a relaunch:
 ///
 /// ```swift
-/// let store = try DownloadStore<GetEpisode>(folder: folder)
-/// try store.add(GetEpisode(id: 7), to: file)
+/// let store = try DownloadStore<GetEpisode>(folder: URL(filePath: "episodes"))
+/// try store.add(GetEpisode(id: 7), to: URL(filePath: "7.mp3"))
 /// for (item, result) in await agent.download(allIn: store) { print(item.target, result) }
 /// ```
 ///
