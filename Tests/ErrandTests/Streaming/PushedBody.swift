@@ -48,7 +48,7 @@ final class PushedBody: ResponseChunks {
 }
 
 /// The events of sends, by name.
-final class EventLog: Accessory {
+final class StreamLog: Accessory {
     let names = Record<String>()
     let progress = Record<TransferProgress>()
 

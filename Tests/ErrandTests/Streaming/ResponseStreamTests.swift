@@ -128,7 +128,7 @@ import Testing
 
     @Test func accessoriesSeeTheWholeStreamAndItsProgress() async throws {
         let body = PushedBody()
-        let log = EventLog()
+        let log = StreamLog()
         let rig = Rig(
             config: .test { $0.accessories = [log] },
             answer: body.response(headers: ["Content-Length": "200000"])
@@ -148,7 +148,7 @@ import Testing
 
     @Test func cancellingTheReaderEndsTheSend() async throws {
         let body = PushedBody()
-        let log = EventLog()
+        let log = StreamLog()
         let rig = Rig(config: .test { $0.accessories = [log] }, answer: body.response())
         let stream = try await rig.agent.bytes(for: export())
         let reader = Task { try await bytes(stream) }
