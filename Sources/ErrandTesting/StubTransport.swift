@@ -195,7 +195,7 @@ extension StubTransport {
 
         /// The method, the path, and the existing routes.
         public var description: String {
-            "no route of the StubTransport answers \(method) \(path); it has "
+            "no route of the StubTransport is for \(method) \(path); it has "
                 + (routes.isEmpty ? "none" : routes.joined(separator: ", "))
         }
 

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Answers `a`, then `b`, with these fields.
+    /// Responds with `a`, then `b`, with these fields.
     private func script(_ headers: HTTPHeaders, _ second: MockResponse? = nil) {
         server.enqueue(.text("a", headers: headers), second ?? .text("b", headers: headers))
     }
@@ -77,7 +77,7 @@ import Testing
         #expect(await cache.count == 0)
     }
 
-    @Test func noStoreOfAnAnswerIsNeverOnDisk() async throws {
+    @Test func noStoreOfAnResponseIsNeverOnDisk() async throws {
         script(["Cache-Control": "no-store, max-age=60"])
         #expect(try await [send(), send()] == ["a", "b"])
         #expect(folder.paths == [])
@@ -242,7 +242,7 @@ import Testing
         #expect(server.requests.last?.headers["If-None-Match"] == nil)
     }
 
-    @Test func aNewAnswerReplacesTheStored() async throws {
+    @Test func aNewResponseReplacesTheStored() async throws {
         script(["Cache-Control": "max-age=60", "ETag": "\"1\""])
         #expect(try await [send(), send(after: 61), send()] == ["a", "b", "b cache"])
     }
@@ -270,7 +270,7 @@ import Testing
         #expect(try await send() == "c")
     }
 
-    // MARK: Stale answers (section 4.2.4, RFC 5861)
+    // MARK: Stale responses (section 4.2.4, RFC 5861)
 
     @Test func staleResponseIsUsedOffline() async throws {
         script(["Cache-Control": "max-age=60"])
@@ -288,7 +288,7 @@ import Testing
         #expect(try await kind(after: 61) == .unreachable)
     }
 
-    @Test func aFailureOfTheServerLetsAStaleAnswerStandIn() async throws {
+    @Test func aFailureOfTheServerLetsAStaleResponseStandIn() async throws {
         script(["Cache-Control": "max-age=60", "ETag": "\"1\""], .text("down", status: 503))
         #expect(try await [send(), send(after: 61)] == ["a", "a stale"])
     }

@@ -263,7 +263,7 @@ import Testing
     }
 }
 
-/// What a server has for one URL, and how it answers requests for a part of it.
+/// What a server has for one URL, and how it responds to requests for a part of it.
 private final class ServedContent: Sendable {
     struct State {
         var text = "0123456789"

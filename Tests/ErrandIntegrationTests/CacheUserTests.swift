@@ -93,9 +93,9 @@ import Testing
             let shown = "\(request.method) \(request.target) \(request.text) \(fields)".lowercased()
             let user = ["alice", "bob"].first { shown.contains($0) } ?? "nobody"
             let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=60", "ETag": "\"1\""]
-            var answer = MockResponse.text(user, status: status, headers: headers)
-            answer.delay = delay
-            return answer
+            var response = MockResponse.text(user, status: status, headers: headers)
+            response.delay = delay
+            return response
         }
     }
 
@@ -207,9 +207,9 @@ import Testing
     @Test(arguments: ["X-User", "Cookie"])
     func responseWithAUserSpecificFieldIsNotShared(name: String) async throws {
         let server = try MockServer { request in
-            var answer = MockResponse.text(request.headers[name] ?? "").delayed(by: .milliseconds(30))
-            if name == "X-User" { answer.headers["Vary"] = name }
-            return answer
+            var response = MockResponse.text(request.headers[name] ?? "").delayed(by: .milliseconds(30))
+            if name == "X-User" { response.headers["Vary"] = name }
+            return response
         }
         var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
         config.secrets.headers = ["X-Other"]

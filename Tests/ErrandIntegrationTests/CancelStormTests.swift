@@ -97,7 +97,7 @@ struct CancelStormTests {
 /// Redirected sends, uploads of all kinds, duplicates and batches, each ended by its deadline or its caller at a random
 /// moment.
 ///
-/// URLSession ends the process if a redirect is answered after the task was cancelled.
+/// URLSession ends the process if the completion of a redirect is called after the task was cancelled.
 @Suite(.serialized, .timeLimit(.minutes(20)))
 struct RedirectStormTests {
     /// So many that the session's queue is behind, and a task is cancelled while its redirect waits there.
@@ -126,7 +126,7 @@ struct RedirectStormTests {
         var generator = SplitMix(state: seed)
         let server = try MockServer()
         defer { server.stop() }
-        Self.answer(on: server)
+        Self.respond(on: server)
         var config = NetworkConfig(baseURL: server.baseURL)
         config.retryPolicy = .never
         config.adapters = [SourceBodies()]
@@ -140,7 +140,7 @@ struct RedirectStormTests {
         #expect(tally.values > 0)
         #expect(tally.cancellations > 0)
         #expect(tally.deadlines > 0)
-        // Each task ends, also where its redirect was never answered.
+        // Each task ends, also where the completion of its redirect was never called.
         let giveUp = ContinuousClock.now + .seconds(10)
         while transport.openExchangeCount > 0, ContinuousClock.now < giveUp { await Task.yield() }
         #expect(transport.openExchangeCount == 0)
@@ -148,7 +148,7 @@ struct RedirectStormTests {
         #expect(try await agent.send(last).count == 20_000)
     }
 
-    private static func answer(on server: MockServer) {
+    private static func respond(on server: MockServer) {
         server.keepsLog = false
         let body = String(repeating: "m", count: 3000)
         for status in [301, 302, 303, 307, 308] {

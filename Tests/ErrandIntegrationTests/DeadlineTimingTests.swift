@@ -10,7 +10,7 @@ struct DeadlineTimingTests {
     private static let deadline = Duration.milliseconds(300)
 
     /// Every fault, and responses that take their time.
-    private static let answers: [(String, MockResponse)] =
+    private static let responses: [(String, MockResponse)] =
         FaultVerdict.table.map { ($0.fault.name, .json(FaultVerdict.body).closingConnection().faulted($0.fault)) } + [
             ("late", .json("1").delayed(by: .seconds(30))),
             ("drip", .json(FaultVerdict.body).dripping(1, every: .milliseconds(100))),
@@ -27,11 +27,11 @@ struct DeadlineTimingTests {
 
     @Test
     func everySendEndsWithin250MillisecondsOfItsDeadline() async throws {
-        for (name, answer) in Self.answers {
+        for (name, response) in Self.responses {
             let server = try MockServer()
             Self.servers.withLock { $0.append(server) }
             server.keepsLog = false
-            server.on(.get, "/x", answer)
+            server.on(.get, "/x", response)
             let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
             let limits = Limits(timeout: .seconds(20), deadline: Self.deadline, maximumBodySize: 1 << 20)
             let began = ContinuousClock.now

@@ -62,8 +62,8 @@ struct IdleTimeoutTests {
     func bodyThatKeepsArrivingIsNotIdle() async throws {
         let text = String(repeating: "x", count: 12)
         server.on(.get, "/drip", .text(text).dripping(1, every: .milliseconds(300)))
-        let answer = try await send(outgoing("drip"), timeout: .seconds(3))
-        let body = try await answer.body.collect(upTo: 100)
+        let response = try await send(outgoing("drip"), timeout: .seconds(3))
+        let body = try await response.body.collect(upTo: 100)
         #expect(String(decoding: body, as: UTF8.self) == text)
     }
 

@@ -38,15 +38,15 @@ struct RedirectWireTests {
         for target in [HTTPMethod.get, .head, .post, .put, .delete] { server.on(target, "/to", .status(204)) }
         let hasBody = method == .post || method == .put
         let request = GeneralRequest("/from").method(method).body(hasBody ? .data(Data("body".utf8)) : .empty)
-        let answer = try await Self.agent(server).response(for: request.expecting(Void.self))
+        let response = try await Self.agent(server).response(for: request.expecting(Void.self))
         let becomesGet = status == 303 && method != .head || status < 303 && method == .post
         let last = try #require(server.requests.last)
         #expect(last.method == (becomesGet ? .get : method))
         #expect(last.target == "/to?x=1")
         #expect(last.text == (hasBody && !becomesGet ? "body" : ""))
         #expect(last.headers.contains("Content-Type") == (hasBody && !becomesGet))
-        #expect(answer.redirects.map(\.statusCode) == [status])
-        #expect(answer.url.path() == "/to")
+        #expect(response.redirects.map(\.statusCode) == [status])
+        #expect(response.url.path() == "/to")
     }
 
     @Test(arguments: [307, 308])

@@ -11,7 +11,7 @@ struct RetryWireTests {
         .resetBeforeHead, .closeBeforeHead, .resetInBody(after: 5), .closeInBody(after: 5),
     ]
 
-    /// Sends, each where a connection has answered before and libcurl would take it for stale.
+    /// Sends, each where a connection has responded before and libcurl would take it for stale.
     ///
     /// 120 by default, 10 for each case, or as many as `ERRAND_POST_ROUNDS` says; the stress step of CI sends a thousand.
     @Test(arguments: faults, [0, 10, 300_000])

@@ -80,9 +80,9 @@ struct SentRequestWireTests {
     }
 
     @Test(arguments: [MockResponse.status(503), .text("x").faulted(.resetBeforeHead)])
-    func getThatAnAdapterMakesAPostIsSentOnce(_ answer: MockResponse) async throws {
+    func getThatAnAdapterMakesAPostIsSentOnce(_ response: MockResponse) async throws {
         defer { server.stop() }
-        server.enqueue(answer, answer, answer)
+        server.enqueue(response, response, response)
         adapt { request in
             request.method = .post
             request.body = .data(Data("x".utf8))
@@ -118,14 +118,14 @@ struct SentRequestWireTests {
         defer { server.stop() }
         let session = AuthenticationSession(Tokens(), credential: "old")
         agent.config.authentication = .session(session)
-        let answer: MockResponse =
+        let response: MockResponse =
             switch ending {
             case .refused: .status(401)
             case .unavailable: .status(503)
             case .redirected: .redirect(to: "/y", status: 307)
             case .reset: .text("x").faulted(.resetBeforeHead)
             }
-        server.enqueue(answer)
+        server.enqueue(response)
         server.on(.put, "/x", .text("done"))
         server.on(.put, "/y", .text("done"))
         let source = SingleUse()

@@ -106,18 +106,18 @@ struct TransportTests {
     func redirectIsReturnedUnchanged(_ status: Int) async throws {
         server.on(.get, "/x", .redirect(to: "/y", status: status, body: "moved"))
         server.on(.get, "/y", .text("followed"))
-        let answer = try await send(.get, "/x")
-        #expect(answer.statusCode == status)
-        #expect(answer.headers["Location"] == "/y")
+        let response = try await send(.get, "/x")
+        #expect(response.statusCode == status)
+        #expect(response.headers["Location"] == "/y")
         #expect(server.requestCount == 1)
     }
 
     @Test(arguments: ["Basic realm=\"x\"", "basic realm=x", "Digest realm=\"x\", nonce=\"1\"", "Bearer", "Basic"])
     func challengeIsHandledAndThe401IsReturned(_ challenge: String) async throws {
         server.on(.get, "/x", .text("who are you?", status: 401, headers: ["WWW-Authenticate": challenge]))
-        let answer = try await send(.get, "/x")
-        #expect(answer.statusCode == 401)
-        #expect(try await answer.body.collect(upTo: 100) == Data("who are you?".utf8))
+        let response = try await send(.get, "/x")
+        #expect(response.statusCode == 401)
+        #expect(try await response.body.collect(upTo: 100) == Data("who are you?".utf8))
     }
 
     @Test
@@ -131,9 +131,9 @@ struct TransportTests {
     func aLargeBodyIsReadInChunksAtTheReadersPace() async throws {
         let bytes = PatternSource(count: 5_000_000, statesCount: true).bytes
         server.on(.get, "/x", .data(bytes))
-        let answer = try await send(.get, "/x", options: TransportOptions(readAhead: 0))
-        #expect(answer.body.whole == nil)
-        let chunks = answer.body.chunks
+        let response = try await send(.get, "/x", options: TransportOptions(readAhead: 0))
+        #expect(response.body.whole == nil)
+        let chunks = response.body.chunks
         var collected = Data()
         while let chunk = try await chunks.next() {
             collected.append(chunk)
@@ -147,26 +147,26 @@ struct TransportTests {
         // Far more than is held in memory: the server waits for the reader with the rest.
         let bytes = PatternSource(count: 30_000_000, statesCount: true).bytes
         server.on(.get, "/x", .data(bytes).closingConnection())
-        let answer = try await send(.get, "/x", options: TransportOptions(readAhead: 0))
+        let response = try await send(.get, "/x", options: TransportOptions(readAhead: 0))
         try await Task.sleep(for: .milliseconds(300))
         #expect(server.openConnectionCount == 1)
-        #expect(try await answer.body.collect(upTo: 30_000_000) == bytes)
+        #expect(try await response.body.collect(upTo: 30_000_000) == bytes)
     }
 
     @Test
     func bodyThatBreaksWhileBeingReadThrows() async throws {
         let body = String(repeating: "x", count: 200_000)
         server.on(.get, "/x", .text(body).faulted(.closeInBody(after: 150_000)))
-        let answer = try await send(.get, "/x", options: TransportOptions(readAhead: 0))
-        let error = await #expect(throws: NetworkError.self) { try await answer.body.collect(upTo: .max) }
+        let response = try await send(.get, "/x", options: TransportOptions(readAhead: 0))
+        let error = await #expect(throws: NetworkError.self) { try await response.body.collect(upTo: .max) }
         #expect(error?.reason == .closedInBody)
     }
 
     @Test
     func aReaderThatCancelsClosesTheConnection() async throws {
         server.on(.get, "/x", .text("x").faulted(.endlessBody))
-        let answer = try await send(.get, "/x", options: TransportOptions(readAhead: 0, maximumBodySize: 1 << 30))
-        answer.body.chunks.cancel()
+        let response = try await send(.get, "/x", options: TransportOptions(readAhead: 0, maximumBodySize: 1 << 30))
+        response.body.chunks.cancel()
         while server.openConnectionCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
     }
 

@@ -19,10 +19,10 @@ import Testing
             (.redirect(to: "/next", status: 308, body: "there"), 308, "text/plain; charset=utf-8", "there"),
         ] as [(MockResponse, Int, String?, String)]
     )
-    func eachKindHasItsStatusTypeAndBody(answer: MockResponse, status: Int, type: String?, body: String) {
-        #expect(answer.status == status)
-        #expect(answer.headers["Content-Type"] == type)
-        #expect(String(decoding: answer.body, as: UTF8.self) == body)
+    func eachKindHasItsStatusTypeAndBody(response: MockResponse, status: Int, type: String?, body: String) {
+        #expect(response.status == status)
+        #expect(response.headers["Content-Type"] == type)
+        #expect(String(decoding: response.body, as: UTF8.self) == body)
     }
 
     @Test func aRedirectNamesItsTarget() {
@@ -37,8 +37,8 @@ import Testing
     }
 
     @Test func customContentLengthReplacesThatOfTheServer() {
-        let answer = MockResponse(headers: ["content-length": "3"], body: Data("abc".utf8))
-        let text = ResponseWriter.wire(answer).map { String(decoding: $0, as: UTF8.self) }
+        let response = MockResponse(headers: ["content-length": "3"], body: Data("abc".utf8))
+        let text = ResponseWriter.wire(response).map { String(decoding: $0, as: UTF8.self) }
         #expect(text == "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc")
     }
 
@@ -49,14 +49,14 @@ import Testing
             plain.delayed(by: .milliseconds(1)), plain.dripping(0, every: .zero), plain.chunked(0),
             plain.closingConnection(), plain.faulted(.hang), .data(Data(count: 100_000)),
         ]
-        for answer in others { #expect(ResponseWriter.wire(answer) == nil) }
+        for response in others { #expect(ResponseWriter.wire(response) == nil) }
         #expect(others[1].drip == MockResponse.Drip(byteCount: 1, interval: .zero))
         #expect(others[2].chunkByteCount == 1)
     }
 
     @Test func gzippedResponseHasItsContentEncoding() {
-        let answer = MockResponse.text("hello").gzipped()
-        #expect(answer.headers["Content-Encoding"] == "gzip")
-        #expect(answer.body == Gzip.stored(Data("hello".utf8)))
+        let response = MockResponse.text("hello").gzipped()
+        #expect(response.headers["Content-Encoding"] == "gzip")
+        #expect(response.body == Gzip.stored(Data("hello".utf8)))
     }
 }

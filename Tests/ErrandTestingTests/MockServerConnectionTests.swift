@@ -52,8 +52,8 @@ import Testing
         server.on(.get, "/", .data(Data(repeating: 0x62, count: 3_000_000)))
         let client = try RawClient(port: server.port)
         try client.get("/")
-        let answer = try client.readResponse()
-        #expect(answer.body.utf8.count == 3_000_000)
+        let response = try client.readResponse()
+        #expect(response.body.utf8.count == 3_000_000)
     }
 
     @Test(arguments: ["Content-Length: 11\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nB\r\n0123456789a\r\n0\r\n\r\n"])

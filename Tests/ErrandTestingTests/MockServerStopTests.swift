@@ -18,8 +18,8 @@ import Testing
         .text("body").faulted(.endlessHeaders),
         .data(Data(count: 50_000_000)),
     ])
-    func stoppingEndsAResponseInProgress(answer: MockResponse) async throws {
-        let server = try MockServer { _ in answer }
+    func stoppingEndsAResponseInProgress(response: MockResponse) async throws {
+        let server = try MockServer { _ in response }
         let client = try RawClient(port: server.port, receiveBufferByteCount: 4_096)
         try client.get("/")
         await server.waitForRequests()

@@ -10,12 +10,12 @@ import Testing
         server.on(.get, "/users", .json("[1,2]", status: 201, headers: ["X-Page": "1"]))
         let client = try RawClient(port: server.port)
         try client.get("/users?page=1")
-        let answer = try client.readResponse()
+        let response = try client.readResponse()
         #expect(
-            answer.head
+            response.head
                 == "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nX-Page: 1\r\nContent-Length: 5\r\n\r\n"
         )
-        #expect(answer.body == "[1,2]")
+        #expect(response.body == "[1,2]")
         #expect(server.baseURL.absoluteString == "http://127.0.0.1:\(server.port)")
     }
 
@@ -23,9 +23,9 @@ import Testing
         let server = try MockServer()
         let client = try RawClient(port: server.port)
         try client.get("/a\"b?x=1", method: "DELETE")
-        let answer = try client.readResponse()
-        #expect(answer.head.hasPrefix("HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n"))
-        let body = try JSONDecoder().decode([String: String].self, from: Data(answer.body.utf8))
+        let response = try client.readResponse()
+        #expect(response.head.hasPrefix("HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n"))
+        let body = try JSONDecoder().decode([String: String].self, from: Data(response.body.utf8))
         #expect(body["method"] == "DELETE")
         #expect(body["path"] == "/a\"b")
     }
@@ -53,13 +53,13 @@ import Testing
         server.on(.get, "/", .text("route"))
         server.enqueue(.status(503), .text("second"))
         let client = try RawClient(port: server.port)
-        var answers: [String] = []
+        var responses: [String] = []
         for _ in 0..<3 {
             try client.get("/")
-            let answer = try client.readResponse()
-            answers.append(answer.head.prefix(12) + " " + answer.body)
+            let response = try client.readResponse()
+            responses.append(response.head.prefix(12) + " " + response.body)
         }
-        #expect(answers == ["HTTP/1.1 503 ", "HTTP/1.1 200 second", "HTTP/1.1 200 route"])
+        #expect(responses == ["HTTP/1.1 503 ", "HTTP/1.1 200 second", "HTTP/1.1 200 route"])
     }
 
     @Test func headHasTheLengthOfGetAndNoBody() throws {

@@ -16,10 +16,10 @@ import Testing
         let transport = StubTransport { request in
             .json("\"\(request.url.path())\"", status: 201, headers: ["X-A": "b"])
         }
-        let answer = try await send(transport)
-        #expect(answer.statusCode == 201)
-        #expect(answer.body.whole == Data(#""/users/7""#.utf8))
-        #expect(answer.headers.map { "\($0.name): \($0.value)" } == ["Content-Type: application/json", "X-A: b"])
+        let response = try await send(transport)
+        #expect(response.statusCode == 201)
+        #expect(response.body.whole == Data(#""/users/7""#.utf8))
+        #expect(response.headers.map { "\($0.name): \($0.value)" } == ["Content-Type: application/json", "X-A: b"])
         #expect(transport.requestCount == 1)
         #expect(transport.requests.map(\.url) == [url])
     }
@@ -50,7 +50,7 @@ import Testing
         let error = await #expect(throws: StubTransport.UnhandledRequest.self) { try await send(transport, .put) }
         #expect(
             error?.description
-                == "no route of the StubTransport answers PUT /users/7; it has GET /users/8, POST /users/7"
+                == "no route of the StubTransport is for PUT /users/7; it has GET /users/8, POST /users/7"
         )
         #expect(error?.method == .put)
         #expect(error?.path == "/users/7")

@@ -10,15 +10,15 @@ struct Rig: Sendable {
     init(
         config: NetworkConfig = .test,
         clock: any Clock<Duration> = ContinuousClock(),
-        answering handler: @escaping StubTransport.Handler = { _ in .json("{}") }
+        responding handler: @escaping StubTransport.Handler = { _ in .json("{}") }
     ) {
         transport = StubTransport(handler)
         agent = Agent(config: config, transport: transport, clock: clock)
     }
 
     /// Creates a rig whose transport returns the same response to every request.
-    init(config: NetworkConfig = .test, answer: TransportResponse) {
-        self.init(config: config) { _ in answer }
+    init(config: NetworkConfig = .test, response: TransportResponse) {
+        self.init(config: config) { _ in response }
     }
 
     /// Creates a rig whose transport never responds.

@@ -111,8 +111,8 @@ private enum Fuzz {
             do {
                 let payload = try filter.filter(response, for: RequestContext())
                 use(payload)
-                if filter is JSONRPCBatchFilter, let answers = try? JSONRPCBatchFormatter().format(payload) {
-                    _ = answers.result(of: JSONRPCCall<Int>("x", id: 1))
+                if filter is JSONRPCBatchFilter, let responses = try? JSONRPCBatchFormatter().format(payload) {
+                    _ = responses.result(of: JSONRPCCall<Int>("x", id: 1))
                 }
             } catch let error as ServiceError {
                 _ = error.description

@@ -5,7 +5,7 @@ extension ResponseCache {
     ///
     /// It includes the entries of other processes that share the directory of a ``DiskStore``, and those that are still to
     /// be written if that takes less than half a second; the value is 0 if the task is cancelled before the disk has
-    /// answered.
+    /// responded.
     public var size: Int { get async { await totals.size } }
 
     /// The number of entries on disk, or in memory if the cache has no disk store; see ``size``.

@@ -65,7 +65,7 @@ enum ProgramSymbols {
     /// Returns the range of the names of symbols in a file of the format ELF; all of another file.
     private static func names(in bytes: UnsafeRawBufferPointer) -> Range<Int> {
         func number<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) -> Int {
-            guard 0...bytes.count - MemoryLayout<T>.size ~= offset else { return 0 }
+            guard offset >= 0, offset <= bytes.count - MemoryLayout<T>.size else { return 0 }
             return Int(truncatingIfNeeded: T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self)))
         }
         guard bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46, 2, 1]) else { return bytes.indices }

@@ -16,7 +16,7 @@ final class LineAccessory: Accessory {
         switch event {
         case .willStart: "starts"
         case .willStop(.success(let statusCode, _, let metrics)):
-            "answered \(statusCode) in \(metrics.total), first byte \(metrics.attempts.first?.firstByte ?? .zero)"
+            "status \(statusCode) in \(metrics.total), first byte \(metrics.attempts.first?.firstByte ?? .zero)"
         case .willStop(.failure(let error)): "failed: \(error)"
         case .willStop(.cancelled): "cancelled"
         case .didStop: "stopped"

@@ -32,9 +32,9 @@ import Testing
         }
         let outcomes = Outcomes()
         let config = NetworkConfig.test { $0.accessories = [outcomes] }
-        let rig = Rig(config: config, answer: .json("{}", status: 201))
+        let rig = Rig(config: config, response: .json("{}", status: 201))
         let metrics = try await rig.agent.response(for: GeneralRequest("/x")).metrics
-        _ = await failure { try await Rig(config: config, answer: .status(404)).agent.send(GeneralRequest("/x")) }
+        _ = await failure { try await Rig(config: config, response: .status(404)).agent.send(GeneralRequest("/x")) }
         guard case .success(201, .network, metrics) = outcomes.record.all[0] else {
             Issue.record("\(outcomes.record.all[0])")
             return
@@ -75,7 +75,7 @@ import Testing
         DispatchQueue.main.setSpecific(key: Probe.key, value: true)
         #expect(Probe.isOnMain)
         let probe = Probe()
-        let rig = Rig(answer: .json("{}", status: path == .status ? 500 : 200))
+        let rig = Rig(response: .json("{}", status: path == .status ? 500 : 200))
         _ = await failure { try await rig.agent.send(OnCaller(walked: path, probe: probe)) }
         #expect(probe.seen.all == [false, false, false])
         rig.agent.start(OnCaller(walked: path, probe: probe)) { _ in MainActor.assertIsolated() }

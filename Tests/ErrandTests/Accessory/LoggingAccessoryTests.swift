@@ -22,13 +22,13 @@ import Musl
         }
         let words = JSONValue.object(["code": "E\n1", "msg": .string(Self.forged)])
         let request = GeneralRequest("/x").tag(Self.forged)
-        _ = try? await Rig(config: config, answer: .json(words.description)).agent.send(request)
+        _ = try? await Rig(config: config, response: .json(words.description)).agent.send(request)
         let typed = TransportResponse(
             statusCode: 500,
             headers: ["Content-Type": "text/\(Self.forged)"],
             body: ResponseBody(Data("<p>".utf8))
         )
-        _ = try? await Rig(config: config, answer: typed).agent.send(request)
+        _ = try? await Rig(config: config, response: typed).agent.send(request)
         #expect(lines.all.count >= 6)
         for line in lines.all {
             #expect(!line.contains { $0.isNewline }, "\(line)")
@@ -40,7 +40,7 @@ import Musl
     /// Sends with a log to the standard error, and moves a bar there.
     @Sendable private static func log() async {
         let config = NetworkConfig.test { $0.accessories = [LoggingAccessory(level: .events)] }
-        _ = try? await Rig(config: config, answer: .json("1")).agent.send(GeneralRequest("/x"))
+        _ = try? await Rig(config: config, response: .json("1")).agent.send(GeneralRequest("/x"))
         let bar = TerminalProgress("x", width: 4, write: StandardError.write)
         bar.request(RequestContext(), did: .didProgress(TransferProgress(direction: .download, completed: 1, total: 2)))
     }

@@ -13,7 +13,7 @@ struct AdmissionBench: Sendable {
     init(
         isOpen: Bool = true,
         config: NetworkConfig = .test,
-        answering handler: @escaping StubTransport.Handler = { _ in .json("7") }
+        responding handler: @escaping StubTransport.Handler = { _ in .json("7") }
     ) {
         let gate = Gate()
         if isOpen { gate.open() }

@@ -66,7 +66,7 @@ struct DuplicateTests {
     }
 
     @Test func errorReachesAllSubscribers() async throws {
-        let rig = AdmissionBench(isOpen: false, answering: { _ in .status(500) })
+        let rig = AdmissionBench(isOpen: false, responding: { _ in .status(500) })
         let tasks = (0..<10).map { _ in rig.start(AdmissionBench.get("/x", .share)) }
         await rig.waitForFlightWaiters(10)
         rig.gate.open()
@@ -95,10 +95,10 @@ struct DuplicateTests {
     }
 
     @Test func allSubscribersAreNotifiedOfRetries() async throws {
-        let answers = Lock(0)
+        let responses = Lock(0)
         let rig = AdmissionBench(isOpen: false, config: .test { $0.retryPolicy = .standard }) { _ in
-            answers.withLock { $0 += 1 }
-            return answers.withLock { $0 } == 1 ? .status(503, headers: ["Retry-After": "5"]) : .json("7")
+            responses.withLock { $0 += 1 }
+            return responses.withLock { $0 } == 1 ? .status(503, headers: ["Retry-After": "5"]) : .json("7")
         }
         let logs = (0..<3).map { _ in EventNames() }
         let tasks = logs.map { rig.start(AdmissionBench.get("/x", .share).accessory($0)) }

@@ -7,9 +7,9 @@ import Testing
 @Suite(.limit(seconds: 60))
 struct SendGateTests {
     private struct Asking: SendGate {
-        let answer: @Sendable (RequestContext) async throws -> Void
-        init(_ answer: @escaping @Sendable (RequestContext) async throws -> Void) { self.answer = answer }
-        func admit(_ context: RequestContext) async throws { try await answer(context) }
+        let response: @Sendable (RequestContext) async throws -> Void
+        init(_ response: @escaping @Sendable (RequestContext) async throws -> Void) { self.response = response }
+        func admit(_ context: RequestContext) async throws { try await response(context) }
     }
 
     @Test func errorOfAGateReachesTheCallerAndNothingIsSent() async {
@@ -84,7 +84,7 @@ struct SendGateTests {
         let isOpen = Lock(true)
         let rig = CachedRig {
             $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } }, guardsCache: false)]
-        } answering: { _ in
+        } responding: { _ in
             .json("7")
         }
         #expect(try await rig.agent.send(AdmissionBench.get()) == 7)
@@ -100,7 +100,7 @@ struct SendGateTests {
         let isOpen = Lock(true)
         let rig = CachedRig(.networkElseCache(maxStale: nil)) {
             $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } })]
-        } answering: { _ in
+        } responding: { _ in
             .json("7")
         }
         #expect(try await rig.agent.send(AdmissionBench.get()) == 7)
@@ -118,7 +118,7 @@ struct SendGateTests {
         let isOpen = Lock(true)
         let rig = CachedRig(.networkElseCache(maxStale: nil)) {
             $0.sendGates = [Guarding(isOpen: { isOpen.withLock { $0 } }, guardsCache: false)]
-        } answering: { _ in
+        } responding: { _ in
             .json("7")
         }
         #expect(try await rig.agent.send(AdmissionBench.get()) == 7)

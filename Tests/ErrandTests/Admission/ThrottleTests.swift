@@ -24,11 +24,12 @@ struct ThrottleTests {
         }
         private let clock: ManualClock
         private let state = Lock(State())
-        private let answer: @Sendable (OutgoingRequest) async throws -> TransportResponse
+        private let response: @Sendable (OutgoingRequest) async throws -> TransportResponse
 
-        init(_ clock: ManualClock, _ answer: @escaping @Sendable (OutgoingRequest) async throws -> TransportResponse) {
+        init(_ clock: ManualClock, _ response: @escaping @Sendable (OutgoingRequest) async throws -> TransportResponse)
+        {
             self.clock = clock
-            self.answer = answer
+            self.response = response
         }
 
         var arrivals: [Duration] { state.withLock { $0.arrivals } }
@@ -46,7 +47,7 @@ struct ThrottleTests {
             }
             waiter?.resume()
             defer { state.withLock { $0.running -= 1 } }
-            return try await answer(request)
+            return try await response(request)
         }
 
         func waitForArrivals(_ count: Int) async {
@@ -65,9 +66,10 @@ struct ThrottleTests {
     private func rig(
         _ throttle: Throttle,
         _ config: NetworkConfig = .test,
-        answering answer: @escaping @Sendable (OutgoingRequest) async throws -> TransportResponse = { _ in .json("7") }
+        responding response: @escaping @Sendable (OutgoingRequest) async throws -> TransportResponse = { _ in .json("7")
+        }
     ) -> (agent: Agent, wire: Wire) {
-        let wire = Wire(clock, answer)
+        let wire = Wire(clock, response)
         var config = config
         config.throttle = throttle
         return (Agent(config: config, transport: wire, clock: clock), wire)
@@ -147,7 +149,7 @@ struct ThrottleTests {
                     }
                 ]
             },
-            answering: { .json("7", headers: ["X-Signed": $0.headers["X-Signed"] ?? ""]) }
+            responding: { .json("7", headers: ["X-Signed": $0.headers["X-Signed"] ?? ""]) }
         )
         #expect(try await agent.send(AdmissionBench.get()) == 7)
         let second = Task { try await agent.response(for: AdmissionBench.get().accessory(Told(log: log))) }

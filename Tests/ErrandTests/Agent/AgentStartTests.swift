@@ -262,7 +262,7 @@ import Testing
 
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero])
     func noDeadlineTraps(limit: Duration) async throws {
-        let rig = Rig(answer: .json("1"))
+        let rig = Rig(response: .json("1"))
         let request = GeneralRequest("/x").expecting(Int.self).limits(Limits(timeout: limit, deadline: limit))
         if limit > .zero {
             #expect(try await rig.agent.send(request) == 1)
@@ -279,7 +279,7 @@ import Testing
         var policy = CircuitBreaker.Policy(consecutiveFailures: 1)
         policy.openDuration = time
         let breaker = CircuitBreaker(policy, clock: clock)
-        let rig = Rig(config: .test { $0.interceptors = [breaker] }, answer: .status(503))
+        let rig = Rig(config: .test { $0.interceptors = [breaker] }, response: .status(503))
         _ = await failure { try await rig.agent.send(request) }
         _ = await failure { try await rig.agent.send(request) }
         let stale = CachePolicy.staleWhileRevalidate(maxAge: time, maxStale: time)

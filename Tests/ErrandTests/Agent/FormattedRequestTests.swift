@@ -14,7 +14,7 @@ import Testing
 
     private let rig = Rig(
         config: .test { $0.filter = EnvelopeFilter(code: "code", data: "data") },
-        answer: .json(#"{"code":0,"data":{"id":9,"name":"tea"}}"#)
+        response: .json(#"{"code":0,"data":{"id":9,"name":"tea"}}"#)
     )
 
     @Test func oneCallMayUseAnotherFormatter() async throws {
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func rawStillChecksTheStatus() async throws {
-        let rig = Rig(answer: .status(500))
+        let rig = Rig(response: .status(500))
         let error = await #expect(throws: NetworkError.self) { _ = try await rig.agent.send(GetOrder().raw) }
         #expect(error?.statusCode == 500)
     }

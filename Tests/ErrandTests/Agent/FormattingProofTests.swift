@@ -92,7 +92,7 @@ import Testing
     private func witness(_ work: (Caller, Agent) async throws -> Void) async throws -> Witness {
         let witness = Witness()
         let caller = Caller()
-        let agent = Rig(answer: .json("{}")).agent
+        let agent = Rig(response: .json("{}")).agent
         try await Witness.$current.withValue(witness) { try await work(caller, agent) }
         return witness
     }
@@ -134,7 +134,7 @@ import Testing
     }
 
     @MainActor @Test func valuesOfTheMainActorNeverLeaveIt() async throws {
-        let agent = Rig(answer: .json("{}")).agent
+        let agent = Rig(response: .json("{}")).agent
         _ = try await agent.send(OnMain())
         MainActor.preconditionIsolated()
         _ = try await agent.get("/x", as: MainModel.self)

@@ -159,8 +159,8 @@ import Testing
         let calls: Record<String>
         init(_ calls: Record<String>) { self.calls = calls }
 
-        func request<R: Request>(_ request: R, didReceive answer: RawResponse) {
-            calls.add("received \(answer.statusCode)")
+        func request<R: Request>(_ request: R, didReceive response: RawResponse) {
+            calls.add("received \(response.statusCode)")
         }
         func request<R: Request>(_ request: R, didFinishWith model: R.Model) {
             MainActor.assertIsolated()

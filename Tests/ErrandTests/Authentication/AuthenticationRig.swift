@@ -52,7 +52,7 @@ final class TokenTransport: Transport {
     private let handler: Handler
 
     /// - Parameters:
-    ///   - handler: Answers what it wants to; what it leaves gets 200 or 401.
+    ///   - handler: Returns the response, or `nil` for one with 200 or 401.
     ///   - isTaken: Whether the value of the `Authorization` field is taken.
     init(
         _ handler: @escaping Handler = { _ in nil },
@@ -68,7 +68,7 @@ final class TokenTransport: Transport {
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
         try Task.checkCancellation()
         log.withLock { $0.append(request) }
-        if let answer = try await handler(request) { return answer }
+        if let response = try await handler(request) { return response }
         return isTaken(request.headers["Authorization"] ?? "") ? .jsonResponse("7") : .jsonResponse("1", status: 401)
     }
 }

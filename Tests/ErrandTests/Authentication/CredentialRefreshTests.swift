@@ -108,9 +108,9 @@ struct CredentialRefreshTests {
 
     @Test
     func failureOfAnEarlyRefreshIsFinalAfterA401() async throws {
-        let (answer, renewal) = (Gate(), Gate())
+        let (response, renewal) = (Gate(), Gate())
         let transport = TokenTransport { _ in
-            try await answer.pass()
+            try await response.pass()
             return nil
         }
         var authenticator = TokenAuthenticator()
@@ -120,11 +120,11 @@ struct CredentialRefreshTests {
         }
         let rig = AuthenticationRig(authenticator, transport: transport)
         let refused = Task { try await rig.get() }
-        await answer.waitForArrivals(1)
+        await response.waitForArrivals(1)
         authenticator.endsAll.withLock { $0 = true }
         let unsent = Task { try await rig.get() }
         await renewal.waitForArrivals(1)
-        answer.open()
+        response.open()
         await rig.waitForWaiters(2)
         renewal.open()
         await #expect(throws: RefreshError(number: 1)) { try await refused.value }

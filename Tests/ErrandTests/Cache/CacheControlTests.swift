@@ -33,10 +33,10 @@ import Testing
             (299, ["Cache-Control": "must-understand, max-age=60"], [:], false), (201, [:], [:], false),
         ] as [(Int, HTTPHeaders, HTTPHeaders, Bool)]
     )
-    func onlyCacheableResponsesAreStored(status: Int, answer: HTTPHeaders, request: HTTPHeaders, isStored: Bool) {
+    func onlyCacheableResponsesAreStored(status: Int, response: HTTPHeaders, request: HTTPHeaders, isStored: Bool) {
         let response = RawResponse(
             statusCode: status,
-            headers: answer,
+            headers: response,
             url: entry([:]).response(for: URL(filePath: "/"))?.url ?? URL(filePath: "/")
         )
         #expect(CacheControl.mayStore(response, request: request) == isStored)

@@ -106,7 +106,7 @@ import Testing
     }
 
     struct Case: Sendable {
-        var answer: HTTPHeaders
+        var response: HTTPHeaders
         var age: Double
         var request: HTTPHeaders = [:]
         var decision: String
@@ -114,135 +114,135 @@ import Testing
 
     @Test(arguments: [
         // Freshness.
-        Case(answer: ["Cache-Control": "max-age=60"], age: 59, decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: 60, decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "MAX-AGE=\"60\""], age: 59, decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60, max-age=10"], age: 30, decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=6x"], age: 1, decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=-1"], age: 0, decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=99999999999999999999"], age: 1e9, decision: "use"),
-        Case(answer: ["Cache-Control": "s-maxage=60"], age: 1, decision: "fetch expired"),
-        Case(answer: ["Expires": date(60), "Date": date(0)], age: 59, decision: "use"),
-        Case(answer: ["Expires": date(60), "Date": date(0)], age: 61, decision: "fetch expired"),
-        Case(answer: ["Expires": "0"], age: 0, decision: "fetch expired"),
-        Case(answer: ["Expires": date(60), "Cache-Control": "max-age=600"], age: 300, decision: "use"),
-        Case(answer: ["Last-Modified": date(-1000), "Date": date(0)], age: 99, decision: "use"),
+        Case(response: ["Cache-Control": "max-age=60"], age: 59, decision: "use"),
+        Case(response: ["Cache-Control": "max-age=60"], age: 60, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "MAX-AGE=\"60\""], age: 59, decision: "use"),
+        Case(response: ["Cache-Control": "max-age=60, max-age=10"], age: 30, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "max-age=6x"], age: 1, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "max-age=-1"], age: 0, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "max-age=99999999999999999999"], age: 1e9, decision: "use"),
+        Case(response: ["Cache-Control": "s-maxage=60"], age: 1, decision: "fetch expired"),
+        Case(response: ["Expires": date(60), "Date": date(0)], age: 59, decision: "use"),
+        Case(response: ["Expires": date(60), "Date": date(0)], age: 61, decision: "fetch expired"),
+        Case(response: ["Expires": "0"], age: 0, decision: "fetch expired"),
+        Case(response: ["Expires": date(60), "Cache-Control": "max-age=600"], age: 300, decision: "use"),
+        Case(response: ["Last-Modified": date(-1000), "Date": date(0)], age: 99, decision: "use"),
         Case(
-            answer: ["Last-Modified": date(-1000), "Date": date(0)],
+            response: ["Last-Modified": date(-1000), "Date": date(0)],
             age: 101,
             decision: "validate If-Modified-Since"
         ),
-        Case(answer: [:], age: 0, decision: "fetch expired"),
+        Case(response: [:], age: 0, decision: "fetch expired"),
         // Age.
-        Case(answer: ["Cache-Control": "max-age=60", "Age": "50"], age: 11, decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=60", "Age": "50, 1"], age: 11, decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=60", "Age": "many"], age: 11, decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60", "Date": date(-50)], age: 11, decision: "fetch expired"),
-        Case(answer: ["Cache-Control": "max-age=60", "Date": date(50)], age: 11, decision: "use"),
-        Case(answer: ["Cache-Control": "max-age=60"], age: -1, decision: "fetch clockSkew"),
-        // What the answer asks for.
+        Case(response: ["Cache-Control": "max-age=60", "Age": "50"], age: 11, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "max-age=60", "Age": "50, 1"], age: 11, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "max-age=60", "Age": "many"], age: 11, decision: "use"),
+        Case(response: ["Cache-Control": "max-age=60", "Date": date(-50)], age: 11, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "max-age=60", "Date": date(50)], age: 11, decision: "use"),
+        Case(response: ["Cache-Control": "max-age=60"], age: -1, decision: "fetch clockSkew"),
+        // What the response requires.
         Case(
-            answer: ["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""],
+            response: ["Cache-Control": "max-age=60, no-cache", "ETag": "\"1\""],
             age: 1,
             decision: "validate If-None-Match"
         ),
-        Case(answer: ["Cache-Control": "max-age=60, no-cache=\"X\""], age: 1, decision: "use"),
-        Case(answer: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 65, decision: "refresh"),
-        Case(answer: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 71, decision: "fetch expired"),
+        Case(response: ["Cache-Control": "max-age=60, no-cache=\"X\""], age: 1, decision: "use"),
+        Case(response: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 65, decision: "refresh"),
+        Case(response: ["Cache-Control": "stale-while-revalidate=10, max-age=60"], age: 71, decision: "fetch expired"),
         Case(
-            answer: ["Cache-Control": "stale-while-revalidate=10, max-age=60, must-revalidate"],
+            response: ["Cache-Control": "stale-while-revalidate=10, max-age=60, must-revalidate"],
             age: 65,
             decision: "fetch expired"
         ),
         // What the request asks for.
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 1,
             request: ["Cache-Control": "no-cache"],
             decision: "fetch mustRevalidate"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 1,
             request: ["Pragma": "no-cache"],
             decision: "fetch mustRevalidate"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 11,
             request: ["Cache-Control": "max-age=10"],
             decision: "fetch expired"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 9,
             request: ["Cache-Control": "max-age=10"],
             decision: "use"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 51,
             request: ["Cache-Control": "min-fresh=10"],
             decision: "fetch expired"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 49,
             request: ["Cache-Control": "min-fresh=10"],
             decision: "use"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 69,
             request: ["Cache-Control": "max-stale=10"],
             decision: "use"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 71,
             request: ["Cache-Control": "max-stale=10"],
             decision: "fetch expired"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60"],
+            response: ["Cache-Control": "max-age=60"],
             age: 1e6,
             request: ["Cache-Control": "max-stale"],
             decision: "use"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60, must-revalidate"],
+            response: ["Cache-Control": "max-age=60, must-revalidate"],
             age: 61,
             request: ["Cache-Control": "max-stale"],
             decision: "fetch expired"
         ),
         // Immutable: a reload asks nothing, a forced one does.
         Case(
-            answer: ["Cache-Control": "max-age=60, immutable"],
+            response: ["Cache-Control": "max-age=60, immutable"],
             age: 9,
             request: ["Cache-Control": "max-age=0"],
             decision: "use"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60, immutable"],
+            response: ["Cache-Control": "max-age=60, immutable"],
             age: 9,
             request: ["Cache-Control": "no-cache"],
             decision: "fetch mustRevalidate"
         ),
         Case(
-            answer: ["Cache-Control": "max-age=60, immutable"],
+            response: ["Cache-Control": "max-age=60, immutable"],
             age: 61,
             request: ["Cache-Control": "max-age=0"],
             decision: "fetch expired"
         ),
         // Both validators are sent.
         Case(
-            answer: ["ETag": "W/\"1\"", "Last-Modified": date(-10), "Cache-Control": "max-age=0"],
+            response: ["ETag": "W/\"1\"", "Last-Modified": date(-10), "Cache-Control": "max-age=0"],
             age: 1,
             decision: "validate If-None-Match If-Modified-Since"
         ),
     ])
     func theDecisionFollowsTheFields(_ table: Case) {
-        #expect(decision(table.answer, at: table.age, request: table.request) == table.decision)
+        #expect(decision(table.response, at: table.age, request: table.request) == table.decision)
     }
 
     @Test(arguments: [
@@ -252,9 +252,9 @@ import Testing
         ("max-age=60", 65, "stale-if-error=10", true), ("max-age=60", 75, "stale-if-error=10", false),
         ("max-age=60", 61, "max-age=60", false), ("max-age=60", -1, "", false),
     ])
-    func staleResponseIsUsedIfAllowed(answer: String, age: Double, request: String, stands: Bool) {
+    func staleResponseIsUsedIfAllowed(response: String, age: Double, request: String, stands: Bool) {
         let decision = CachePolicy.http.decisionAfterFailure(
-            on: entry(["Cache-Control": answer]),
+            on: entry(["Cache-Control": response]),
             for: ["Cache-Control": request],
             at: Self.start.addingTimeInterval(age)
         )

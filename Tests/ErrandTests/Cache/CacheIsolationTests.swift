@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// Guarantee G22: no answer ever crosses users, whatever shows who they are.
+/// Guarantee G22: no user receives the response of another, whatever shows who they are.
 @Suite(.limit(seconds: 60)) struct CacheIsolationTests {
     /// How a request shows its user.
     enum Shown: String, CaseIterable, Sendable {
@@ -76,7 +76,7 @@ import Testing
     ]
 
     @Test(arguments: Shown.allCases, [nil, "Authorization", "Accept-Language, Cookie"])
-    func noAnswerCrossesUsers(shown: Shown, vary: String?) async throws {
+    func noResponseCrossesUsers(shown: Shown, vary: String?) async throws {
         for policy in Self.policies {
             for duplicates in [DuplicatePolicy.allow, .share] {
                 try await check(shown, vary, policy, duplicates)
@@ -165,7 +165,7 @@ import Testing
         #expect(await cache.entries.map { $0.url?.path() } == ["/public"])
     }
 
-    @Test func aFieldThatAnAdapterSetsAndTheAnswerDependsOnKeepsItFromBeingStored() async throws {
+    @Test func aFieldThatAnAdapterSetsAndTheResponseDependsOnKeepsItFromBeingStored() async throws {
         struct Locale: RequestAdapter {
             func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
                 request.headers["X-Locale"] = "de"
@@ -173,7 +173,7 @@ import Testing
         }
         let rig = CachedRig(
             config: { $0.adapters = [Locale()] },
-            answering: { _ in .text("x", headers: ["Vary": "x-locale"]) }
+            responding: { _ in .text("x", headers: ["Vary": "x-locale"]) }
         )
         _ = try await rig.agent.send(GeneralRequest("/me").expecting(String.self))
         #expect(await rig.cache.count == 0)

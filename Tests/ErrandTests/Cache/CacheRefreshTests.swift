@@ -110,7 +110,7 @@ import Testing
                 if context.tag == "post" { request.method = .post }
             }
         }
-        let rig = CachedRig(.networkOnly, config: { $0.adapters = [Posting()] }, answering: { _ in .json("1") })
+        let rig = CachedRig(.networkOnly, config: { $0.adapters = [Posting()] }, responding: { _ in .json("1") })
         let request = GeneralRequest("/x").expecting(Int.self)
         _ = try await rig.agent.response(for: request, cachePolicy: .reload)
         #expect(await rig.cache.count == 1)

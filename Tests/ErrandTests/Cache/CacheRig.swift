@@ -68,7 +68,7 @@ struct CachedRig: Sendable {
         memory: MemoryStore? = MemoryStore(),
         appVersion: String = "",
         config change: (inout NetworkConfig) -> Void = { _ in },
-        answering handler: @escaping StubTransport.Handler
+        responding handler: @escaping StubTransport.Handler
     ) {
         let clock = clock
         cache = ResponseCache(memory: memory, disk: disk, appVersion: appVersion) { clock.now }
@@ -76,6 +76,6 @@ struct CachedRig: Sendable {
         config.cache = cache
         config.cachePolicy = policy
         change(&config)
-        rig = Rig(config: config, answering: handler)
+        rig = Rig(config: config, responding: handler)
     }
 }

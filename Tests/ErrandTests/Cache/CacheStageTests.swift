@@ -8,7 +8,7 @@ import Testing
 @Suite struct CacheStageTests {
     private let counter = Counter()
 
-    /// Numbers the answers, and fails while it is offline.
+    /// Numbers the responses, and fails while it is offline.
     final class Counter: Sendable {
         private let state = Lock((count: 0, failure: NetworkError?.none))
         var failure: NetworkError? {
@@ -134,7 +134,7 @@ import Testing
         func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { payload.data != Data(refused.utf8) }
     }
 
-    @Test func aStaleAnswerIsRefreshedOnceBehindTheSend() async throws {
+    @Test func aStaleResponseIsRefreshedOnceBehindTheSend() async throws {
         let rig = rig(.staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60)))
         #expect(await outcome(rig) == "1 network")
         rig.clock.advance(by: 100)
@@ -169,7 +169,7 @@ import Testing
             seen.add(response.statusCode)
             return Payload(response.body)
         }
-        let rig = CachedRig(config: { $0.accessories = [Watcher(events: events)] }, answering: { _ in .json("1") })
+        let rig = CachedRig(config: { $0.accessories = [Watcher(events: events)] }, responding: { _ in .json("1") })
         _ = try await rig.agent.send(request.filter(filter))
         let hit = try await rig.agent.response(for: request.filter(filter))
         #expect(hit.source.isFromCache && hit.headers["Content-Type"] == "application/json" && hit.statusCode == 200)

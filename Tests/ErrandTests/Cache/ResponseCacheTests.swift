@@ -115,7 +115,7 @@ import Testing
         await cache.removeAll()
     }
 
-    /// A store that answers a look-up only when it is let go.
+    /// A store whose look-ups return only when it is released.
     private struct Slow: CacheStore {
         let inner = MemoryStore()
         let gate = DispatchSemaphore(value: 0)

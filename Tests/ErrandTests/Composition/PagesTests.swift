@@ -19,7 +19,7 @@ import Testing
         return seen
     }
 
-    /// Answers page after page, with fields and members that lead from one to the next.
+    /// Returns page after page, with fields and members that lead from one to the next.
     private func rig(_ count: Int, next: @escaping @Sendable (Int) -> (HTTPHeaders, String)) -> Rig {
         let asked = Record<Int>()
         return Rig { _ in

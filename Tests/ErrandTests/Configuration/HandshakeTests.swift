@@ -22,8 +22,8 @@ struct HandshakeTests {
         ) async throws -> RawResponse {
             var request = request
             request.headers[field] = await session.id
-            let answer = try await next(request)
-            guard answer.statusCode == 409, let id = answer.headers[field] else { return answer }
+            let response = try await next(request)
+            guard response.statusCode == 409, let id = response.headers[field] else { return response }
             await session.keep(id)
             request.headers[field] = id
             return try await next(request)

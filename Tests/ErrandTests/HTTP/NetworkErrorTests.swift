@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func descriptionContainsNoHeaderValueQueryOrBody() async throws {
-        let rig = Rig(answer: .html("<p>secret</p>", status: 500, headers: ["Set-Cookie": "secret"]))
+        let rig = Rig(response: .html("<p>secret</p>", status: 500, headers: ["Set-Cookie": "secret"]))
         let request = GeneralRequest("https://user:secret@api.example/x?token=secret").method(.post)
             .authorization(.bearer("secret")).header("X-Key", "secret").parameters(["password": "secret"])
         let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
@@ -126,7 +126,7 @@ import Testing
 
     @Test(arguments: [0, 64 << 10, (64 << 10) + 1, 1 << 20])
     func theBodyItKeepsIsBounded(count: Int) async throws {
-        let rig = Rig(answer: .data(Data(count: count), status: 500))
+        let rig = Rig(response: .data(Data(count: count), status: 500))
         let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? NetworkError)
         #expect(error.response?.body.count == min(count, NetworkError.maximumBodyByteCount))
         // The reported size is that of the response.
@@ -137,7 +137,7 @@ import Testing
 
     @Test func requestNameIsTheNameOfItsType() async throws {
         func name<R: Request & Sendable>(_ request: R) async -> String? {
-            (await failure { try await Rig(answer: .status(500)).agent.response(for: request) } as? NetworkError)?
+            (await failure { try await Rig(response: .status(500)).agent.response(for: request) } as? NetworkError)?
                 .requestName
         }
         #expect(await name(GeneralRequest("/x").expecting([Int].self)) == "GeneralRequest")
@@ -159,14 +159,14 @@ import Testing
         let words = #"{"code": "\#(long)", "msg": "\#(long)", "data": null}"#
         let envelope = NetworkConfig.test { $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data") }
         let reported = await failure {
-            try await Rig(config: envelope, answer: .json(words)).agent.send(GeneralRequest("/x"))
+            try await Rig(config: envelope, response: .json(words)).agent.send(GeneralRequest("/x"))
         }
         let service = try #require(reported as? ServiceError)
         #expect(service.message?.unicodeScalars.count == 1_000_000)
         #expect(service.description.utf8.count < 3_000)
 
         let request = GeneralRequest("/x").expecting([String: Int].self)
-        let rig = Rig(answer: .json(#"{"\#(long)": "a"}"#))
+        let rig = Rig(response: .json(#"{"\#(long)": "a"}"#))
         let undecodable = await failure { try await rig.agent.send(request) } as? NetworkError
         #expect(try #require(undecodable).description.utf8.count < 3_000)
 
@@ -203,7 +203,7 @@ import Testing
     @Test(arguments: ["{", "[1,]", "\u{FEFF}1", "{\"secret\" 1}"])
     func invalidJSONIsDescribedWithoutTheBody(body: String) async throws {
         let error = try #require(
-            await failure { try await Rig(answer: .json(body)).agent.send(GeneralRequest("/x")) } as? NetworkError
+            await failure { try await Rig(response: .json(body)).agent.send(GeneralRequest("/x")) } as? NetworkError
         )
         #expect(error.kind == .unacceptableContent)
         #expect(error.response?.body == Data(body.utf8))

@@ -16,7 +16,7 @@ struct CanaryTests {
         case success, status, serviceError, undecodable, notJSON, reset, retried, redirected, insecureRedirect
 
         /// The response to the nth request, with the canary wherever a response can hold one.
-        func answer(_ number: Int) throws -> TransportResponse {
+        func response(_ number: Int) throws -> TransportResponse {
             let secret = #"{"accessToken": "\#(canary)", "born": "\#(canary)"}"#
             let headers: HTTPHeaders = ["Set-Cookie": "sid=\(canary)", "Content-Type": "application/json"]
             func json(_ text: String, status: Int = 200) -> TransportResponse {
@@ -96,7 +96,7 @@ struct CanaryTests {
             let config = Self.config(log, level)
             let rig = Rig(config: config) { _ in
                 number.add(1)
-                return try fate.answer(number.all.count)
+                return try fate.response(number.all.count)
             }
             do {
                 let response = try await rig.agent.response(for: request)

@@ -29,7 +29,7 @@ import FoundationNetworking
     }
 
     @Test func itReplacesBuildingAndKeepsEverythingAfterIt() async throws {
-        let rig = Rig(config: Self.config, answer: .json(#"{"code":0,"data":"\"text\""}"#))
+        let rig = Rig(config: Self.config, response: .json(#"{"code":0,"data":"\"text\""}"#))
         let request = Custom { request in
             request.httpMethod = "POST"
             request.setValue("a", forHTTPHeaderField: "X-Own")
@@ -91,7 +91,7 @@ import FoundationNetworking
     }
 
     @Test func userInformationIsStrippedAndTheSchemeLowered() async throws {
-        let rig = Rig(answer: .text("ok"))
+        let rig = Rig(response: .text("ok"))
         let sent = try await rig.wire(Custom { $0.url = URL(string: "HTTPS://u:p@custom.example") })
         #expect(sent.url.absoluteString == "https://custom.example/")
     }

@@ -136,9 +136,9 @@ import FoundationNetworking
     }
 
     @Test func acceptanceDecidesWhichResponsesAreAccepted() async throws {
-        #expect(try await Rig(answer: .json("1", status: 304)).agent.send(WithAcceptance()) == 1)
+        #expect(try await Rig(response: .json("1", status: 304)).agent.send(WithAcceptance()) == 1)
         await expect(throwing: .status(400)) {
-            _ = try await Rig(answer: .json("1", status: 400)).agent.send(WithAcceptance())
+            _ = try await Rig(response: .json("1", status: 400)).agent.send(WithAcceptance())
         }
     }
 
@@ -150,7 +150,7 @@ import FoundationNetworking
 
     @Test func filterReplacesTheInherited() async throws {
         let config = NetworkConfig.test { $0.filter = EnvelopeFilter(code: "code", data: "data") }
-        #expect(try await Rig(config: config, answer: .text("plain")).agent.send(WithFilter()) == "plain")
+        #expect(try await Rig(config: config, response: .text("plain")).agent.send(WithFilter()) == "plain")
     }
 
     struct User: Decodable, Sendable, Equatable { var id: Int }
@@ -160,7 +160,7 @@ import FoundationNetworking
     }
 
     @Test func formatterCreatesTheModel() async throws {
-        let rig = Rig(answer: .json(#"{"list":[{"id":7}]}"#))
+        let rig = Rig(response: .json(#"{"list":[{"id":7}]}"#))
         #expect(try await rig.agent.send(WithFormatter()) == User(id: 7))
     }
 
@@ -205,7 +205,7 @@ import FoundationNetworking
 
     @Test func hooksAreCalledInOrder() async throws {
         let seen = Record<String>()
-        _ = try await Rig(answer: .json(#"{"id":7}"#, status: 201)).agent.send(WithHooks(seen: seen))
+        _ = try await Rig(response: .json(#"{"id":7}"#, status: 201)).agent.send(WithHooks(seen: seen))
         #expect(seen.all == ["check", "didProduce 7 201"])
     }
 

@@ -4,8 +4,8 @@ import Foundation
 import Testing
 
 @Suite struct AcceptanceTests {
-    private func send(_ answer: TransportResponse, _ acceptance: Acceptance = Acceptance()) async throws -> Data {
-        try await Rig(answer: answer).agent.send(GeneralRequest("/x").acceptance(acceptance).expecting(Data.self))
+    private func send(_ response: TransportResponse, _ acceptance: Acceptance = Acceptance()) async throws -> Data {
+        try await Rig(response: response).agent.send(GeneralRequest("/x").acceptance(acceptance).expecting(Data.self))
     }
 
     @Test(arguments: [
@@ -39,12 +39,12 @@ import Testing
         ("nonsense", ["*/*"], false), ("text/html", [], true),
     ])
     func contentTypesAreChecked(type: String, wanted: [String], isAccepted: Bool) async throws {
-        let answer = TransportResponse.data(Data("x".utf8), contentType: type)
+        let response = TransportResponse.data(Data("x".utf8), contentType: type)
         if isAccepted {
-            _ = try await send(answer, Acceptance(contentTypes: wanted))
+            _ = try await send(response, Acceptance(contentTypes: wanted))
         } else {
             let error = try #require(
-                await failure { try await send(answer, Acceptance(contentTypes: wanted)) } as? NetworkError
+                await failure { try await send(response, Acceptance(contentTypes: wanted)) } as? NetworkError
             )
             #expect(error.kind == .unacceptableContent)
             #expect(error.response?.body == Data("x".utf8))
@@ -60,8 +60,8 @@ import Testing
     }
 
     @Test func statusIsCheckedBeforeContentTypeAndParsing() async throws {
-        let answer = TransportResponse.html("<h1>Bad Gateway</h1>", status: 502)
-        let rig = Rig(answer: answer)
+        let response = TransportResponse.html("<h1>Bad Gateway</h1>", status: 502)
+        let rig = Rig(response: response)
         let request = GeneralRequest("/x").acceptance(Acceptance(contentTypes: ["application/json"]))
             .expecting([String: Int].self)
         let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [(5, true), (4, false)])
     func sizeIsChecked(limit: Int, fits: Bool) async throws {
         let request = GeneralRequest("/x").limits(Limits(maximumBodySize: limit)).expecting(Data.self)
-        let rig = Rig(answer: .text("12345"))
+        let rig = Rig(response: .text("12345"))
         if fits {
             #expect(try await rig.agent.send(request).count == 5)
         } else {
@@ -90,7 +90,7 @@ import Testing
     private let shaped = GeneralRequest("/x").acceptance(Acceptance(shape: AcceptanceTests.shape))
 
     @Test func aBodyOfTheShapeIsAccepted() async throws {
-        let rig = Rig(answer: .json(#"{"code":0,"data":{"id":7}}"#))
+        let rig = Rig(response: .json(#"{"code":0,"data":{"id":7}}"#))
         #expect(try await rig.agent.send(shaped.expecting(Int.self, at: "data.id")) == 7)
         let enveloped = shaped.filter(EnvelopeFilter(code: "code", data: "data"))
         #expect(try await rig.agent.send(enveloped.expecting(Int.self, at: "id")) == 7)
@@ -102,7 +102,7 @@ import Testing
         (#"{"code":"0","data":{"id":1}}"#, "code"), (#"{"data":{"id":1}}"#, "code"), ("[]", nil),
     ])
     func bodyOfAnotherShapeIsRejectedWithThePath(body: String, path: String?) async {
-        let rig = Rig(answer: .json(body))
+        let rig = Rig(response: .json(body))
         for request in [shaped, shaped.filter(EnvelopeFilter(code: "code", data: "data", success: [0, "0"]))] {
             let error = await failure { try await rig.agent.send(request) } as? NetworkError
             guard case .shape(let cause) = error?.reason else {
@@ -117,29 +117,29 @@ import Testing
     }
 
     @Test func errorOfTheServicePrecedesTheShape() async {
-        let rig = Rig(answer: .json(#"{"code":7,"data":null}"#))
+        let rig = Rig(response: .json(#"{"code":7,"data":null}"#))
         let request = shaped.filter(EnvelopeFilter(code: "code", data: "data"))
         #expect((await failure { try await rig.agent.send(request) } as? ServiceError)?.code == 7)
     }
 
     @Test func statusPrecedesTheShape() async {
-        let rig = Rig(answer: .html("<h1>", status: 502))
+        let rig = Rig(response: .html("<h1>", status: 502))
         await expect(throwing: .status(502)) { _ = try await rig.agent.send(shaped) }
     }
 
     @Test func bodyThatIsNoJSONHasNoShape() async {
-        let error = await failure { try await Rig(answer: .text("x")).agent.send(shaped.expecting(String.self)) }
+        let error = await failure { try await Rig(response: .text("x")).agent.send(shaped.expecting(String.self)) }
         guard case .invalidJSON = (error as? NetworkError)?.reason else {
             Issue.record("\(String(describing: error))")
             return
         }
         await expect(throwing: .shape(JSONError(.unexpectedEnd, offset: 0))) {
-            try await Rig(answer: .status(200)).agent.send(shaped.expecting(Void.self))
+            try await Rig(response: .status(200)).agent.send(shaped.expecting(Void.self))
         }
     }
 
     @Test func responseWithoutABodyNeedsNoShape() async throws {
-        try await Rig(answer: .status(204)).agent.send(shaped.expecting(Void.self))
-        try await Rig(answer: .status(200)).agent.send(shaped.method(.head).expecting(Void.self))
+        try await Rig(response: .status(204)).agent.send(shaped.expecting(Void.self))
+        try await Rig(response: .status(200)).agent.send(shaped.method(.head).expecting(Void.self))
     }
 }

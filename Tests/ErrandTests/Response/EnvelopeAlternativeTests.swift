@@ -21,7 +21,7 @@ import Testing
 
     private func send(_ body: String, status: Int = 200, by filter: EnvelopeFilter = Self.filter) async throws -> Int {
         let config = NetworkConfig.test { $0.filter = filter }
-        let rig = Rig(config: config, answer: .json(body, status: status))
+        let rig = Rig(config: config, response: .json(body, status: status))
         return try await rig.agent.send(GeneralRequest("/x").expecting(Int.self))
     }
 

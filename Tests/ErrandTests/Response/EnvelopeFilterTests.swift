@@ -7,21 +7,21 @@ import Testing
     struct User: Decodable, Sendable, Equatable { var id: Int }
 
     private func send<T: Decodable & Sendable>(
-        _ answer: TransportResponse,
+        _ response: TransportResponse,
         as type: T.Type = User.self,
         success: EnvelopeFilter.Success = [0],
         ignorable: Set<ServiceCode> = []
     ) async throws -> T {
         let filter = EnvelopeFilter(code: "code", message: "msg", data: "data", success: success, ignorable: ignorable)
-        let rig = Rig(config: .test { $0.filter = filter }, answer: answer)
+        let rig = Rig(config: .test { $0.filter = filter }, response: response)
         return try await rig.agent.send(GeneralRequest("/x").expecting(type))
     }
 
     private func serviceError(
-        _ answer: TransportResponse,
+        _ response: TransportResponse,
         ignorable: Set<ServiceCode> = []
     ) async throws -> ServiceError {
-        try #require(await failure { try await send(answer, ignorable: ignorable) } as? ServiceError)
+        try #require(await failure { try await send(response, ignorable: ignorable) } as? ServiceError)
     }
 
     @Test(arguments: [
@@ -38,9 +38,9 @@ import Testing
         (#""\u004fK""#, "OK"), (#""""#, ""),
     ])
     func codesAreIntegersStringsAndBools(text: String, code: ServiceCode) async throws {
-        let answer = TransportResponse.json(#"{"code":\#(text),"data":{"id":7}}"#)
-        #expect(try await send(answer, success: [code]) == User(id: 7))
-        let error = try #require(await failure { try await send(answer, success: ["other"]) } as? ServiceError)
+        let response = TransportResponse.json(#"{"code":\#(text),"data":{"id":7}}"#)
+        #expect(try await send(response, success: [code]) == User(id: 7))
+        let error = try #require(await failure { try await send(response, success: ["other"]) } as? ServiceError)
         #expect(error.code == code)
     }
 
@@ -103,7 +103,7 @@ import Testing
         }
         let rig = Rig(
             config: .test { $0.filter = EnvelopeFilter(code: "code", data: "data") },
-            answer: .json(#"{"code":0}"#)
+            response: .json(#"{"code":0}"#)
         )
         try await rig.agent.send(GeneralRequest("/x").expecting(Void.self))
     }
@@ -119,15 +119,15 @@ import Testing
         String(repeating: "[", count: 513),
     ])
     func everyOtherRejectedResponseIsAStatusErrorWithItsBody(body: String) async throws {
-        let answer = TransportResponse.html(body, status: 502)
-        let error = try #require(await failure { try await send(answer) } as? NetworkError)
+        let response = TransportResponse.html(body, status: 502)
+        let error = try #require(await failure { try await send(response) } as? NetworkError)
         #expect(error.reason == .status(502))
         #expect(error.response?.body == Data(body.utf8))
     }
 
     @Test func wholeBodyRemainsAvailable() async throws {
         let filter = EnvelopeFilter(code: "code", data: "data")
-        let rig = Rig(config: .test { $0.filter = filter }, answer: .json(#"{"code":0,"data":{"id":7},"time":99}"#))
+        let rig = Rig(config: .test { $0.filter = filter }, response: .json(#"{"code":0,"data":{"id":7},"time":99}"#))
         let full = try await rig.agent.response(for: GeneralRequest("/x").expecting(User.self))
         #expect(try full.decode(Int.self, at: "~.time") == 99)
         #expect(try full.decode(Int.self, at: "id") == 7)

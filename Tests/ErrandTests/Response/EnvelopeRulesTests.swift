@@ -16,7 +16,7 @@ import Testing
         through filter: EnvelopeFilter,
         as type: T.Type = User.self
     ) async throws -> T {
-        let rig = Rig(config: .test { $0.filter = filter }, answer: .json(body, status: status))
+        let rig = Rig(config: .test { $0.filter = filter }, response: .json(body, status: status))
         return try await rig.agent.send(GeneralRequest("/x").expecting(type))
     }
 
@@ -80,7 +80,7 @@ import Testing
         filter.time = "meta.time"
         filter.others = ["page": "meta.page", "first": "data.list[0].id", "absent": "meta.x.y", "wrong": "code[0]"]
         let body = #"{"code":0,"msg":"fine","data":{"list":[{"id":3}]},"meta":{"time":99,"page":{"n":2}}}"#
-        let rig = Rig(config: .test { $0.filter = filter }, answer: .json(body))
+        let rig = Rig(config: .test { $0.filter = filter }, response: .json(body))
         let response = try await rig.agent.response(for: GeneralRequest("/x"))
         let envelope = try #require(response.payload.envelope)
         #expect(envelope.code == 0)
@@ -113,7 +113,7 @@ import Testing
                 return filter
             }
         }
-        let rig = Rig(config: .test { $0.filter = plain }, answer: .json(#"{"code":1001,"data":{"user":{"id":7}}}"#))
+        let rig = Rig(config: .test { $0.filter = plain }, response: .json(#"{"code":1001,"data":{"user":{"id":7}}}"#))
         #expect(try await rig.agent.send(Lenient(base: plain)) == User(id: 7))
         let error = await failure { try await rig.agent.send(GeneralRequest("/x")) }
         #expect((error as? ServiceError)?.code == 1001)
@@ -162,7 +162,7 @@ import Testing
     @Test func rejectedContentTypeIsNoServiceError() async {
         let rig = Rig(
             config: .test { $0.filter = EnvelopeFilter(code: nil, message: "msg", data: "data") },
-            answer: .text(#"{"msg":"x","data":1}"#)
+            response: .text(#"{"msg":"x","data":1}"#)
         )
         let request = GeneralRequest("/x").acceptance(Acceptance(contentTypes: ["application/json"]))
         await expect(throwing: .contentType("text/plain")) { _ = try await rig.agent.send(request) }
@@ -176,7 +176,7 @@ import Testing
         #expect((await error("<h1>", status: 500, through: filter) as? NetworkError)?.reason == .status(500))
         let chained = Rig(
             config: .test { [filter] in $0.filter = FilterChain(filter, EnvelopeFilter(code: "c", data: "d")) },
-            answer: .json(#"{"code":0,"data":{"c":0,"d":{"id":7}}}"#, status: 500)
+            response: .json(#"{"code":0,"data":{"c":0,"d":{"id":7}}}"#, status: 500)
         )
         #expect(try await chained.agent.send(GeneralRequest("/x").expecting(User.self)) == User(id: 7))
     }
@@ -255,26 +255,26 @@ import Testing
         }
     }
 
-    // MARK: Answers without a body
+    // MARK: Responses without a body
 
     @Test(arguments: [204, 205])
     func aStatusThatHasNoBodyIsASuccessWithoutPayload(status: Int) async throws {
         #expect(try await send("", status: status, through: plain, as: User?.self) == nil)
         #expect(try await send("", status: status, through: plain, as: JSONValue.self) == .null)
-        let rig = Rig(config: .test { $0.filter = plain }, answer: .status(status))
+        let rig = Rig(config: .test { $0.filter = plain }, response: .status(status))
         try await rig.agent.send(GeneralRequest("/x").expecting(Void.self))
     }
 
     @Test func anyOtherEmptyBodyIsAnError() async throws {
         #expect((await error("", through: plain) as? NetworkError)?.kind == .unacceptableContent)
         #expect((await error("", status: 404, through: plain) as? NetworkError)?.reason == .status(404))
-        let refused = Rig(config: .test { $0.filter = plain }, answer: .status(204))
+        let refused = Rig(config: .test { $0.filter = plain }, response: .status(204))
         let request = GeneralRequest("/x").acceptance(Acceptance(statusCodes: 200..<201))
         await expect(throwing: .status(204)) { _ = try await refused.agent.send(request) }
     }
 
     @Test func responseToHEADHasNoBody() async throws {
-        let rig = Rig(config: .test { $0.filter = plain }, answer: .status(200))
+        let rig = Rig(config: .test { $0.filter = plain }, response: .status(200))
         try await rig.agent.send(GeneralRequest("/x").method(.head).expecting(Void.self))
     }
 
@@ -309,7 +309,7 @@ import Testing
                 $0.filter = plain
                 $0.decoder = snake
             },
-            answer: .json(#"{"code":1,"data":{"retry_in":5}}"#)
+            response: .json(#"{"code":1,"data":{"retry_in":5}}"#)
         )
         let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/x")) } as? ServiceError)
         #expect(try error.decode(Reason.self).retryIn == 5)

@@ -14,8 +14,8 @@ import Testing
     private let outer = EnvelopeFilter(code: "code", message: "msg", data: "data")
     private let inner = EnvelopeFilter(code: "c", data: "d")
 
-    private func rig(_ chain: FilterChain, _ answer: TransportResponse) -> Rig {
-        Rig(config: .test { $0.filter = chain }, answer: answer)
+    private func rig(_ chain: FilterChain, _ response: TransportResponse) -> Rig {
+        Rig(config: .test { $0.filter = chain }, response: response)
     }
 
     @Test func eachFilterReadsThePreviousPayload() async throws {

@@ -35,7 +35,7 @@ import Testing
         let filters: [any ResponseFilter] = [
             PassthroughFilter(), EnvelopeFilter(code: "code", data: "data"), Self.ownFilter,
         ]
-        let rig = Rig(answer: .data(Self.bodies[body], contentType: "application/json"))
+        let rig = Rig(response: .data(Self.bodies[body], contentType: "application/json"))
         let request = GeneralRequest("/x").filter(filters[filter])
         for error in [
             await failure { try await rig.agent.send(request.expecting(Anything.self)) },
@@ -49,7 +49,7 @@ import Testing
 
     @Test(arguments: bodies.indices)
     func userFormattersNeverReceiveAHostileBody(body: Int) async throws {
-        let rig = Rig(answer: .data(Self.bodies[body], contentType: "application/json"))
+        let rig = Rig(response: .data(Self.bodies[body], contentType: "application/json"))
         let formatter = ClosureFormatter { try JSONDecoder().decode(Anything.self, from: $0.data) }
         let error = await failure { try await rig.agent.send(GeneralRequest("/x", formatter: formatter)) }
         #expect((error as? NetworkError)?.kind == .unacceptableContent, "\(String(describing: error))")
@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: bodies.indices)
     func bytesAndTextPassBecauseTheyAreNotJSON(body: Int) async throws {
         let bytes = Self.bodies[body]
-        let rig = Rig(answer: .data(bytes))
+        let rig = Rig(response: .data(bytes))
         #expect(try await rig.agent.send(GeneralRequest("/x").expecting(Data.self)) == bytes)
         try await rig.agent.send(GeneralRequest("/x").expecting(Void.self))
         let full = try await rig.agent.response(for: GeneralRequest("/x").expecting(Data.self))
@@ -70,7 +70,7 @@ import Testing
 
     @Test func rejectedStatusRemainsAStatusError() async {
         for body in Self.bodies {
-            let rig = Rig(answer: .data(body, status: 500))
+            let rig = Rig(response: .data(body, status: 500))
             await expect(throwing: .status(500)) {
                 _ = try await rig.agent.send(GeneralRequest("/x").filter(Self.ownFilter).expecting(Anything.self))
             }
@@ -80,7 +80,7 @@ import Testing
     @Test(arguments: [(128, true), (129, false)])
     func theLimitIs128(depth: Int, fits: Bool) async throws {
         let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
-        let rig = Rig(answer: .json(text))
+        let rig = Rig(response: .json(text))
         if fits {
             _ = try await rig.agent.send(GeneralRequest("/x"))
         } else {
@@ -92,14 +92,14 @@ import Testing
     @Test(arguments: ["<xml/>", "plain text", "", "%PDF", "123", "[not json]", "{{template}}"])
     func userFiltersReceiveBodiesThatAreNoJSON(body: String) async throws {
         let filter = ClosureFilter { response, _ in Payload(Data("seen \(response.body.count)".utf8)) }
-        let rig = Rig(answer: .text(body))
+        let rig = Rig(response: .text(body))
         let request = GeneralRequest("/x").filter(filter).expecting(String.self)
         #expect(try await rig.agent.send(request) == "seen \(body.utf8.count)")
     }
 
     @Test func userFiltersReceiveAnErrorPage() async throws {
         let filter = ClosureFilter { response, _ in throw Boom(id: response.body.count) }
-        let rig = Rig(answer: .html("<h1/>", status: 404))
+        let rig = Rig(response: .html("<h1/>", status: 404))
         await #expect(throws: Boom(id: 5)) { try await rig.agent.send(GeneralRequest("/x").filter(filter)) }
     }
 
@@ -122,7 +122,7 @@ import Testing
     @Test func replacedBodyIsCheckedAgain() async {
         await #expect(processExitsWith: .success) {
             for filter in JSONGuardTests.changing {
-                let rig = Rig(answer: .json("[1]"))
+                let rig = Rig(response: .json("[1]"))
                 let request = GeneralRequest("/x").filter(filter).expecting(Anything.self)
                 let error = await failure { try await rig.agent.send(request) }
                 guard (error as? NetworkError)?.kind == .unacceptableContent else { exit(EXIT_FAILURE) }
@@ -135,7 +135,7 @@ import Testing
             let decrypting = ClosureFilter { _, _ in Payload(JSONGuardTests.brackets) }
             let formatter = ClosureFormatter { try JSONDecoder().decode(Anything.self, from: $0.data) }
             for filter in [decrypting, FilterChain(decrypting)] as [any ResponseFilter] {
-                let rig = Rig(answer: .json("[1]"))
+                let rig = Rig(response: .json("[1]"))
                 let request = GeneralRequest("/x", formatter: formatter).filter(filter)
                 let error = await failure { try await rig.agent.send(request) }
                 guard (error as? NetworkError)?.kind == .unacceptableContent else { exit(EXIT_FAILURE) }
@@ -184,7 +184,7 @@ import Testing
         let bytes = try #require(Self.binaries[name])
         let own = ClosureFilter { response, _ in Payload(response.body) }
         let filters: [any ResponseFilter] = [own, FilterChain(own, own), FilterChain(PassthroughFilter(), own)]
-        let rig = Rig(answer: .data(bytes, contentType: "application/octet-stream"))
+        let rig = Rig(response: .data(bytes, contentType: "application/octet-stream"))
         let request = GeneralRequest("/x").filter(filters[filter])
         #expect(try await rig.agent.send(request.expecting(Data.self)) == bytes)
         let formatter = ClosureFormatter { $0.data.count }

@@ -200,18 +200,18 @@ import Testing
         decoder.keys = .snakeCase
         decoder.convertsScalars = true
         let (json, loose) = (TransportResponse.json(#"{"user_id":"7"}"#), Loose(userId: 7))
-        let configured = Rig(config: .test { [decoder] in $0.decoder = decoder }, answer: json)
+        let configured = Rig(config: .test { [decoder] in $0.decoder = decoder }, response: json)
         #expect(try await configured.agent.send(GeneralRequest("/x").expecting(Loose.self)) == loose)
         var service = Service(id: "s")
         service.decoder = decoder
         let request = GeneralRequest("/x").service(service).expecting(Loose.self)
-        #expect(try await Rig(answer: json).agent.send(request) == loose)
+        #expect(try await Rig(response: json).agent.send(request) == loose)
         let formatted = GeneralRequest("/x").formatted(by: JSONFormatter<Loose>(decoder: decoder))
-        #expect(try await Rig(answer: json).agent.send(formatted) == loose)
+        #expect(try await Rig(response: json).agent.send(formatted) == loose)
     }
 
     @Test func mismatchIsANetworkErrorWithItsPath() async throws {
-        let rig = Rig(config: .test { $0.decoder = LosslessJSONDecoder() }, answer: .json(#"{"userId":"7"}"#))
+        let rig = Rig(config: .test { $0.decoder = LosslessJSONDecoder() }, response: .json(#"{"userId":"7"}"#))
         let error = await failure { try await rig.agent.send(GeneralRequest("/x").expecting(Loose.self)) }
         guard case .model("Loose", let detail) = (error as? NetworkError)?.reason else {
             Issue.record("\(String(describing: error))")
@@ -230,13 +230,13 @@ import Testing
     }
 
     @Test func userDecoderReceivesTheBytesAndMayThrow() async throws {
-        let rig = Rig(config: .test { $0.decoder = Upper() }, answer: .json(#"{"data":["a"]}"#))
+        let rig = Rig(config: .test { $0.decoder = Upper() }, response: .json(#"{"data":["a"]}"#))
         let request = GeneralRequest("/x").expecting([String].self, at: "data")
         #expect(try await rig.agent.send(request) == ["A"])
         struct Failing: DataDecoder {
             func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { throw Boom(id: 3) }
         }
-        let failing = Rig(config: .test { $0.decoder = Failing() }, answer: .json("[1]"))
+        let failing = Rig(config: .test { $0.decoder = Failing() }, response: .json("[1]"))
         await #expect(throws: Boom(id: 3)) { try await failing.agent.send(GeneralRequest("/x").expecting([Int].self)) }
     }
 
@@ -245,7 +245,7 @@ import Testing
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         decoder.dateDecodingStrategy = .secondsSince1970
-        let rig = Rig(config: .test { [decoder] in $0.decoder = decoder }, answer: .json(#"{"started_at":60}"#))
+        let rig = Rig(config: .test { [decoder] in $0.decoder = decoder }, response: .json(#"{"started_at":60}"#))
         let event = try await rig.agent.send(GeneralRequest("/x").expecting(Event.self))
         #expect(event.startedAt == Date(timeIntervalSince1970: 60))
     }

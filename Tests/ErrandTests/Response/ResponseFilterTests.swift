@@ -28,14 +28,14 @@ import Testing
             return Payload(response.body)
         }
         await #expect(throws: Boom(id: 422)) {
-            try await Rig(answer: .json(#"{"reason":"x"}"#, status: 422)).agent.send(request.filter(filter))
+            try await Rig(response: .json(#"{"reason":"x"}"#, status: 422)).agent.send(request.filter(filter))
         }
     }
 
     @Test func payloadOfARejectedResponseDoesNotHideTheFailure() async {
         let filter = ClosureFilter { response, _ in Payload(response.body) }
         await expect(throwing: .status(404)) {
-            _ = try await Rig(answer: .json("{}", status: 404)).agent.send(request.filter(filter))
+            _ = try await Rig(response: .json("{}", status: 404)).agent.send(request.filter(filter))
         }
     }
 
@@ -49,12 +49,12 @@ import Testing
     }
 
     @Test func recoveringFilterTurnsAFailureIntoASuccess() async throws {
-        #expect(try await Rig(answer: .json("{}")).agent.send(request.filter(Recovering())) == "fine")
-        let full = try await Rig(answer: .json("{}", status: 404)).agent.response(for: request.filter(Recovering()))
+        #expect(try await Rig(response: .json("{}")).agent.send(request.filter(Recovering())) == "fine")
+        let full = try await Rig(response: .json("{}", status: 404)).agent.response(for: request.filter(Recovering()))
         #expect(full.model == "recovered")
         #expect(full.statusCode == 404)
         await expect(throwing: .status(500)) {
-            _ = try await Rig(answer: .json("{}", status: 500)).agent.send(request.filter(Recovering()))
+            _ = try await Rig(response: .json("{}", status: 500)).agent.send(request.filter(Recovering()))
         }
     }
 
@@ -77,7 +77,7 @@ import Testing
         let bytes = Data([0xE9])
         let latin = MediaType("text/plain; charset=iso-8859-1")
         let filter = ClosureFilter { _, _ in Payload(bytes, mediaType: latin) }
-        let rig = Rig(answer: .json("{}"))
+        let rig = Rig(response: .json("{}"))
         #expect(try await rig.agent.send(request.filter(filter).expecting(String.self)) == "é")
     }
 
@@ -101,7 +101,7 @@ import Testing
                 $0.baseURL = "https://api.example:8443"
                 $0.filter = EnvelopeFilter(code: "code", message: "msg", data: "data")
             },
-            answer: .json(#"{"code":"7","msg":""}"#, status: 200)
+            response: .json(#"{"code":"7","msg":""}"#, status: 200)
         )
         let error = await failure { try await rig.agent.send(GeneralRequest("/users/7").method(.put)) }
         #expect(

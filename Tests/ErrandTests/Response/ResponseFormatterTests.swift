@@ -9,7 +9,7 @@ import Testing
 
     private let request = GeneralRequest("/x")
 
-    private func agent(_ text: String) -> Agent { Rig(answer: .json(text)).agent }
+    private func agent(_ text: String) -> Agent { Rig(response: .json(text)).agent }
 
     @Test func decodablesAreDecodedFromJSON() async throws {
         #expect(try await agent(#"{"id":7}"#).send(request.expecting(User.self)) == User(id: 7))
@@ -22,13 +22,13 @@ import Testing
     func decoderSetToJSON5DecodesValidNumbersOrFails(body: String) async throws {
         let decoder = JSONDecoder()
         decoder.allowsJSON5 = true
-        let rig = Rig(config: .test { $0.decoder = decoder }, answer: .json(body))
+        let rig = Rig(config: .test { $0.decoder = decoder }, response: .json(body))
         for _ in 0..<20 {
             if let value = try? await rig.agent.send(request.expecting(Double.self)) { #expect(value.isFinite) }
             _ = try? await rig.agent.send(request.expecting(Int.self))
         }
         await #expect(throws: NetworkError.self) {
-            try await Rig(config: .test { $0.decoder = decoder }, answer: .json("{a: 1}")).agent
+            try await Rig(config: .test { $0.decoder = decoder }, response: .json("{a: 1}")).agent
                 .send(request.expecting(User.self))
         }
     }
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [(204, HTTPMethod.get), (205, .post), (200, .head), (204, .delete)])
     func noContentIsNilForAnOptional(status: Int, method: HTTPMethod) async throws {
         for config in [NetworkConfig.test, .test { $0.filter = EnvelopeFilter(code: "code", data: "data") }] {
-            let rig = Rig(config: config, answer: .status(status))
+            let rig = Rig(config: config, response: .status(status))
             let request = request.method(method)
             #expect(try await rig.agent.send(request.expecting(User?.self)) == nil)
             #expect(try await rig.agent.send(request.formatted(by: JSONFormatter<User?>(at: "user"))) == nil)
@@ -52,14 +52,14 @@ import Testing
             let error = await failure { try await rig.agent.send(request.expecting([User].self)) } as? NetworkError
             #expect(error?.kind == .undecodable, "\(String(describing: error))")
         }
-        let plain = Rig(answer: .status(status)).agent
+        let plain = Rig(response: .status(status)).agent
         #expect(try await plain.send(request.method(method).expecting(Data.self)).isEmpty)
         #expect(try await plain.send(request.method(method).expecting(String.self)) == "")
         if status != 200 { #expect(try await plain.get("/x", as: User?.self) == nil) }
     }
 
     @Test func noBytesWhereContentIsExpectedAreAnError() async {
-        let rig = Rig(answer: .status(200))
+        let rig = Rig(response: .status(200))
         await #expect(throws: NetworkError.self) { try await rig.agent.send(request.expecting(User?.self)) }
         await #expect(throws: NetworkError.self) { try await rig.agent.get("/x", as: User?.self) }
     }
@@ -73,7 +73,7 @@ import Testing
 
     @Test func bytesAreUnchanged() async throws {
         let bytes = Data([0, 0xFF, 0x5B])
-        let agent = Rig(answer: .data(bytes)).agent
+        let agent = Rig(response: .data(bytes)).agent
         #expect(try await agent.send(request.expecting(Data.self)) == bytes)
         #expect(try await agent.send(request.formatted(by: DataFormatter())) == bytes)
         #expect(try await agent.send(request.expecting(Data.self)).startIndex == 0)
@@ -81,8 +81,8 @@ import Testing
 
     @Test func voidModelAcceptsAnyBody() async throws {
         for body in ["", "x", "[[["] {
-            try await Rig(answer: .text(body)).agent.send(request.expecting(Void.self))
-            try await Rig(answer: .text(body)).agent.send(GeneralRequest("/x", formatter: DefaultFormatter<Void>()))
+            try await Rig(response: .text(body)).agent.send(request.expecting(Void.self))
+            try await Rig(response: .text(body)).agent.send(GeneralRequest("/x", formatter: DefaultFormatter<Void>()))
         }
     }
 
@@ -100,7 +100,7 @@ import Testing
         ] as [(String, [UInt8], String)]
     )
     func textIsReadByTheCharset(type: String, bytes: [UInt8], text: String) async throws {
-        let agent = Rig(answer: .data(Data(bytes), contentType: type)).agent
+        let agent = Rig(response: .data(Data(bytes), contentType: type)).agent
         #expect(try await agent.send(request.expecting(String.self)) == text)
         #expect(try await agent.send(request.formatted(by: StringFormatter())) == text)
     }
@@ -131,7 +131,7 @@ import Testing
         // Longer than what is converted at a time, and characters cut at every place.
         for copies in [1, 30_011] {
             let body = Data((0..<copies).flatMap { _ in bytes })
-            let agent = Rig(answer: .data(body, contentType: "text/plain; charset=\(charset)")).agent
+            let agent = Rig(response: .data(body, contentType: "text/plain; charset=\(charset)")).agent
             let whole = String(repeating: text, count: copies)
             #expect(try await agent.send(request.expecting(String.self)) == whole)
         }
@@ -147,7 +147,7 @@ import Testing
     )
     func malformedTextOfACharsetIsAnError(charset: String, bytes: [UInt8]) async {
         for body in [Data(bytes), Data(repeating: 0x61, count: 70_000) + Data(bytes)] {
-            let agent = Rig(answer: .data(body, contentType: "text/plain; charset=\(charset)")).agent
+            let agent = Rig(response: .data(body, contentType: "text/plain; charset=\(charset)")).agent
             await expect(throwing: .model(type: "String", detail: "the bytes are not \(charset)")) {
                 _ = try await agent.send(request.expecting(String.self))
             }
@@ -158,7 +158,7 @@ import Testing
         "utf-7", "iso-8859-12", "iso-8859-99", "windows-1259", "klingon//IGNORE", "gbk//translit", "cp-1",
     ])
     func unknownCharsetsAreErrors(charset: String) async {
-        let agent = Rig(answer: .data(Data([0x41]), contentType: "text/plain; charset=\"\(charset)\"")).agent
+        let agent = Rig(response: .data(Data([0x41]), contentType: "text/plain; charset=\"\(charset)\"")).agent
         await expect(throwing: .model(type: "String", detail: "the charset '\(charset.lowercased())' is not known")) {
             _ = try await agent.send(request.expecting(String.self))
         }
@@ -207,7 +207,7 @@ import Testing
         let lossless = NetworkConfig.test { $0.decoder = LosslessJSONDecoder() }
         for config in [.test, lossless] {
             let error = await failure {
-                try await Rig(config: config, answer: .json(body)).agent.send(request.expecting(Small.self))
+                try await Rig(config: config, response: .json(body)).agent.send(request.expecting(Small.self))
             }
             #expect((error as? NetworkError)?.reason == .model(type: "Small", detail: detail))
         }
@@ -221,7 +221,7 @@ import Testing
         ] as [(String, [UInt8], String)]
     )
     func textThatDoesNotFitItsCharsetIsAnError(type: String, bytes: [UInt8], detail: String) async {
-        let agent = Rig(answer: .data(Data(bytes), contentType: type)).agent
+        let agent = Rig(response: .data(Data(bytes), contentType: type)).agent
         await expect(throwing: .model(type: "String", detail: detail)) {
             _ = try await agent.send(request.expecting(String.self))
         }
@@ -310,13 +310,13 @@ import Testing
 
     @Test func verbsCreateModelsByTheSameRules() async throws {
         #expect(try await agent(#"{"l":[{"id":7}]}"#).get("/x", at: "l[0]") == User(id: 7))
-        let text: String = try await Rig(answer: .text("plain")).agent.post("/x")
+        let text: String = try await Rig(response: .text("plain")).agent.post("/x")
         #expect(text == "plain")
-        let bytes = try await Rig(answer: .text("raw")).agent.put("/x", as: Data.self)
+        let bytes = try await Rig(response: .text("raw")).agent.put("/x", as: Data.self)
         #expect(bytes == Data("raw".utf8))
-        try await Rig(answer: .text("")).agent.delete("/x")
+        try await Rig(response: .text("")).agent.delete("/x")
         #expect(try await agent("1").patch("/x", as: JSONValue.self) == 1)
-        #expect(try await Rig(answer: .status(204, headers: ["X-A": "1"])).agent.head("/x").headers["x-a"] == "1")
+        #expect(try await Rig(response: .status(204, headers: ["X-A": "1"])).agent.head("/x").headers["x-a"] == "1")
     }
 
     @Test(arguments: [HTTPMethod.get, .post, .put, .patch, .delete])

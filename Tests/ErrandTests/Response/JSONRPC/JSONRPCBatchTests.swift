@@ -11,8 +11,8 @@ import Testing
     private let names = JSONRPCCall<[String]>("names", id: 2)
     private let note = JSONRPCCall<Void>("note", id: .absent)
 
-    private func send(_ answer: TransportResponse) async throws -> JSONRPCResponses {
-        let rig = Rig(answer: answer)
+    private func send(_ response: TransportResponse) async throws -> JSONRPCResponses {
+        let rig = Rig(response: response)
         return try await rig.agent.send(GeneralRequest("/rpc").calling(batch: sum, user, names, note))
     }
 
@@ -23,30 +23,30 @@ import Testing
 
     @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     func responsesAreFoundByIDInAnyOrderAndType(order: [Int]) async throws {
-        let answers = try await send(.json("[" + order.map { Self.parts[$0] }.joined(separator: ",") + "]"))
-        #expect(answers.count == 3)
-        #expect(try answers.value(of: sum) == 3)
-        #expect(try answers.value(of: user) == User(id: 9))
-        let error = try #require(throws: ServiceError.self) { try answers.value(of: names) }
+        let responses = try await send(.json("[" + order.map { Self.parts[$0] }.joined(separator: ",") + "]"))
+        #expect(responses.count == 3)
+        #expect(try responses.value(of: sum) == 3)
+        #expect(try responses.value(of: user) == User(id: 9))
+        let error = try #require(throws: ServiceError.self) { try responses.value(of: names) }
         #expect(error.code == -32601 && "\(error)".hasPrefix("POST api.example/rpc: "))
         #expect(try error.decode([Int].self) == [5])
-        #expect(try answers.payload(for: 1).decode(Int.self) == 3)
-        try answers.value(of: note)
-        guard case .success(3) = answers.result(of: sum), case .failure = answers.result(of: names) else {
+        #expect(try responses.payload(for: 1).decode(Int.self) == 3)
+        try responses.value(of: note)
+        guard case .success(3) = responses.result(of: sum), case .failure = responses.result(of: names) else {
             Issue.record("results differ from values")
             return
         }
     }
 
     @Test func textIsRead() async throws {
-        let answers = try await send(.json(#"[{"jsonrpc":"2.0","result":"hi","id":1}]"#))
-        #expect(try answers.value(of: JSONRPCCall<String>("sum", id: 1)) == "hi")
+        let responses = try await send(.json(#"[{"jsonrpc":"2.0","result":"hi","id":1}]"#))
+        #expect(try responses.value(of: JSONRPCCall<String>("sum", id: 1)) == "hi")
     }
 
     @Test func callWithoutAResponseIsAnError() async throws {
-        let answers = try await send(.json("[\(Self.parts[0])]"))
-        #expect(try answers.value(of: sum) == 3)
-        let error = try #require(throws: NetworkError.self) { try answers.value(of: user) }
+        let responses = try await send(.json("[\(Self.parts[0])]"))
+        #expect(try responses.value(of: sum) == 3)
+        let error = try #require(throws: NetworkError.self) { try responses.value(of: user) }
         #expect(error.kind == .undecodable)
         #expect(error.underlying == nil)
         #expect("\(error)".hasPrefix("POST api.example/rpc: "))
@@ -55,9 +55,9 @@ import Testing
 
     @Test func errorWithoutAnIDIsTheUnderlyingError() async throws {
         let stray = #"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}"#
-        let answers = try await send(.json("[\(stray),\(Self.parts[0])]"))
-        #expect(try answers.value(of: sum) == 3)
-        let error = try #require(throws: NetworkError.self) { try answers.value(of: user) }
+        let responses = try await send(.json("[\(stray),\(Self.parts[0])]"))
+        #expect(try responses.value(of: sum) == 3)
+        let error = try #require(throws: NetworkError.self) { try responses.value(of: user) }
         #expect((error.underlying as? ServiceError)?.code == -32600)
     }
 
@@ -84,9 +84,9 @@ import Testing
     }
 
     @Test func invalidResponseIsAnErrorOfItsCallOnly() async throws {
-        let answers = try await send(.json(#"[{"result":3,"id":1},\#(Self.parts[1])]"#))
-        #expect(throws: NetworkError.self) { try answers.value(of: sum) }
-        #expect(try answers.value(of: user) == User(id: 9))
+        let responses = try await send(.json(#"[{"result":3,"id":1},\#(Self.parts[1])]"#))
+        #expect(throws: NetworkError.self) { try responses.value(of: sum) }
+        #expect(try responses.value(of: user) == User(id: 9))
     }
 
     @Test func rejectedStatusRemainsAStatusError() async {
@@ -96,13 +96,13 @@ import Testing
 
     @Test(arguments: [200, 204])
     func notificationsAloneNeedNoResponse(status: Int) async throws {
-        let rig = Rig(answer: .status(status))
-        let answers = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: note, note))
-        #expect(answers.count == 0)
+        let rig = Rig(response: .status(status))
+        let responses = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: note, note))
+        #expect(responses.count == 0)
     }
 
     @Test func callsAreSentInTheirOrder() async throws {
-        let rig = Rig(answer: .json("[]"))
+        let rig = Rig(response: .json("[]"))
         let outgoing = try await rig.wire(GeneralRequest("/rpc").calling(batch: sum, note, user))
         guard case .data(let data) = outgoing.body else { throw Boom() }
         #expect(
@@ -124,7 +124,7 @@ import Testing
 
     @Test func responsesNeedTheirFilter() async {
         let request = GeneralRequest("/rpc").formatted(by: JSONRPCBatchFormatter())
-        let error = await failure { try await Rig(answer: .json("[{}]")).agent.send(request) }
+        let error = await failure { try await Rig(response: .json("[{}]")).agent.send(request) }
         #expect((error as? NetworkError)?.kind == .undecodable)
     }
 }

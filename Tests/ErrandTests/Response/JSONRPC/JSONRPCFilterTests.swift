@@ -6,13 +6,13 @@ import Testing
 @Suite struct JSONRPCFilterTests {
     private let call = JSONRPCCall<Int>("subtract", [42, 23], id: 7)
 
-    private func send<T>(_ call: JSONRPCCall<T>, _ answer: TransportResponse) async throws -> T {
-        let rig = Rig(answer: answer)
+    private func send<T>(_ call: JSONRPCCall<T>, _ response: TransportResponse) async throws -> T {
+        let rig = Rig(response: response)
         return try await rig.agent.send(GeneralRequest("/rpc").calling(call))
     }
 
-    private func error(_ answer: TransportResponse) async -> (any Error)? {
-        await failure { try await send(call, answer) }
+    private func error(_ response: TransportResponse) async -> (any Error)? {
+        await failure { try await send(call, response) }
     }
 
     @Test func theResultBecomesTheModel() async throws {
@@ -21,9 +21,9 @@ import Testing
     }
 
     @Test func aResultMayBeNull() async throws {
-        let answer = TransportResponse.json(#"{"jsonrpc":"2.0","result":null,"id":1}"#)
-        #expect(try await send(JSONRPCCall<Int?>("x"), answer) == nil)
-        try await send(JSONRPCCall<Void>("x"), answer)
+        let response = TransportResponse.json(#"{"jsonrpc":"2.0","result":null,"id":1}"#)
+        #expect(try await send(JSONRPCCall<Int?>("x"), response) == nil)
+        try await send(JSONRPCCall<Void>("x"), response)
     }
 
     @Test(arguments: [200, 400, 404, 500, 503])
@@ -73,9 +73,9 @@ import Testing
         var filter = JSONRPCFilter(ignorable: [5])
         filter.requiresVersion = false
         let request = GeneralRequest("/rpc").calling(call).filter(filter)
-        #expect(try await Rig(answer: .json(#"{"result":19,"id":7}"#)).agent.send(request) == 19)
+        #expect(try await Rig(response: .json(#"{"result":19,"id":7}"#)).agent.send(request) == 19)
         let error = await failure {
-            try await Rig(answer: .json(#"{"error":{"code":5,"message":""},"id":7}"#)).agent.send(request)
+            try await Rig(response: .json(#"{"error":{"code":5,"message":""},"id":7}"#)).agent.send(request)
         }
         #expect((error as? ServiceError)?.isIgnorable == true)
     }
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test func parseErrorOfANotificationIsAServiceError() async throws {
-        let answer = TransportResponse.json(#"{"jsonrpc":"2.0","error":{"code":-32700,"message":""},"id":null}"#)
-        let error = await failure { try await send(JSONRPCCall<Void>("ping", id: .absent), answer) }
+        let response = TransportResponse.json(#"{"jsonrpc":"2.0","error":{"code":-32700,"message":""},"id":null}"#)
+        let error = await failure { try await send(JSONRPCCall<Void>("ping", id: .absent), response) }
         #expect((error as? ServiceError)?.code == -32700)
     }
 }

@@ -14,7 +14,7 @@ import Testing
     }
 
     private func rig(_ result: String = "19", id: String = #""s-1""#) -> Rig {
-        Rig(answer: .json(#"{"jsonrpc":"2.0","result":\#(result),"id":\#(id)}"#))
+        Rig(response: .json(#"{"jsonrpc":"2.0","result":\#(result),"id":\#(id)}"#))
     }
 
     private func sent(_ request: some Request & Sendable, by rig: Rig) async throws -> JSONValue {
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func aCallWithoutArgumentsHasNoParamsAndANotificationNoId() async throws {
-        let rig = Rig(answer: .status(204))
+        let rig = Rig(response: .status(204))
         let body = try await sent(GeneralRequest("/rpc").calling(JSONRPCCall<Void>("ping", id: .absent)), by: rig)
         #expect(body == ["jsonrpc": "2.0", "method": "ping"])
     }

@@ -1,0 +1,136 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// No response contains what belongs to another user.
+@Suite(.limit(seconds: 60)) struct CacheForeignUserTests: CacheForeignSuite {
+    let clock = CacheClock()
+
+    /// Adds the current user's credential, with a scope or without one.
+    private struct Current: RequestAdapter {
+        let user: Lock<String?>
+        var hasScope = true
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            if let user = user.withLock({ $0 }) { request.headers["Authorization"] = user }
+        }
+        func credentialScope(for context: RequestContext) -> String? { hasScope ? user.withLock { $0 } : nil }
+    }
+
+    /// Alice's response is stored, the first attempt of the next send fails, and the second is Bob's.
+    @Test(arguments: [true, false], [nil, "bytes=0-4"])
+    func aResponseThatValidatesAnotherUsersIsNotMergedWithIt(hasScope: Bool, range: String?) async throws {
+        let (user, isFailing) = (Lock<String?>(hasScope ? "alice" : nil), Lock(false))
+        let server = try MockServer { request in
+            if isFailing.withLock({ $0 }) {
+                isFailing.withLock { $0 = false }
+                user.withLock { $0 = "bob" }
+                return .status(503)
+            }
+            let text = request.headers["Authorization"] == "bob" ? "bbbbbbbbbb" : "AAAAAAAAAA"
+            var headers: HTTPHeaders = [
+                "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT", "Date": "Mon, 01 Jan 2025 00:00:00 GMT",
+                "Cache-Control": "max-age=0",
+            ]
+            if request.headers.contains("If-Modified-Since") { return .status(304, headers: headers) }
+            switch request.headers["Range"] {
+            case "bytes=0-4":
+                headers["Content-Range"] = "bytes 0-4/10"
+                return .text(String(text.prefix(5)), status: 206, headers: headers)
+            case "bytes=5-":
+                headers["Content-Range"] = "bytes 5-9/10"
+                return .text(String(text.suffix(5)), status: 206, headers: headers)
+            default: return .text(text, headers: headers)
+            }
+        }
+        defer { server.stop() }
+        let agent = agent(server) {
+            $0.adapters = [Current(user: user, hasScope: hasScope)]
+            $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
+        }
+        let first = range.map { request.header("Range", $0) } ?? request
+        #expect(try await agent.send(first).hasPrefix("AAAAA"))
+        isFailing.withLock { $0 = true }
+        #expect(try await agent.send(request) == "bbbbbbbbbb")
+    }
+
+    /// Any field may refer to a user, whatever its name is.
+    @Test(arguments: [
+        "X-Session", "X-Email", "X-Org-ID", "X-Impersonate", "X-Auth", "X-Sid", "X-JWT", "X-Ticket", "X-Key", "DPoP",
+        "X-Patient-ID", "X-Goog-Iap-Jwt-Assertion", "Referer", "Host-Name",
+    ])
+    func fieldOfAnAdapterWithoutAScopeIsNeitherStoredNorShared(name: String) async throws {
+        struct Adding: RequestAdapter {
+            let name: String
+            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+                request.headers[name] = context.tag
+            }
+        }
+        let server = try MockServer { .text($0.headers[name] ?? "").delayed(by: .milliseconds(20)) }
+        defer { server.stop() }
+        let agent = agent(server, Self.age) { $0.adapters = [Adding(name: name)] }
+        for user in ["alice", "bob"] { #expect(try await agent.send(request.tag(user)) == user) }
+        let shared = request.duplicatePolicy(.share).cachePolicy(.networkOnly)
+        async let one = agent.send(shared.tag("alice"))
+        async let other = agent.send(shared.tag("bob"))
+        #expect(try await [one, other] == ["alice", "bob"])
+    }
+
+    /// These don't depend on the user, so that tracing and signatures don't disable the cache.
+    @Test(arguments: ["User-Agent", "X-Request-ID", "traceparent", "Accept-Language", "Date", "Idempotency-Key"])
+    func fieldThatRefersToNoUserIsStored(name: String) async throws {
+        struct Adding: RequestAdapter {
+            let name: String
+            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+                request.headers[name] = UUID().uuidString
+            }
+        }
+        let server = try MockServer { _ in .text("all") }
+        defer { server.stop() }
+        let agent = agent(server, Self.age) { $0.adapters = [Adding(name: name)] }
+        for _ in 0..<2 { _ = try await agent.send(request) }
+        #expect(server.requestCount == 1)
+    }
+
+    /// The server doesn't vary by them, but they are part of the key.
+    @Test(arguments: ["X-Session", "X-Org-ID", "X-JWT", "DPoP", "X-User-Id", "From"])
+    func fieldOfARequestWhoseNameRefersToAUserIsPartOfTheKey(name: String) async throws {
+        let server = try MockServer { .text($0.headers[name] ?? "") }
+        defer { server.stop() }
+        let agent = agent(server, Self.age)
+        for user in ["alice", "bob"] { #expect(try await agent.send(request.header(name, user)) == user) }
+    }
+
+    /// What the body of a POST says about the user is not part of a GET.
+    @Test(arguments: ["secret", "body", "cookie", "parameters"])
+    func aResponseToAPostThatMayNameItsUserIsNotStoredForGet(place: String) async throws {
+        let server = try MockServer { request in
+            guard request.method == .post else { return .text("nobody") }
+            var headers: HTTPHeaders = ["Content-Location": "/x", "Cache-Control": "max-age=60"]
+            if place == "cookie" { headers["Set-Cookie"] = "sid=alice" }
+            return .text("alice", headers: headers)
+        }
+        defer { server.stop() }
+        let agent = agent(server) {
+            if place == "parameters" { $0.parameters = ["account": "alice"] }
+        }
+        var post = request.method(.post)
+        if place == "secret" { post = post.parameters(["access_token": "alice"]) }
+        if place == "body" { post = post.parameters(["name": "alice"]) }
+        #expect(try await agent.send(post) == "alice")
+        #expect(try await agent.send(request) == "nobody")
+    }
+
+    @Test(arguments: [CacheIdentity(), CacheIdentity(user: "alice")])
+    func aResponseToAPostOfAKnownUserIsStoredForGet(identity: CacheIdentity) async throws {
+        let server = try MockServer { _ in
+            .text("stored", headers: ["Content-Location": "/x", "Cache-Control": "max-age=60"])
+        }
+        defer { server.stop() }
+        let (agent, request) = (agent(server), request.cacheIdentity(identity))
+        let post = request.method(.post)
+        _ = try await agent.send(identity.user.isEmpty ? post : post.parameters(["name": "alice"]))
+        #expect(try await agent.response(for: request).source.isFromCache)
+    }
+}

@@ -1,0 +1,75 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What the suites of users who are told apart have in common.
+protocol CacheIdentitySuite {}
+
+extension CacheIdentitySuite {
+    static var age: CachePolicy { CachePolicy.cacheElseNetwork(maxAge: .seconds(600)) }
+    var request: GeneralRequest<DefaultFormatter<String>> { GeneralRequest("/me").expecting(String.self) }
+
+    func config(_ server: MockServer, _ policy: CachePolicy = Self.age) -> NetworkConfig {
+        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
+        config.environment = [:]
+        config.retryPolicy = .never
+        config.cache = ResponseCache(disk: nil)
+        config.cachePolicy = policy
+        return config
+    }
+
+    /// Responds with the user that a request shows.
+    static func server(_ headers: HTTPHeaders = [:]) throws -> MockServer {
+        try MockServer { request in
+            let fields = request.headers.map(\.value).joined(separator: " ")
+            let shown = "\(request.target) \(fields)".lowercased()
+            let user = ["alice", "bob"].first { shown.contains($0) } ?? "nobody"
+            return .text(user, headers: headers).delayed(by: .milliseconds(30))
+        }
+    }
+
+    /// Two sends at once, of which neither may see the other's response; then each again.
+    func check(
+        _ alice: @Sendable () async throws -> String,
+        _ bob: @Sendable () async throws -> String
+    ) async throws {
+        for step in 0..<2 {
+            async let one = alice()
+            async let other = bob()
+            let seen = try await [one, other]
+            #expect(seen == ["alice", "bob"], "step \(step)")
+        }
+    }
+}
+
+/// Adapters and interceptors that change requests.
+enum IdentityHooks {
+    struct Adding: RequestAdapter {
+        var name = "Authorization"
+        var scope: String?
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers[name] = context.tag
+        }
+        func credentialScope(for context: RequestContext) -> String? { scope }
+    }
+
+    /// Makes a response of its own of what it received, as one that decrypts does.
+    struct Rewrapping: Interceptor {
+        let scope: String?
+        var addsUser = false
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            var request = request
+            request.url.append(queryItems: [URLQueryItem(name: "sig", value: UUID().uuidString)])
+            if addsUser { request.headers["Authorization"] = context.tag }
+            let response = try await next(request)
+            return RawResponse(headers: response.headers, body: response.body, url: response.url)
+        }
+        func credentialScope(for context: RequestContext) -> String? { scope }
+    }
+}
