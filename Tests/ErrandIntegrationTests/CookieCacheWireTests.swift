@@ -16,7 +16,7 @@ struct CookieCacheWireTests {
             switch request.path {
             case "/redirect": return .redirect(to: "/me", status: 302)
             case "/visit": return .text(user, headers: ["Set-Cookie": "visit=1; Path=/"])
-            case "/slow": return .text(user).delayed(by: .milliseconds(200))
+            case "/slow": return .text(user).delayed(by: .seconds(1))
             default: return .text(user)
             }
         }
@@ -123,16 +123,26 @@ struct CookieCacheWireTests {
         #expect(try await get(agent).model == "sid=alice")
     }
 
+    private struct Counting: SendGate {
+        let admitted: Lock<Int>
+        func admit(_ context: RequestContext) { admitted.withLock { $0 += 1 } }
+    }
+
     @Test func sendsWithChangedCookiesShareNoRequest() async throws {
         defer { server.stop() }
         let jar = jar("alice")
-        let agent = agent(jar) { ($0.cache, $0.cachePolicy) = (nil, .networkOnly) }
+        let admitted = Lock(0)
+        let agent = agent(jar) {
+            ($0.cache, $0.cachePolicy) = (nil, .networkOnly)
+            $0.sendGates = [Counting(admitted: admitted)]
+        }
         let request = GeneralRequest("/slow").duplicatePolicy(.share).expecting(String.self)
         async let first = agent.send(request)
         await server.waitForRequests(1)
         async let shared = agent.send(request)
         jar.set("unrelated=1; Path=/other", from: server.baseURL)
-        try await Task.sleep(for: .milliseconds(20))
+        // Its identity is known before the gate.
+        while admitted.withLock({ $0 }) < 2 { await Task.yield() }
         jar.set("sid=bob; Path=/", from: server.baseURL)
         #expect(try await agent.send(request) == "sid=bob")
         #expect(try await [first, shared] == ["sid=alice", "sid=alice"])
