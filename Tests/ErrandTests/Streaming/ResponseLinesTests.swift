@@ -10,7 +10,7 @@ import Testing
 
     @Test func linesAreTextAndTheLastNeedsNoEnd() async throws {
         let body = PushedBody()
-        let rig = Rig(answer: body.response())
+        let rig = Rig(response: body.response())
         let stream = try await rig.agent.bytes(for: export())
         for byte in "ä\r\n\n€😀".utf8 { body.send(Data([byte])) }
         body.end()
@@ -21,7 +21,7 @@ import Testing
 
     @Test func aLineThatIsTooLongEndsTheExchange() async throws {
         let body = PushedBody()
-        let rig = Rig(answer: body.response())
+        let rig = Rig(response: body.response())
         let stream = try await rig.agent.bytes(for: export())
         body.send("ok\n0123456789")
         var lines = stream.lines(maximumByteCount: 5).makeAsyncIterator()
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func bytesThatAreNotTextAreAnErrorWithTheLine() async throws {
-        let rig = Rig(answer: .data(Data("a\n".utf8) + Data([0xFF, 0x0A])))
+        let rig = Rig(response: .data(Data("a\n".utf8) + Data([0xFF, 0x0A])))
         var lines = try await rig.agent.bytes(for: export()).lines.makeAsyncIterator()
         #expect(try await lines.next() == "a")
         let error = await #expect(throws: NetworkError.self) { try await lines.next() }
@@ -49,7 +49,7 @@ import Testing
         struct Snake: Decodable, Sendable, Equatable { var itemId: Int }
         let rig = Rig(
             config: .test { $0.decoder = decoder },
-            answer: .text("{\"item_id\":1}\n\n \t\r\n{\"item_id\":2}\r\n{\"item_id\":3}")
+            response: .text("{\"item_id\":1}\n\n \t\r\n{\"item_id\":2}\r\n{\"item_id\":3}")
         )
         var items: [Snake] = []
         for try await item in try await rig.agent.bytes(for: export()).jsonLines(of: Snake.self) { items.append(item) }
@@ -58,7 +58,7 @@ import Testing
 
     @Test(arguments: ["{", #"{"itemID":"x"}"#, #"{"itemID":1} 2"#, #"{"itemID":1}}"#, "\u{FEFF}{}"])
     func aLineThatCannotBeDecodedIsNamed(line: String) async throws {
-        let rig = Rig(answer: .text("{\"itemID\":1}\n\n\(line)\n{\"itemID\":2}"))
+        let rig = Rig(response: .text("{\"itemID\":1}\n\n\(line)\n{\"itemID\":2}"))
         var items = try await rig.agent.bytes(for: export()).jsonLines(of: Item.self).makeAsyncIterator()
         #expect(try await items.next() == Item(itemID: 1))
         let error = await #expect(throws: NetworkError.self) { try await items.next() }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func deepJSONInALineIsRejectedByTheGuard() async throws {
-        let rig = Rig(answer: .text(String(repeating: "[", count: 100_000) + "\n"))
+        let rig = Rig(response: .text(String(repeating: "[", count: 100_000) + "\n"))
         var items = try await rig.agent.bytes(for: export()).jsonLines(of: JSONValue.self).makeAsyncIterator()
         await #expect(throws: NetworkError.self) { try await items.next() }
     }

@@ -16,7 +16,7 @@ import Testing
 
     @Test func chunksComeAsTheyArriveAndThenTheEnd() async throws {
         let body = PushedBody()
-        let rig = Rig(answer: body.response(headers: ["X-A": "1"]))
+        let rig = Rig(response: body.response(headers: ["X-A": "1"]))
         let stream = try await rig.agent.bytes(for: export())
         #expect(stream.statusCode == 200)
         #expect(stream.headers["X-A"] == "1")
@@ -33,7 +33,7 @@ import Testing
 
     @Test func anErrorComesAfterTheBytesBeforeItWithItsPlace() async throws {
         let body = PushedBody()
-        let rig = Rig(answer: body.response())
+        let rig = Rig(response: body.response())
         let stream = try await rig.agent.bytes(for: export())
         body.send("half")
         body.end(throwing: NetworkError(.closedInBody))
@@ -75,14 +75,14 @@ import Testing
     }
 
     @Test func aRejectedResponseFailsWithItsBody() async throws {
-        let rig = Rig(answer: .json(#"{"why":"no"}"#, status: 404))
+        let rig = Rig(response: .json(#"{"why":"no"}"#, status: 404))
         let error = await #expect(throws: NetworkError.self) { try await rig.agent.bytes(for: export()) }
         #expect(error?.reason == .status(404))
         #expect(try error?.decode(String.self, at: "why") == "no")
     }
 
     @Test func errorsBeforeTheSendReachTheCaller() async throws {
-        let rig = Rig(answer: .text("x"))
+        let rig = Rig(response: .text("x"))
         await expect(throwing: .invalidHeaderName) {
             _ = try await rig.agent.bytes(for: export().header("a b", "c"))
         }
@@ -96,7 +96,7 @@ import Testing
             var filter: EnvelopeFilter { EnvelopeFilter(code: "code", data: "data") }
             func didProduce(_ model: Int, from response: RawResponse) throws { throw Boom() }
         }
-        let rig = Rig(answer: .text("not JSON"))
+        let rig = Rig(response: .text("not JSON"))
         #expect(try await bytes(rig.agent.bytes(for: Wrapped())) == Data("not JSON".utf8))
     }
 
@@ -110,7 +110,7 @@ import Testing
                 RawResponse(statusCode: 203, body: Data("mock".utf8), url: request.url)
             }
         }
-        let rig = Rig(config: .test { $0.interceptors = [Mock()] }, answer: .text("wire"))
+        let rig = Rig(config: .test { $0.interceptors = [Mock()] }, response: .text("wire"))
         let stream = try await rig.agent.bytes(for: export())
         #expect(stream.statusCode == 203)
         #expect(try await bytes(stream) == Data("mock".utf8))
@@ -118,7 +118,7 @@ import Testing
 
     @Test func aStreamIsNeitherCachedNorShared() async throws {
         let cache = ResponseCache(disk: nil)
-        let rig = Rig(config: .test { $0.cache = cache }, answer: .text("x"))
+        let rig = Rig(config: .test { $0.cache = cache }, response: .text("x"))
         let request = export().cachePolicy(.cacheElseNetwork(maxAge: .seconds(60))).duplicatePolicy(.share)
         async let one = bytes(rig.agent.bytes(for: request))
         async let other = bytes(rig.agent.bytes(for: request))
@@ -131,7 +131,7 @@ import Testing
         let log = StreamLog()
         let rig = Rig(
             config: .test { $0.accessories = [log] },
-            answer: body.response(headers: ["Content-Length": "200000"])
+            response: body.response(headers: ["Content-Length": "200000"])
         )
         let stream = try await rig.agent.bytes(for: export())
         #expect(log.names.all == ["willStart"])
@@ -149,7 +149,7 @@ import Testing
     @Test func cancellingTheReaderEndsTheSend() async throws {
         let body = PushedBody()
         let log = StreamLog()
-        let rig = Rig(config: .test { $0.accessories = [log] }, answer: body.response())
+        let rig = Rig(config: .test { $0.accessories = [log] }, response: body.response())
         let stream = try await rig.agent.bytes(for: export())
         let reader = Task { try await bytes(stream) }
         await Task.yield()
@@ -162,7 +162,7 @@ import Testing
     @Test func cancelAndCancelAllEndAWaitingReader() async throws {
         for cancelsAll in [false, true] {
             let body = PushedBody()
-            let rig = Rig(answer: body.response())
+            let rig = Rig(response: body.response())
             let stream = try await rig.agent.bytes(for: export().tag("s"))
             let reader = Task { try await bytes(stream) }
             await Task.yield()
@@ -174,7 +174,7 @@ import Testing
 
     @Test func theLastReferenceEndsTheSend() async throws {
         let body = PushedBody()
-        let rig = Rig(answer: body.response())
+        let rig = Rig(response: body.response())
         do {
             let stream = try await rig.agent.bytes(for: export())
             body.send("a")
@@ -207,7 +207,7 @@ import Testing
 
     @Test func twoReadersAtTheSameTimeAreAnError() async throws {
         let body = PushedBody()
-        let rig = Rig(answer: body.response())
+        let rig = Rig(response: body.response())
         let stream = try await rig.agent.bytes(for: export())
         let first = Task { try await bytes(stream) }
         await body.waitForReader()
