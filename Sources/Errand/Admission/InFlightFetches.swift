@@ -43,7 +43,7 @@ final class InFlightFetches: Sendable {
         case .start(let id, let previous):
             previous?.task?.cancel()
             for subscriber in previous?.subscribers.values ?? [] { subscriber.supersede() }
-            start(key, id, subscriber, isPassing: isPassing, prepared, fetch)
+            start(key, id, subscriber, isPassing: isPassing, prepared, after: previous?.task, fetch)
             return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: true, fetch)
         }
     }
@@ -54,10 +54,14 @@ final class InFlightFetches: Sendable {
         _ starter: InFlightSubscriber,
         isPassing: Bool,
         _ prepared: PreparedRequest,
+        after previous: Task<Void, Never>?,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
         let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
+            // The one that it replaces may still have the file.
+            if prepared.receiver != nil { await previous?.value }
+            defer { if Task.isCancelled { prepared.receiver?.end() } }
             let result: Result<AcceptedResponse, any Error>
             do {
                 result = .success(try await fetch(prepared))

@@ -85,8 +85,11 @@ final class PreparedRequest: Sendable {
         exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count, for: built.outgoing.url)
         sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
         self.accessories = accessories
-        cacheUse = CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: settings.cache)
-        let isGivenToOthers = cacheUse != nil || settings.request.duplicatePolicy == .share
+        // A body that is not in memory is neither stored nor given to others.
+        let isInMemory = content.receiver == nil
+        cacheUse =
+            isInMemory ? CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: settings.cache) : nil
+        let isGivenToOthers = isInMemory && (cacheUse != nil || settings.request.duplicatePolicy == .share)
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
         pinnedScopes =
@@ -200,7 +203,11 @@ final class PreparedRequest: Sendable {
     var acceptance: Acceptance { resolved.acceptance.value }
     var priority: Priority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
-    var duplicatePolicy: DuplicatePolicy { settings.request.duplicatePolicy }
+    /// That of the request, but never ``DuplicatePolicy/share`` for a body that is not in memory.
+    var duplicatePolicy: DuplicatePolicy {
+        let own = settings.request.duplicatePolicy
+        return own == .share && receiver != nil ? .allow : own
+    }
     /// The request's own duplicate key, or an empty string if it has none.
     var duplicateKey: String { settings.request.duplicateKey }
 
