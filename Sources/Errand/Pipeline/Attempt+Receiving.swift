@@ -7,7 +7,7 @@ extension PreparedRequest {
     ///
     /// - Returns: The status for the following stages, and the bytes in memory.
     func read(_ response: TransportResponse, to outgoing: OutgoingRequest) async throws -> (status: Int, body: Data) {
-        guard let receiver, receives(response, to: outgoing) || receiver.takesRejected(response) else {
+        guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
             let limit = resolved.maximumBodySize.value ?? .max
             return (response.statusCode, try await collect(response, upTo: limit))
         }
@@ -19,9 +19,14 @@ extension PreparedRequest {
     }
 
     /// Whether a header section promises the content that the receiver is for.
-    private func receives(_ response: TransportResponse, to outgoing: OutgoingRequest) -> Bool {
-        guard response.statusCode / 100 == 2 else { return false }
-        let head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
+    private func accepts(
+        _ response: TransportResponse,
+        to outgoing: OutgoingRequest,
+        for receiver: any BodyReceiver
+    ) -> Bool {
+        let status = receiver.judgedStatus(of: response)
+        guard status / 100 == 2 else { return false }
+        let head = RawResponse(statusCode: status, headers: response.headers, url: outgoing.url)
         return acceptance.failure(of: head, hasBody: true) == nil
     }
 }

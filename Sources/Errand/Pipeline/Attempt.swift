@@ -19,7 +19,7 @@ extension Pipeline {
             )
             do {
                 return try await transmit(outgoing, of: prepared, attempt: attempt, record)
-            } catch is RequestAgain where !isRepeated {
+            } catch  where !isRepeated && prepared.receiver?.wantsAnotherResponse == true {
                 isRepeated = true
             }
         }

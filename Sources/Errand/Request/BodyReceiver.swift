@@ -21,8 +21,18 @@ protocol BodyReceiver: Sendable {
     /// - Throws: An error that ends the attempt.
     func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws
 
+    /// The status by which the request's ``Acceptance`` judges a response: that of the complete content for a part that
+    /// the receiver has requested.
+    func judgedStatus(of response: TransportResponse) -> Int
+
     /// Whether it takes a response that the request's ``Acceptance`` rejects, such as one to its own `Range`.
     func takesRejected(_ response: TransportResponse) -> Bool
+
+    /// Whether the last response could not be used, although another one to the same request may be.
+    ///
+    /// The request is then sent again at once, which happens once for each attempt. Not an error of its own, because
+    /// interceptors may replace errors.
+    var wantsAnotherResponse: Bool { get }
 
     /// Receives a body from its first byte to its last; the exchange ends when this returns or throws.
     ///
@@ -31,7 +41,7 @@ protocol BodyReceiver: Sendable {
     ///   - request: The request that was sent.
     ///   - report: Reports progress, or `nil` if nobody observes it.
     /// - Returns: The status of the response for the following stages.
-    /// - Throws: ``RequestAgain`` to send the request again at once, which may happen once for each attempt.
+    /// - Throws: An error that ends the attempt; see ``wantsAnotherResponse``.
     func receive(
         _ response: TransportResponse,
         to request: OutgoingRequest,
@@ -46,7 +56,6 @@ protocol BodyReceiver: Sendable {
 
 extension BodyReceiver {
     var isStream: Bool { false }
+    var wantsAnotherResponse: Bool { false }
+    func judgedStatus(of response: TransportResponse) -> Int { response.statusCode }
 }
-
-/// A response that a receiver cannot use, although another one to the same request may be usable.
-struct RequestAgain: Error {}

@@ -4,9 +4,9 @@ internal import Foundation
 struct DownloadRecord: Codable, Sendable, Hashable {
     /// The version of the format; a record of another one is not used.
     var version = Self.currentVersion
-    /// The method and the URL of the request, with secrets masked.
+    /// The method and the URL of the request, as ``place(_:masking:)``.
     var request: String
-    /// The origin and the path of the response, after redirects.
+    /// The URL of the response, after redirects, as ``place(_:masking:)``.
     var location: String
     /// The value for `If-Range`: a strong entity tag or date, or `nil` if the rest cannot be requested alone.
     var validator: String?
@@ -18,8 +18,10 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     var synced: Int64 = 0
     /// The boot of the system in which the bytes were written, or `nil` if it is not known.
     var boot: String?
-    /// The state of the SHA-256 of the first bytes, or `nil` if it is not computed.
+    /// The state of the SHA-256 of the bytes when the file was closed, or `nil` if it was not computed.
     var digest: Data?
+    /// What shows that ``digest`` is that of the file as it is, or `nil` if there is none.
+    var seal: String?
 
     static let currentVersion = 1
 
@@ -38,16 +40,45 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         length = headers["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
         let units = headers["Accept-Ranges"]?.lowercased()
         guard statusCode == 200, units != "none", location.utf8.count <= Self.maximumTextSize,
-            let validator = StrongValidator(headers)?.fieldValue, validator.utf8.count <= Self.maximumTextSize
+            let validator = StrongValidator(headers), validator.fieldValue.utf8.count <= Self.maximumTextSize
         else { return }
-        self.validator = validator
+        // Variants may have one date, but never one tag.
+        if case .date = validator, Self.varies(headers) { return }
+        self.validator = validator.fieldValue
     }
+
+    /// Whether the content depends on header fields of the request that are not the same for each download.
+    private static func varies(_ headers: HTTPHeaders) -> Bool {
+        headers.values(for: "Vary").joined(separator: ",").split(separator: ",")
+            .map { $0.filter { !$0.isWhitespace }.lowercased() }
+            .contains { !["", "accept-encoding", "origin"].contains($0) }
+    }
+
+    /// Returns a URL without what is different in each URL of one content: secrets, and when a signature was made.
+    static func place(_ url: URL, masking secrets: Secrets) -> String {
+        let text = secrets.redacted(url)
+        guard let mark = text.firstIndex(of: "?") else { return text }
+        let pairs = text[text.index(after: mark)...].split(separator: "&")
+        func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
+        let isSigned = pairs.contains { ["sig", "signature"].contains(name($0)) }
+        let lasting = pairs.filter { pair in
+            let name = name(pair)
+            return !name.hasPrefix("x-amz-") && !name.hasPrefix("x-goog-")
+                && !(isSigned && timesOfSignatures.contains(name))
+        }
+        return text[...mark] + lasting.joined(separator: "&")
+    }
+
+    /// The names of what changes with a signature: of CloudFront, older ones of S3 and Google, and of Azure.
+    private static let timesOfSignatures: Set<String> = [
+        "awsaccesskeyid", "expires", "googleaccessid", "key-pair-id", "policy", "se", "ske", "skt", "st",
+    ]
 
     /// Reads a record, or returns `nil` if it is none, or one of another request.
     init?(_ data: Data, of request: String) {
         guard data.count <= Self.maximumSize, let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
             record.version == Self.currentVersion, record.request == request, record.synced >= 0,
-            record.length ?? 0 >= 0
+            record.length ?? 0 >= 0, record.fileName.map(FileName.isSafe) ?? true
         else { return nil }
         self = record
     }

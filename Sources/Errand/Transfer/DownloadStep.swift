@@ -10,7 +10,7 @@ enum DownloadStep: Sendable, Hashable {
     case replace
     /// The bytes are complete already.
     case complete
-    /// The bytes don't belong to the content; the request is sent again without a range.
+    /// The bytes don't belong to the content, or nothing confirms it; the request is sent again without a range.
     case discard
     /// The response belongs to no request of this download.
     case reject(NetworkError.Reason)
@@ -18,7 +18,7 @@ enum DownloadStep: Sendable, Hashable {
     /// - Parameters:
     ///   - statusCode: The status of the response.
     ///   - headers: The header fields of the response.
-    ///   - location: The origin and the path of the response.
+    ///   - location: As in ``DownloadRecord/location``.
     ///   - offset: The first position that was requested, or `nil` if all of the content was.
     ///   - record: What is known of the earlier bytes.
     init(statusCode: Int, headers: HTTPHeaders, location: String, after offset: Int64?, of record: DownloadRecord?) {
@@ -33,7 +33,8 @@ enum DownloadStep: Sendable, Hashable {
             guard ranges.count == 1, let range = ContentRange(ranges[0]), headers.hasIdentityCoding,
                 location == record.location, Self.hasValidator(validator, headers),
                 Int64(range.positions.lowerBound) == offset,
-                record.length == nil || range.completeLength.map(Int64.init) == record.length
+                // Without it, nothing shows where the content ends.
+                let length = range.completeLength.map(Int64.init), record.length ?? length == length
             else {
                 self = .discard
                 return

@@ -23,6 +23,9 @@ struct FileName: Sendable, Hashable {
 
     private init(_ text: String?) { self.text = text ?? Self.fallback }
 
+    /// Whether a text is a name that a server could have proposed.
+    static func isSafe(_ text: String) -> Bool { sanitized(text) == text }
+
     private static func sanitized(_ url: URL) -> String? {
         let path = url.path(percentEncoded: true)
         let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
@@ -44,14 +47,26 @@ struct FileName: Sendable, Hashable {
             }
         }
         var name = String(scalars)
-        // Neither hidden, nor relative, nor with an end that Windows removes.
-        name = String(name.drop { $0 == "." || $0.isWhitespace })
-        name = String(name.reversed().drop { $0 == "." || $0.isWhitespace }.reversed())
+        // Neither hidden nor relative.
+        name = withoutEnd(String(name.drop { $0 == "." || $0.isWhitespace }))
         guard !name.isEmpty else { return nil }
         let stem = name.prefix { $0 != "." }.lowercased()
         if reserved.contains(stem) { name = "_" + name }
-        return shortened(name)
+        name = withoutEnd(shortened(name))
+        let lowercase = name.lowercased()
+        if unfinished.contains(where: lowercase.hasSuffix), let dot = name.lastIndex(of: ".") {
+            name.replaceSubrange(dot...dot, with: "_")
+        }
+        return name
     }
+
+    /// Returns a name without an end that Windows removes.
+    private static func withoutEnd(_ name: String) -> String {
+        String(name.reversed().drop { $0 == "." || $0.isWhitespace }.reversed())
+    }
+
+    /// The ends of the files of an unfinished download, which no server may replace.
+    private static let unfinished = [".part", ".part.json", ".part.json.tmp"]
 
     /// The names of devices on Windows, whatever their extension.
     private static let reserved: Set<String> = {

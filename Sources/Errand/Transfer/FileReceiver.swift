@@ -4,6 +4,8 @@ internal import Synchronization
 /// Receives a body into a file, across attempts and from where an earlier download ended.
 final class FileReceiver: BodyReceiver {
     private struct State {
+        /// The request of the first attempt, or `nil` before it; later ones, at mirrors too, are for the same file.
+        var source: Source?
         /// The place of the finished file, or `nil` before the first attempt.
         var target: DownloadTarget?
         /// The unfinished file, or `nil` before the first attempt and after the last.
@@ -12,15 +14,35 @@ final class FileReceiver: BodyReceiver {
         var offset: Int64?
         /// Whether the request has a `Range` of its own.
         var isPart = false
+        /// Whether the rest of the content may be requested alone.
+        var mayResume = false
+        var wantsAnotherResponse = false
         /// The number of bytes of an earlier download.
         var found: Int64 = 0
         var steps = ProgressSteps(direction: .download, total: nil, includesSmall: true)
         var file: DownloadedFile?
 
+        /// The first position that the current attempt has requested, if the earlier bytes still end there: interceptors
+        /// may send a request more than once.
+        var currentOffset: Int64? {
+            offset.flatMap { offset in part.map { $0.isResumable && $0.length == offset } ?? false ? offset : nil }
+        }
+
         /// The unfinished file and its place, or `nil` if the send has ended.
         var open: (part: PartialFile, target: DownloadTarget)? {
-            guard let part, let target else { return nil }
-            return (part, target)
+            if let part, let target { (part, target) } else { nil }
+        }
+    }
+
+    private struct Source {
+        let url: URL
+        let secrets: Secrets
+        /// As in ``DownloadRecord/request``.
+        let name: String
+
+        init(_ request: OutgoingRequest, masking secrets: Secrets) {
+            (url, self.secrets) = (request.url, secrets)
+            name = "\(request.method) \(DownloadRecord.place(request.url, masking: secrets))"
         }
     }
 
@@ -40,25 +62,27 @@ final class FileReceiver: BodyReceiver {
 
     var allowsRetry: Bool { true }
 
+    var wantsAnotherResponse: Bool { state.withLock { $0.wantsAnotherResponse } }
+
     // MARK: The request
 
     func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws {
         if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
-        let name = "\(request.method) \(secrets.redacted(request.url))"
-        let (original, isHashed) = (request.url, options.sha256 != nil)
-        let range: (offset: Int64, validator: String)? = try withState { state in
-            if state.part == nil || state.part?.request != name {
-                state.part = nil
-                // Not before, because a disk may take its time.
-                let target = try state.target ?? DownloadTarget(url)
-                let path = target.partialPath(for: name, from: original)
-                let part = try PartialFile(for: path, of: name, isHashed: isHashed)
-                (state.target, state.part, state.found) = (target, part, part.length)
-            }
-            state.offset = nil
+        let source = Source(request, masking: secrets)
+        try withState { state in
+            state.source = state.source ?? source
+            (state.file, state.offset, state.wantsAnotherResponse) = (nil, nil, false)
             state.isPart = request.headers.contains("Range")
-            guard let part = state.part, part.isResumable, let validator = part.record?.validator, !state.isPart,
-                request.method == .get
+            state.mayResume = request.method == .get && !state.isPart
+            if state.part == nil { try open(&state) }
+        }
+        // In steps, because it takes a second for some hundred megabytes.
+        while try withState({ try $0.part?.hashEarlierBytes() ?? false }) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        let range: (offset: Int64, validator: String)? = try withState { state in
+            guard state.mayResume, let part = state.part, part.isResumable, let validator = part.record?.validator
             else { return nil }
             state.offset = part.length
             return (part.length, validator)
@@ -68,11 +92,24 @@ final class FileReceiver: BodyReceiver {
         request.headers["If-Range"] = range.validator
     }
 
+    /// Opens the unfinished file. Not before the first attempt, because a disk may take its time.
+    private func open(_ state: inout State) throws {
+        guard let source = state.source else { throw CancellationError() }
+        let target = try state.target ?? DownloadTarget(url)
+        let path = target.partialPath(for: source.name, from: source.url)
+        let part = try PartialFile(for: path, of: source.name, isHashed: options.sha256 != nil)
+        (state.target, state.part, state.found) = (target, part, part.length)
+    }
+
     // MARK: The response
 
-    func takesRejected(_ response: TransportResponse) -> Bool {
-        response.statusCode == 416 && state.withLock { $0.offset != nil }
+    func judgedStatus(of response: TransportResponse) -> Int {
+        response.statusCode == 206 && hasRequestedPart ? 200 : response.statusCode
     }
+
+    func takesRejected(_ response: TransportResponse) -> Bool { response.statusCode == 416 && hasRequestedPart }
+
+    private var hasRequestedPart: Bool { state.withLock { $0.offset != nil } }
 
     func receive(
         _ response: TransportResponse,
@@ -81,31 +118,34 @@ final class FileReceiver: BodyReceiver {
     ) async throws -> Int {
         let chunks = response.body.chunks
         do {
-            let isComplete = try begin(response, to: request)
-            if isComplete {
+            if try begin(response, to: request) {
                 chunks.cancel()
             } else {
                 try await read(chunks, report)
             }
             try await finish(response, report)
             // The content is complete now, whatever part of it this response had.
-            return [206, 416].contains(response.statusCode) && !isPart ? 200 : response.statusCode
+            return [206, 416].contains(response.statusCode) && hasRequestedPart ? 200 : response.statusCode
         } catch {
             chunks.cancel()
             throw error
         }
     }
 
-    private var isPart: Bool { state.withLock { $0.isPart } }
-
     /// Does what the header section decides.
     ///
     /// - Returns: Whether all bytes are there already.
     private func begin(_ response: TransportResponse, to request: OutgoingRequest) throws -> Bool {
-        let parts = try URLParts(absolute: request.url.absoluteString)
-        let location = parts.map { $0.origin + $0.path } ?? request.url.origin
-        return try withState { state in
-            guard let (part, target) = state.open else { throw CancellationError() }
+        try withState { state in
+            // An interceptor has sent the request again after its response was received.
+            if state.part == nil { try open(&state) }
+            guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
+            let location = DownloadRecord.place(request.url, masking: source.secrets)
+            let range = response.headers["Content-Range"] ?? "none"
+            if state.offset != nil, state.currentOffset == nil, [206, 416].contains(response.statusCode) {
+                state.wantsAnotherResponse = true
+                throw NetworkError(.unexpectedRange(range))
+            }
             let step =
                 state.isPart
                 ? .replace
@@ -113,13 +153,12 @@ final class FileReceiver: BodyReceiver {
                     statusCode: response.statusCode,
                     headers: response.headers,
                     location: location,
-                    after: state.offset,
+                    after: state.currentOffset,
                     of: part.record
                 )
             switch step {
             case .append:
-                let range = response.headers["Content-Range"].flatMap { ContentRange($0) }
-                if let length = range?.completeLength { part.note(length: Int64(length)) }
+                if let length = ContentRange(range)?.completeLength { part.note(length: Int64(length)) }
             case .replace:
                 var record = DownloadRecord(
                     request: part.request,
@@ -130,7 +169,7 @@ final class FileReceiver: BodyReceiver {
                     boot: SystemBoot.id
                 )
                 // Of other requests, the rest cannot be requested alone.
-                if request.method != .get || state.isPart { record.validator = nil }
+                if !state.mayResume { record.validator = nil }
                 if request.method == .head { record.length = nil }
                 try part.restart(record)
                 state.found = 0
@@ -138,11 +177,14 @@ final class FileReceiver: BodyReceiver {
             case .discard:
                 try part.discard()
                 state.found = 0
-                throw RequestAgain()
+                state.wantsAnotherResponse = true
+                throw NetworkError(.unexpectedRange(range))
             case .reject(let reason): throw NetworkError(reason)
             }
             let total = part.record?.length ?? options.byteCount
             if let total, let expected = options.byteCount, total != expected {
+                part.abandon()
+                state.part = nil
                 throw NetworkError(.unexpectedLength(expected: expected, actual: total))
             }
             if state.steps.total != total {
@@ -234,7 +276,7 @@ extension FileReceiver {
         try state.withLock { state in
             state.part = nil
             let target = try state.target ?? DownloadTarget(url)
-            let name = payload.headers.map { FileName(of: $0, from: url).text }
+            let name = FileName(of: payload.headers ?? [:], from: state.source?.url ?? url).text
             let path = target.path(named: name)
             let part = try PartialFile(for: path, of: "", isHashed: options.sha256 != nil)
             do {

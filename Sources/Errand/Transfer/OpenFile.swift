@@ -33,7 +33,7 @@ final class OpenFile: Sendable {
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 throw errno == EWOULDBLOCK ? NetworkError(.downloadInProgress(name(path))) : failure(path)
             }
-            var (own, current) = (stat(), stat())
+            var own = stat()
             guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else {
                 throw NetworkError(.fileUnusable("\(name(path)): it is not a regular file"))
             }
@@ -41,7 +41,7 @@ final class OpenFile: Sendable {
             guard own.st_nlink <= 1, own.st_uid == geteuid() else {
                 throw NetworkError(.fileUnusable("\(name(path)): it is another file too, or another user's; remove it"))
             }
-            if lstat(path, &current) == 0, current.st_ino == own.st_ino, current.st_dev == own.st_dev {
+            if file.isAtPath {
                 _ = fchmod(descriptor, 0o600)
                 return file
             }
@@ -49,11 +49,15 @@ final class OpenFile: Sendable {
         throw NetworkError(.downloadInProgress(name(path)))
     }
 
-    /// Returns the content of a small file, or `nil` if there is none or it is larger.
+    /// Returns the content of a small file of one's own, or `nil` if there is none or it is larger.
     static func contents(of path: String, upTo limit: Int) -> Data? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         let file = OpenFile(descriptor, path)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            return nil
+        }
         var data = Data()
         try? file.forEachBlock(from: 0, to: Int64(limit) + 1) { data.append(contentsOf: $0) }
         return data.count <= limit ? data : nil
@@ -79,6 +83,40 @@ final class OpenFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.failure(path) }
         return Int64(status.st_size)
+    }
+
+    /// Whether the path still leads to this file.
+    var isAtPath: Bool {
+        var (own, current) = (stat(), stat())
+        return fstat(descriptor, &own) == 0 && lstat(path, &current) == 0 && current.st_ino == own.st_ino
+            && current.st_dev == own.st_dev
+    }
+
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if the file has another length, or no name any more, because
+    ///   something else has changed it.
+    func check(length: Int64) throws(NetworkError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.failure(path) }
+        guard Int64(status.st_size) == length, status.st_nlink > 0 else { throw changed }
+    }
+
+    /// The error if something else has changed the file.
+    var changed: NetworkError {
+        NetworkError(.fileUnusable("\(Self.name(path)): something else has changed it meanwhile"))
+    }
+
+    /// A text that is different after each change of the file, or `nil` if it cannot be read.
+    ///
+    /// Programs cannot set the time of the last change.
+    var stamp: String? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_ctimespec
+        #else
+        let time = status.st_ctim
+        #endif
+        return "\(status.st_dev).\(status.st_ino).\(status.st_size).\(time.tv_sec).\(time.tv_nsec)"
     }
 
     func truncate(to length: Int64) throws(NetworkError) {

@@ -17,6 +17,8 @@ internal import Darwin
 final class PartialFile {
     /// The number of bytes after which the disk is asked to confirm them.
     static let syncStep: Int64 = 64 << 20
+    /// The number of bytes that are hashed without a pause, which takes some milliseconds.
+    private static let hashStep: Int64 = 1 << 20
 
     private let path: String
     private let recordPath: String
@@ -25,7 +27,7 @@ final class PartialFile {
     let request: String
     private(set) var length: Int64
     private(set) var record: DownloadRecord?
-    /// The SHA-256 of all bytes, or `nil` if it is not wanted.
+    /// The SHA-256 of the bytes, or of the first ones before ``hashEarlierBytes()``; `nil` if it is not wanted.
     private var hash: SHA256?
     private var isFinished = false
     private var sync = Synchronization()
@@ -34,8 +36,6 @@ final class PartialFile {
     private struct Synchronization {
         /// The length when it was last asked.
         var asked: Int64 = 0
-        /// The state of the digest then.
-        var digest: Data?
         /// Whether it has confirmed.
         let isDone = Lock(false)
         var isRunning = false
@@ -61,16 +61,42 @@ final class PartialFile {
         if length < fileLength { try file.truncate(to: length) }
         record?.boot = SystemBoot.id
         sync.asked = record?.synced ?? 0
-        if isHashed { hash = try hashed() }
+        if isHashed {
+            let recorded = record?.digest.flatMap { isSealed($0) ? SHA256(snapshot: Array($0)) : nil }
+            hash = recorded.flatMap { $0.count <= UInt64(length) ? $0 : nil } ?? SHA256()
+        }
     }
+
+    /// Adds the next bytes of an earlier download to the digest.
+    ///
+    /// To be called until it returns `false`, before other bytes are appended.
+    ///
+    /// - Returns: Whether there are more.
+    func hashEarlierBytes() throws -> Bool {
+        guard let count = hash.map({ Int64($0.count) }), count < length else { return false }
+        try file.forEachBlock(from: count, to: min(length, count + Self.hashStep)) { hash?.update($0) }
+        guard let end = hash.map({ Int64($0.count) }), end > count else { throw file.changed }
+        return end < length
+    }
+
+    /// A digest of the state of the file and of its bytes, so that the latter is used for no other bytes.
+    private func seal(_ digest: Data) -> String? {
+        file.stamp.map { SHA256.hexadecimal(Array("\($0).".utf8) + digest) }
+    }
+
+    private func isSealed(_ digest: Data) -> Bool { record?.seal.map { $0 == seal(digest) } ?? false }
 
     /// Whether the rest can be requested alone.
     var isResumable: Bool { length > 0 && record?.validator != nil }
 
     deinit {
         if !isFinished {
-            if isResumable {
+            if isResumable, file.isAtPath {
                 noteSync()
+                let digest = hash.flatMap { $0.count == UInt64(length) ? Data($0.snapshot) : nil }
+                let seal = digest.flatMap { self.seal($0) }
+                record?.digest = digest
+                record?.seal = seal
                 try? save()
             } else {
                 remove()
@@ -82,7 +108,8 @@ final class PartialFile {
 
     private func remove() {
         unlink(recordPath)
-        unlink(path)
+        // What something else has put there is not the download's.
+        if file.isAtPath { unlink(path) }
     }
 
     // MARK: Writing
@@ -112,7 +139,14 @@ final class PartialFile {
     func note(length: Int64) { if record?.length == nil { record?.length = length } }
 
     func append(_ data: Data) throws {
-        try file.write(data, at: length)
+        try check()
+        do {
+            try file.write(data, at: length)
+        } catch {
+            // Such as what still fitted on a disk that is full now.
+            try? file.truncate(to: length)
+            throw error
+        }
         length += Int64(data.count)
         hash?.update(data)
         if sync.isRunning, sync.isDone.withLock({ $0 }) {
@@ -122,11 +156,21 @@ final class PartialFile {
         if !sync.isRunning, length - sync.asked >= Self.syncStep { beginSync() }
     }
 
+    /// Checks that nothing else has changed the length of the file, or removed it.
+    private func check() throws(NetworkError) {
+        do {
+            try file.check(length: length)
+        } catch {
+            // So that nothing is kept.
+            record = nil
+            throw error
+        }
+    }
+
     private func beginSync() {
         guard record?.validator != nil else { return }
         var next = Synchronization()
         next.asked = length
-        next.digest = hash.map { Data($0.snapshot) }
         next.isRunning = true
         sync = next
         file.whenSynchronized { [isDone = next.isDone] in isDone.withLock { $0 = true } }
@@ -136,7 +180,6 @@ final class PartialFile {
     private func noteSync() {
         guard sync.isRunning, sync.isDone.withLock({ $0 }) else { return }
         record?.synced = sync.asked
-        record?.digest = sync.digest
         sync.isRunning = false
     }
 
@@ -155,6 +198,8 @@ final class PartialFile {
 
     /// Moves the file to its target, which is replaced.
     func finish(at target: String) throws(NetworkError) {
+        try check()
+        guard file.isAtPath else { throw file.changed }
         guard rename(path, target) == 0 else { throw OpenFile.failure(target) }
         isFinished = true
         unlink(recordPath)
@@ -164,13 +209,5 @@ final class PartialFile {
     func abandon() {
         isFinished = true
         remove()
-    }
-
-    /// Returns the digest of the bytes in the file, from the recorded state on if there is one.
-    private func hashed() throws -> SHA256 {
-        let recorded = record?.digest.flatMap { SHA256(snapshot: Array($0)) }
-        var hash = recorded.flatMap { $0.count <= UInt64(length) ? $0 : nil } ?? SHA256()
-        try file.forEachBlock(from: Int64(hash.count), to: length) { hash.update($0) }
-        return hash
     }
 }
