@@ -233,6 +233,14 @@ import Testing
         #expect(host.data("a") == content && parts.withLock { $0 } == 1)
     }
 
+    @Test func aBodyThatEndsBeforeALengthThatIsTooLargeIsIncomplete() async throws {
+        host.server.on(.get, "/huge", .data(host.content).faulted(.hugeContentLength))
+        let error = await #expect(throws: NetworkError.self) {
+            try await host.agent().download(GeneralRequest("/huge"), to: host.file("a"))
+        }
+        #expect(error?.reason == .closedInBody && host.names.isEmpty)
+    }
+
     @Test func aPartOfAContentOfAnotherLengthThanExpectedIsRemoved() async throws {
         await cut()
         let error = await #expect(throws: NetworkError.self) {

@@ -37,7 +37,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         self.fileName = fileName
         self.boot = boot
         guard headers.hasIdentityCoding else { return }
-        length = headers["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        length = headers["Content-Length"].flatMap(Self.length)
         let units = headers["Accept-Ranges"]?.lowercased()
         guard statusCode == 200, units != "none", location.utf8.count <= Self.maximumTextSize,
             let validator = StrongValidator(headers), validator.fieldValue.utf8.count <= Self.maximumTextSize
@@ -45,6 +45,13 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         // Variants may have one date, but never one tag.
         if case .date = validator, Self.varies(headers) { return }
         self.validator = validator.fieldValue
+    }
+
+    /// Reads a length; one that does not fit is the largest, because libcurl then accepts any body up to the end of the
+    /// connection.
+    private static func length(_ text: String) -> Int64? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
+        return Int64(text) ?? .max
     }
 
     /// Whether the content depends on header fields of the request that are not the same for each download.
