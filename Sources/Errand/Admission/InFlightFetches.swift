@@ -59,9 +59,10 @@ final class InFlightFetches: Sendable {
     ) {
         let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
+            let hasFile = prepared.receiver?.isStream == false
             // The one that it replaces may still have the file.
-            if prepared.receiver != nil { await previous?.value }
-            defer { if Task.isCancelled { prepared.receiver?.end() } }
+            if hasFile { await previous?.value }
+            defer { if hasFile, Task.isCancelled { prepared.receiver?.end() } }
             let result: Result<AcceptedResponse, any Error>
             do {
                 result = .success(try await fetch(prepared))

@@ -22,8 +22,7 @@ final class FileReceiver: BodyReceiver {
         var steps = ProgressSteps(direction: .download, total: nil, includesSmall: true)
         var file: DownloadedFile?
 
-        /// The first position that the current attempt has requested, if the earlier bytes still end there: interceptors
-        /// may send a request more than once.
+        /// The first requested position if the bytes still end there: interceptors may send a request more than once.
         var currentOffset: Int64? {
             offset.flatMap { offset in part.map { $0.isResumable && $0.length == offset } ?? false ? offset : nil }
         }
@@ -76,7 +75,6 @@ final class FileReceiver: BodyReceiver {
             state.mayResume = request.method == .get && !state.isPart
             if state.part == nil { try open(&state) }
         }
-        // In steps, because it takes a second for some hundred megabytes.
         while try withState({ try $0.part?.hashEarlierBytes() ?? false }) {
             try Task.checkCancellation()
             await Task.yield()
@@ -92,7 +90,7 @@ final class FileReceiver: BodyReceiver {
         request.headers["If-Range"] = range.validator
     }
 
-    /// Opens the unfinished file. Not before the first attempt, because a disk may take its time.
+    /// Opens the unfinished file; not before the first attempt, because a disk may take its time.
     private func open(_ state: inout State) throws {
         guard let source = state.source else { throw CancellationError() }
         let target = try state.target ?? DownloadTarget(url)
