@@ -175,6 +175,19 @@ import Testing
         #expect(await found("1", on: launched) == nil)
     }
 
+    /// A process has variants in memory that another one has replaced.
+    @Test func variantsThatAnotherProcessReplacedDoNotComeBack() async throws {
+        let store = DelayedStore()
+        let (one, other) = (agent(hasMemory: true, store), agent(hasMemory: true, store))
+        try await receive(of("1"), Self.text("old", vary: "X-Kind"), on: one)
+        #expect(await found("1", on: other) == "old")
+        try await receive(of("2"), Self.text("for all"), on: one)
+        try await receive(of("2"), Self.text("new", vary: "X-Kind"), on: other)
+        let launched = agent(hasMemory: true, store)
+        #expect(await found("1", on: launched) != "old")
+        #expect(await found("2", on: launched) == "new")
+    }
+
     /// No response may be older than one that the same request has received.
     @Test(arguments: [UInt64.random(in: 0...(.max)), 6, 10, 42, 105]) func requestsFindNothingOlderThanTheyReceived(
         seed: UInt64

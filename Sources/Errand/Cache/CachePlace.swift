@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The place of a request's responses in a cache.
 struct CachePlace: Sendable {
     /// The primary cache key (RFC 9111, section 2).
@@ -8,8 +10,8 @@ struct CachePlace: Sendable {
     private let counted: Set<String>
     /// The key of the stored response that was found, or `nil` if none was.
     var found: CacheKey?
-    /// The fields that it depends on if it is stored without a variant, or `nil`.
-    var foundVary: [CacheEntry.VaryField]?
+    /// The fields that it depends on, and when it was requested, if it is stored without a variant; else `nil`.
+    var foundPrimary: (vary: [CacheEntry.VaryField], requested: Int64)?
     /// Whether it is known what the request selects.
     var isLookedUp = false
     /// Whether it is known that the request doesn't select what is stored without a variant.
@@ -35,17 +37,26 @@ struct CachePlace: Sendable {
 extension CachePlace {
     /// Forgets what the request selects.
     mutating func forgetFound() {
-        (found, foundVary, isLookedUp, isPrimaryRead) = (nil, nil, false, false)
+        (found, foundPrimary, isLookedUp, isPrimaryRead) = (nil, nil, false, false)
     }
 
     /// Whether the request selects a response without a variant that depends on the same fields as another one, so that it
     /// hides the same variants.
     func hasFound(sameFieldsAs entry: CacheEntry) -> Bool {
-        foundVary.map { $0.map(\.name) == entry.vary.map(\.name) } ?? false
+        foundPrimary.map { $0.vary.map(\.name) == entry.vary.map(\.name) } ?? false
     }
 
     /// Notes that the request selects a response that is stored without a variant.
-    mutating func find(_ entry: CacheEntry) { (found, foundVary, isLookedUp) = (primary, entry.vary, true) }
+    mutating func find(_ entry: CacheEntry) {
+        (found, foundPrimary, isLookedUp) = (primary, (entry.vary, entry.requested.microseconds), true)
+    }
+
+    /// Whether the request selects a response that hides the variants of an index, because another process has removed the
+    /// index.
+    func hasFound(hiding names: [String], before requested: Date) -> Bool {
+        guard let found = foundPrimary, requested.microseconds < found.requested else { return false }
+        return !names.allSatisfy { name in found.vary.contains { $0.name == name } }
+    }
 }
 
 extension ResponseCache {

@@ -148,7 +148,10 @@ extension ResponseCache {
                     state.removals.keep(read.entry, for: key.variantIndex, readAfter: read.ticket) ? read.entry : nil
                 }
                 let names = entry.vary.map(\.name)
-                var index = (known ?? read).flatMap { VariantIndex($0) } ?? VariantIndex(names: names)
+                let current = (known ?? read).flatMap { entry in
+                    VariantIndex(entry).flatMap { place.hasFound(hiding: $0.names, before: entry.requested) ? nil : $0 }
+                }
+                var index = current ?? VariantIndex(names: names)
                 index.nominate(names)
                 if let own = index.key(at: place) {
                     key = own
