@@ -118,10 +118,10 @@ import Testing
     }
 
     @Test func twoDownloadsToOneFileDoNotMix() async throws {
-        host.server.on(.get, "/slow", .data(host.content).dripping(10_000, every: .milliseconds(20)))
+        host.server.on(.get, "/slow", .data(host.content).dripping(2_500, every: .milliseconds(40)))
         let agent = host.agent()
         async let first = agent.download(GeneralRequest("/slow"), to: host.file("a"))
-        while !host.names.contains("a.part") { await Task.yield() }
+        while !host.names.contains("a.part"), !Task.isCancelled { await Task.yield() }
         let second = await reason(of: host.file("a"))
         #expect(second.contains("another download to 'a.part' is running"), "\(second)")
         #expect(try await first.byteCount == 100_000)
@@ -137,17 +137,10 @@ import Testing
     }
 
     @Test func aCancelledDownloadKeepsItsPartAndFreesTheFile() async throws {
-        host.server.on(
-            .get,
-            "/slow",
-            .data(host.content, headers: ["ETag": "\"s\""]).dripping(10_000, every: .milliseconds(20))
-        )
-        let (agent, file) = (host.agent(), host.file("a"))
-        let task = Task { try await agent.download(GeneralRequest("/slow"), to: file) }
-        while (try? FileManager.default.attributesOfItem(atPath: host.file("a.part").path)[.size] as? Int) ?? 0 < 20_000
-        {
-            await Task.yield()
-        }
+        host.set { $0.cuts = [.stalled(20_000)] }
+        let (agent, file, get) = (host.agent(), host.file("a"), get)
+        let task = Task { try await agent.download(get, to: file) }
+        while (host.data("a.part") ?? Data()).count < 20_000, !Task.isCancelled { await Task.yield() }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(host.names == ["a.part", "a.part.json"])

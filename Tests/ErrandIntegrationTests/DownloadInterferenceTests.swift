@@ -15,7 +15,7 @@ import Testing
     private func error(changing change: @Sendable () throws -> Void) async throws -> NetworkError? {
         host.set { $0.isSlow = true }
         async let result = host.agent().download(get, to: host.file("a"))
-        while (host.data("a.part") ?? Data()).count < 50_000 { await Task.yield() }
+        while (host.data("a.part") ?? Data()).count < 50_000, !Task.isCancelled { await Task.yield() }
         try change()
         do {
             _ = try await result

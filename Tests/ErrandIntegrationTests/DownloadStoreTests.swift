@@ -17,19 +17,19 @@ import Testing
     init() throws { host = try DownloadServer() }
 
     private func waitForPart(_ name: String, of byteCount: Int) async {
-        while (host.data(name + ".part") ?? Data()).count < byteCount { await Task.yield() }
+        while (host.data(name + ".part") ?? Data()).count < byteCount, !Task.isCancelled { await Task.yield() }
     }
 
     // MARK: Handles
 
     @Test func aPausedDownloadContinuesWhereItWas() async throws {
-        host.set { $0.isSlow = true }
+        host.set { $0.cuts = [.stalled(50_000)] }
         let handle = host.agent().startDownload(GetFile(number: 1), to: host.file("a"))
         await waitForPart("a", of: 50_000)
         handle.pause()
         guard case .paused = handle.state else { return #expect(Bool(false), "\(handle.state)") }
         // The transfer has ended when another download may have the file.
-        while host.names != ["a.part", "a.part.json"] { await Task.yield() }
+        while host.names != ["a.part", "a.part.json"], !Task.isCancelled { await Task.yield() }
         host.set { $0.isSlow = false }
         async let value = handle.value
         handle.resume()
@@ -58,8 +58,8 @@ import Testing
     }
 
     @Test func aCancelledHandleThrowsAndKeepsThePart() async throws {
-        host.set { $0.isSlow = true }
         for isPaused in [false, true] {
+            host.set { $0.cuts = [.stalled(10_000)] }
             let handle = host.agent().startDownload(GetFile(number: 1), to: host.file("a"))
             await waitForPart("a", of: 1)
             if isPaused { handle.pause() }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func cancellingAllSendsOfAnAgentEndsADownload() async throws {
-        host.set { $0.isSlow = true }
+        host.set { $0.cuts = [.stalled(10_000)] }
         let agent = host.agent()
         let handle = agent.startDownload(GetFile(number: 1), to: host.file("a"))
         await waitForPart("a", of: 1)
