@@ -44,7 +44,11 @@ final class DownloadServer: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
+    deinit {
+        // Otherwise stalled responses keep their connections open.
+        server.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
 
     static func content(_ byteCount: Int, _ seed: UInt64) -> Data {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1

@@ -4,6 +4,7 @@ extension ResponseStream {
     /// Returns the lines of the body, each of which is JSON (NDJSON, JSON Lines), decoded one by one in the background.
     ///
     /// ```swift
+    /// let stream = try await agent.bytes(for: ListOrders())
     /// for try await user in stream.jsonLines(of: User.self) { print(user.name) }
     /// ```
     ///
