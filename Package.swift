@@ -31,6 +31,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "Upload",
+            dependencies: ["Errand"],
+            path: "Examples/Upload",
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "ReadmeSnippets",
             dependencies: ["Errand", "ErrandTesting"],
             path: "Examples/ReadmeSnippets",

@@ -18,6 +18,7 @@ enum Arguments {
     case cacheMemory(URL, count: Int)
     /// Uploads a file, or a form with it, and prints what that needs of memory.
     case upload(String, URL, to: URL)
+    case download(URL, from: URL)
     case run([Suite], asJSON: Bool)
 
     struct Wrong: Error, CustomStringConvertible {
@@ -52,6 +53,8 @@ enum Arguments {
             self = .cacheHammer(URL(fileURLWithPath: words[1]), seconds: seconds, generation: Int(words[3]) ?? 0)
         case "--cache-memory" where words.count == 3:
             self = .cacheMemory(URL(fileURLWithPath: words[1]), count: try Self.number(words[2]))
+        case "--download" where words.count == 3:
+            self = .download(URL(fileURLWithPath: words[1]), from: try Self.url(words[2]))
         case "--upload" where words.count == 4:
             self = .upload(words[1], URL(fileURLWithPath: words[2]), to: try Self.url(words[3]))
         default:

@@ -21,6 +21,7 @@ func run() async -> Int32 {
         case .cacheHammer(let url, let seconds, let generation):
             print(CacheProcess.hammer(url, seconds: seconds, generation: generation))
         case .cacheMemory(let url, let count): print(try CacheProcess.memory(url, count: count))
+        case .download(let file, let url): try await DownloadBench.measure(file, from: url)
         case .upload(let kind, let file, let url): try await UploadBench.measure(kind, file, to: url)
         case .run(let suites, let asJSON):
             for suite in suites { try await suite.run(Reporter(asJSON: asJSON)) }

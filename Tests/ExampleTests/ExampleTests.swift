@@ -10,6 +10,20 @@ import Testing
         #expect(outcome.status == 0, "\(outcome.output)")
     }
 
+    @Test(.limit(seconds: 60), arguments: ["Fetch", "Upload"])
+    func toolExplainsItselfAndRejectsAWrongCommandLine(name: String) async throws {
+        let program = try #require(Self.program(name), "\(name) is not built; `swift build` builds it")
+        let help = try await Self.run(program, ["--help"])
+        #expect(help.status == 0 && help.output.contains("usage: \(name)"), "\(help.output)")
+        for words in [[], ["--what"], ["http://127.0.0.1:1/", "--timeout", "-3"], ["--header"]] {
+            let outcome = try await Self.run(program, words)
+            #expect(outcome.status == 2 && outcome.output.hasPrefix("\(name): "), "\(words): \(outcome.output)")
+        }
+        let words = name == "Fetch" ? ["-q", "--retries", "0"] : ["-q", "--file", program.path]
+        let refused = try await Self.run(program, words + ["http://127.0.0.1:1/x"])
+        #expect(refused.status == 1 && refused.output.contains("refused"), "\(refused.output)")
+    }
+
     /// The built program of an example, which lies beside the test bundle, or `nil` when it is not there.
     private static func program(_ name: String) -> URL? {
         let bundles = Bundle.allBundles.map(\.bundleURL).filter { $0.pathExtension == "xctest" }
@@ -18,13 +32,17 @@ import Testing
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }
 
-    private static func run(_ program: URL) async throws -> (status: Int32, output: String) {
+    private static func run(
+        _ program: URL,
+        _ arguments: [String] = []
+    ) async throws -> (status: Int32, output: String) {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-example-\(UUID().uuidString)")
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }  // what is left over is only a temporary file
         let output = try FileHandle(forWritingTo: file)
         let process = Process()
         process.executableURL = program
+        process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
         process.standardOutput = output
         process.standardError = output

@@ -12,5 +12,6 @@ extension Suite {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }  // what is left over is only a temporary folder
         try await UploadBench(folder: folder, reporter: reporter).run()
+        try await DownloadBench(folder: folder, reporter: reporter).run()
     }
 }

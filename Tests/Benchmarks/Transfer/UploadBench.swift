@@ -19,7 +19,7 @@ struct UploadBench {
         }
         let file = folder.appending(path: "upload.bin")
         try Self.write(to: file)
-        let server = try UploadSink()
+        let server = try PythonServer(Self.program)
         try await compare(file, server.url)
         for (name, kind) in [("transfer.upload.rss", "file"), ("transfer.upload.form.rss", "form")] {
             guard ProcessFigures.peakMemory != nil else {
@@ -102,33 +102,8 @@ struct UploadBench {
         try await agent.send(put(body))
         print((ProcessFigures.peakMemory ?? 0) - before)
     }
-}
 
-/// A server that discards what it receives, in a process of its own that ends with this object.
-private final class UploadSink {
-    let url: URL
-    private let process = Process()
-    private let input = Pipe()
-
-    init() throws {
-        let output = Pipe()
-        process.executableURL = ChildProcess.program("python3")
-        process.arguments = ["-c", Self.program]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        var line = Data()
-        while let byte = try output.fileHandleForReading.read(upToCount: 1), !byte.isEmpty, byte != Data("\n".utf8) {
-            line += byte
-        }
-        guard let url = URL(string: "http://127.0.0.1:\(String(decoding: line, as: UTF8.self))"), url.port != nil else {
-            throw ChildProcess.Failed(description: "the server did not start")
-        }
-        self.url = url
-    }
-
-    deinit { try? input.fileHandleForWriting.close() }  // where this fails the end of this process closes it
-
+    /// Discards what it receives.
     private static let program = #"""
         import http.server, sys, threading
         buffer = memoryview(bytearray(1 << 20))
