@@ -6,8 +6,8 @@ import Testing
 @testable import Errand
 
 /// What a slow reader of a stream costs: the sender waits, and neither memory, disk nor other sends are affected.
-@Suite(.serialized, .timeLimit(.minutes(2)))
-struct StreamPressureTests {
+@Suite(.timing, .serialized, .timeLimit(.minutes(2)))
+struct StreamPressureTimingTests {
     /// What a client whose reader is slow may make the sender send: 1 MiB of ours and the buffers of both sockets.
     private static let buffers = 12 << 20
 
@@ -35,7 +35,7 @@ struct StreamPressureTests {
     /// Prints the figures that a client has printed.
     private static func show(_ result: ExitTest.Result?) {
         let output = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
-        for line in output.split(separator: "\n") where line.hasPrefix("StreamPressureTests") { print(line) }
+        for line in output.split(separator: "\n") where line.hasPrefix("StreamPressureTimingTests") { print(line) }
     }
 
     @Sendable private static func median(_ values: [Duration]) -> Duration { values.sorted()[values.count / 2] }
@@ -69,32 +69,32 @@ struct StreamPressureTests {
         let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
             [base = small.baseURL as URL, url = endless.url as URL] in
             let other = Agent(config: NetworkConfig(baseURL: BaseURL(base)))
-            _ = try await StreamPressureTests.times(50, other)
-            let alone = try await StreamPressureTests.times(300, other)
-            let before = StreamPressureTests.status("VmHWM")
+            _ = try await StreamPressureTimingTests.times(50, other)
+            let alone = try await StreamPressureTimingTests.times(300, other)
+            let before = StreamPressureTimingTests.status("VmHWM")
             let stream = try await Agent(config: NetworkConfig()).bytes(for: GeneralRequest(url.absoluteString))
             var read = 0
             var iterator = stream.makeAsyncIterator()
             while read < 4 << 20 { read += try await iterator.next()?.count ?? 0 }
             try await Task.sleep(for: .seconds(1))
-            let beside = try await StreamPressureTests.times(300, other)
+            let beside = try await StreamPressureTimingTests.times(300, other)
             // A slow reader: a chunk each 10 milliseconds.
             for _ in 0..<100 {
                 read += try await iterator.next()?.count ?? 0
                 try await Task.sleep(for: .milliseconds(10))
             }
-            let grown = StreamPressureTests.status("VmHWM") - before
-            let spilled = StreamPressureTests.spilledByteCount()
-            let (one, two) = (StreamPressureTests.median(alone), StreamPressureTests.median(beside))
+            let grown = StreamPressureTimingTests.status("VmHWM") - before
+            let spilled = StreamPressureTimingTests.spilledByteCount()
+            let (one, two) = (StreamPressureTimingTests.median(alone), StreamPressureTimingTests.median(beside))
             print(
-                "StreamPressureTests: RSS +\(grown >> 10) KiB, on disk \(spilled) bytes, sends \(one) alone, \(two) beside, \(read >> 10) KiB read"
+                "StreamPressureTimingTests: RSS +\(grown >> 10) KiB, on disk \(spilled) bytes, sends \(one) alone, \(two) beside, \(read >> 10) KiB read"
             )
             guard grown < 16 << 20, spilled == 0, two < one * 3 + .milliseconds(10) else { exit(EXIT_FAILURE) }
         }
         Self.show(result)
         counter.cancel()
         let counts = await counter.value
-        print("StreamPressureTests: the sender sent \((counts.last ?? 0) >> 10) KiB")
+        print("StreamPressureTimingTests: the sender sent \((counts.last ?? 0) >> 10) KiB")
         #expect(try #require(counts.last) < (4 << 20) + (2 << 20) + Self.buffers)
     }
 
@@ -142,7 +142,7 @@ struct StreamPressureTests {
             [base = server.baseURL as URL] in
             var config = NetworkConfig(baseURL: BaseURL(base))
             config.limits.maximumExpansion = 10_000
-            let before = StreamPressureTests.status("VmHWM")
+            let before = StreamPressureTimingTests.status("VmHWM")
             let stream = try await Agent(config: config).bytes(for: GeneralRequest("/bomb"))
             var (read, spilled) = (0, 0)
             var next = 0
@@ -151,13 +151,13 @@ struct StreamPressureTests {
                 guard read >= next else { continue }
                 next += 64 << 20
                 try await Task.sleep(for: .milliseconds(500))
-                spilled = max(spilled, StreamPressureTests.spilledByteCount())
+                spilled = max(spilled, StreamPressureTimingTests.spilledByteCount())
             }
-            let grown = StreamPressureTests.status("VmHWM") - before
+            let grown = StreamPressureTimingTests.status("VmHWM") - before
             print(
-                "StreamPressureTests: RSS +\(grown >> 10) KiB for a bomb of \(read >> 20) MiB, on disk \(spilled >> 10) KiB"
+                "StreamPressureTimingTests: RSS +\(grown >> 10) KiB for a bomb of \(read >> 20) MiB, on disk \(spilled >> 10) KiB"
             )
-            guard read == StreamPressureTests.bombByteCount, grown < 80 << 20, spilled < 64 << 20 else {
+            guard read == StreamPressureTimingTests.bombByteCount, grown < 80 << 20, spilled < 64 << 20 else {
                 exit(EXIT_FAILURE)
             }
         }
