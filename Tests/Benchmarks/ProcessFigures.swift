@@ -25,10 +25,10 @@ enum ProcessFigures {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// MiB of memory in use now; `nil` where the system does not tell it in a file.
+    /// MiB of memory in use now; `nil` if the system has no file with this figure.
     static var residentMemory: Double? { memory("VmRSS:") }
 
-    /// The most MiB of memory that were in use; `nil` where the system does not tell it in a file.
+    /// The peak of the memory in use in MiB; `nil` if the system has no file with this figure.
     static var peakMemory: Double? { memory("VmHWM:") }
 
     private static func memory(_ name: String) -> Double? {

@@ -90,7 +90,7 @@ struct DigestWireTests {
         #expect(digest.server.requestCount == 1 + Digest.maximumRepeatCount)
     }
 
-    /// The server tells which algorithm and quality each request had.
+    /// The server reports the algorithm and the quality of each request.
     private static func weakening(to challenges: [String]) async throws -> [String] {
         let count = Lock(0)
         let server = try MockServer { request in

@@ -32,8 +32,8 @@ import Testing
                 await #expect(throws: NetworkError.self) {
                     try await agent.download(GeneralRequest("/big.bin"), to: host.file("a"))
                 }
-                // A reset may lose what had arrived and was not read yet, and a busy machine is late for a timeout.
-                if kind == 0 { #expect(partSize == before + place, "round \(round)") }
+                // Only a reset may lose what had arrived and was not read yet.
+                if kind != 1 { #expect(partSize == before + place, "round \(round)") }
                 #expect(partSize <= before + place && partSize >= before)
                 try checkRequest(from: before)
                 if partSize >= byteCount - 1 { break }
@@ -80,7 +80,7 @@ import Testing
         var config = NetworkConfig(baseURL: host.server.baseURL)
         config.environment = [:]
         config.retryPolicy = .never
-        config.limits.timeout = .milliseconds(150)
+        config.limits.timeout = .seconds(1)
         return config
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// What logs, metrics and errors tell of sends: one line each, with what was sent where.
+/// What logs, metrics and errors contain about sends: one line each, with what was sent where.
 @Suite(.limit(seconds: 60))
 struct LogWireTests {
     private let lines = Lock<[String]>([])

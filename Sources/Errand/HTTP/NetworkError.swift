@@ -38,7 +38,7 @@ public struct NetworkError: Error, Sendable {
     /// ``RetryBudget`` of the host was exhausted.
     public internal(set) var isRetryBudgetExhausted = false
 
-    /// What the reason alone doesn't tell: the path into the body that was looked for, or what else is known.
+    /// What the reason alone doesn't contain: the path into the body that was looked for, or what else is known.
     var note: String?
 
     private var attemptCount = 0

@@ -13,7 +13,7 @@ internal import Darwin
 /// A reader fails if the file is another one by then, and checks once more before it supplies the last bytes, so that a
 /// request whose file changes is never complete.
 struct FileSource: BodySource {
-    /// What tells whether a file was changed or replaced.
+    /// What shows whether a file was changed or replaced.
     private struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t

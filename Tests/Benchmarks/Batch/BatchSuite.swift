@@ -59,7 +59,7 @@ private struct BatchCosts {
     /// MiB that the process gains from the 2,000th to the 100,000th request of one stream.
     private func streamGrowth() async throws {
         guard ProcessFigures.residentMemory != nil else {
-            return reporter.skip("batch.rss.stream", because: "the system does not tell memory in a file")
+            return reporter.skip("batch.rss.stream", because: "the system has no file with memory figures")
         }
         var before = 0.0
         var count = 0
@@ -74,7 +74,7 @@ private struct BatchCosts {
     /// The same for results that are all kept, 48 bytes each.
     private func resultsGrowth() async throws {
         guard ProcessFigures.residentMemory != nil else {
-            return reporter.skip("batch.rss.results", because: "the system does not tell memory in a file")
+            return reporter.skip("batch.rss.results", because: "the system has no file with memory figures")
         }
         let before = Atomic<Double>(0)
         let requests = (0..<100_000).lazy.map { index in

@@ -117,7 +117,7 @@ private struct CacheBench {
         )
         try tell("cache.scale.100000.miss", missed[0], against: "1,000 entries")
         guard ProcessFigures.residentMemory != nil else {
-            return reporter.skip("cache.rss.100000", because: "the system does not tell memory in a file")
+            return reporter.skip("cache.rss.100000", because: "the system has no file with memory figures")
         }
         let arguments = ["--cache-memory", large.directory.path, "\(many)"]
         let output = try ChildProcess.output(of: ChildProcess.executable, arguments)

@@ -7,7 +7,7 @@ enum MemoryGrowth {
 
     static func report(_ url: URL, _ reporter: Reporter) throws {
         guard ProcessFigures.residentMemory != nil else {
-            return reporter.skip("overhead.rss", because: "the system does not tell memory in a file")
+            return reporter.skip("overhead.rss", because: "the system has no file with memory figures")
         }
         let output = try ChildProcess.output(of: ChildProcess.executable, ["--growth", "\(end)", url.absoluteString])
         guard let growth = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {

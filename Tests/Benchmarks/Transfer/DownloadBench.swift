@@ -23,7 +23,7 @@ struct DownloadBench {
         try await compare(server.url, DownloadOptions(), as: "transfer.download.raw")
         try await compare(server.url, DownloadOptions(sha256: digest), as: "transfer.download.digest")
         guard ProcessFigures.peakMemory != nil else {
-            return reporter.skip("transfer.download.rss", because: "the system does not tell memory in a file")
+            return reporter.skip("transfer.download.rss", because: "the system has no file with memory figures")
         }
         let arguments = ["--download", folder.appending(path: "child.bin").path, server.url.absoluteString]
         let output = try ChildProcess.output(of: ChildProcess.executable, arguments)

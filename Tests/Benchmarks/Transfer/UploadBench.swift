@@ -23,7 +23,7 @@ struct UploadBench {
         try await compare(file, server.url)
         for (name, kind) in [("transfer.upload.rss", "file"), ("transfer.upload.form.rss", "form")] {
             guard ProcessFigures.peakMemory != nil else {
-                reporter.skip(name, because: "the system does not tell memory in a file")
+                reporter.skip(name, because: "the system has no file with memory figures")
                 continue
             }
             let arguments = ["--upload", kind, file.path, server.url.absoluteString]
