@@ -78,7 +78,12 @@ final class Send: Sendable {
         try request.check()
         let custom = try request.customURLRequest().map { try OutgoingRequest($0) }
         let settings = Settings(config, RequestValues(request, isBuilt: custom == nil))
-        let content = try RequestContent(request, custom: custom, resolved: settings.resolved)
+        let content = try RequestContent(
+            request,
+            custom: custom,
+            resolved: settings.resolved,
+            isReceiving: isReceiving
+        )
         let prepared = try RequestBuilder(send: self, settings: settings).prepare(content, step: step)
         state.withLock { $0.prepared = prepared }
         return prepared

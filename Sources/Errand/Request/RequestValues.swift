@@ -99,7 +99,12 @@ struct RequestContent {
     /// Takes the body in place of memory, or `nil`.
     let receiver: (any BodyReceiver)?
 
-    init(_ request: some Request, custom: OutgoingRequest?, resolved: ResolvedSettings) throws {
+    init(
+        _ request: some Request,
+        custom: OutgoingRequest?,
+        resolved: ResolvedSettings,
+        isReceiving: Bool
+    ) throws {
         self.custom = custom
         query = try custom == nil ? request.query : Parameters()
         let encoding = resolved.parameterEncoding.value
@@ -114,7 +119,8 @@ struct RequestContent {
         let formatter = request.formatter
         guarding = JSONGuard.Strictness(resolved.filter.value, before: formatter)
         guardsPayload = !formatter.guardsItself
-        receiver = try (request as? any ReceivingRequest)?.makeReceiver()
+        // Not for each request, because a cast to a protocol looks up its conformance.
+        receiver = try isReceiving ? (request as? any ReceivingRequest)?.makeReceiver() : nil
     }
 }
 
