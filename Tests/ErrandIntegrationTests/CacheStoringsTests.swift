@@ -92,6 +92,35 @@ import Testing
         }
     }
 
+    /// What waits for a slow disk refers to the cache, and must not do so for ever.
+    @Test func theCacheIsReleasedOnceEverythingIsStored() async throws {
+        let (store, server) = (DelayedStore(), server)
+        store.slow(0.005)
+        func use() async -> Weak {
+            let cache = ResponseCache(memory: nil, disk: store)
+            let agent = Self.agent(server, cache, .reload)
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<60 {
+                    let request = GeneralRequest("/\(number % 7)").expecting(String.self).header("X-Kind", "\(number)")
+                    // What is stored and what is not is the subject of other tests.
+                    group.addTask { _ = try? await agent.send(request) }
+                }
+            }
+            let read = Task { try await agent.send(GeneralRequest("/8").cachePolicy(.cacheOnly)) }
+            read.cancel()
+            _ = await read.result
+            return Weak(cache: cache)
+        }
+        let used = await use()
+        let began = ContinuousClock.now
+        while used.cache != nil, began.duration(to: .now) < .seconds(40) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(used.cache == nil)
+    }
+
+    private struct Weak { weak var cache: ResponseCache? }
+
     /// Also right after it was received, while its index is read.
     @Test func aVariantIsFoundAtOnceAndLeavesThePlainResponse() async throws {
         _ = try await agent.send(request)
