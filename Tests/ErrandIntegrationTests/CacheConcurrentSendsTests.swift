@@ -7,13 +7,37 @@ import Testing
 /// Of the responses that one request receives, the one that was requested last stays, in whatever order they arrive.
 @Suite(.limit(seconds: 60)) struct CacheConcurrentSendsTests {
     private let request = GeneralRequest("/x").expecting(String.self)
-    private let responses = Lock<[MockResponse]>([])
+    private let next = Lock<Sent.Response?>(nil)
     private let server: MockServer
 
+    /// A send whose request has reached the server, which holds back the response until the value is asked for.
+    private struct Sent: Sendable {
+        struct Response: Sendable {
+            let response: MockResponse
+            let release = DispatchSemaphore(value: 0)
+        }
+
+        let task: Task<String, any Error>
+        let release: DispatchSemaphore
+
+        var value: String {
+            get async throws {
+                release.signal()
+                return try await task.value
+            }
+        }
+    }
+
     init() throws {
-        let responses = responses
+        let next = next
         server = try MockServer { _ in
-            responses.withLock { $0.isEmpty ? .status(404) : $0.removeFirst() }
+            let own = next.withLock { next in
+                defer { next = nil }
+                return next
+            }
+            guard let own else { return .status(404) }
+            own.release.wait()
+            return own.response
         }
     }
 
@@ -35,30 +59,29 @@ import Testing
         return Agent(config: config)
     }
 
-    private static func text(_ text: String, vary: String? = nil, after milliseconds: Int = 0) -> MockResponse {
+    private static func text(_ text: String, vary: String? = nil) -> MockResponse {
         var headers: HTTPHeaders = ["Cache-Control": "max-age=600"]
         headers["Vary"] = vary
-        return .text(text, headers: headers).delayed(by: .milliseconds(milliseconds))
+        return .text(text, headers: headers)
     }
 
-    private static func unstored(_ text: String, after milliseconds: Int = 0) -> MockResponse {
-        .text(text, headers: ["Cache-Control": "no-store"]).delayed(by: .milliseconds(milliseconds))
+    private static func unstored(_ text: String) -> MockResponse {
+        .text(text, headers: ["Cache-Control": "no-store"])
     }
 
     private func of(_ kind: String) -> GeneralRequest<DefaultFormatter<String>> { request.header("X-Kind", kind) }
 
-    /// Sends a request that reaches the server, and lets the caller wait for its response.
     private func begin(
         _ request: GeneralRequest<DefaultFormatter<String>>,
         _ response: MockResponse,
         _ policy: CachePolicy = .reload,
         on agent: Agent
-    ) async -> Task<String, any Error> {
-        responses.withLock { $0 = [response] }
+    ) async -> Sent {
+        let own = Sent.Response(response: response)
+        next.withLock { $0 = own }
         let task = Task { try await agent.send(request.cachePolicy(policy)) }
-        // Not by the number of requests, which grows before the response of one is chosen.
-        while responses.withLock({ !$0.isEmpty }), !Task.isCancelled { await Task.yield() }
-        return task
+        while next.withLock({ $0 != nil }), !Task.isCancelled { await Task.yield() }
+        return Sent(task: task, release: own.release)
     }
 
     private func receive(
@@ -101,7 +124,7 @@ import Testing
     @Test(arguments: [true, false])
     func aResponseDoesNotHideAVariantThatWasRequestedLater(hasMemory: Bool) async throws {
         let agent = agent(hasMemory: hasMemory)
-        let early = await begin(of("1"), Self.text("early", vary: "X-Other", after: 300), on: agent)
+        let early = await begin(of("1"), Self.text("early", vary: "X-Other"), on: agent)
         try await receive(of("2"), Self.text("late", vary: "X-Kind"), on: agent)
         #expect(try await early.value == "early")
         #expect(await found("2", on: agent) == "late")
@@ -111,7 +134,7 @@ import Testing
     func aResponseThatIsNotStoredForALaterVariantRemovesItsOwn(hasMemory: Bool) async throws {
         let agent = agent(hasMemory: hasMemory)
         try await receive(of("1"), Self.text("old", vary: "X-Kind"), on: agent)
-        let plain = await begin(of("1"), Self.text("plain", after: 300), on: agent)
+        let plain = await begin(of("1"), Self.text("plain"), on: agent)
         try await receive(of("2"), Self.text("other", vary: "X-Kind"), on: agent)
         #expect(try await plain.value == "plain")
         #expect(await found("1", on: agent) == nil)
@@ -121,8 +144,8 @@ import Testing
     @Test(arguments: [true, false], ["X-Kind", nil])
     func aResponseThatIsNotStoredRemovesWhatWasStoredMeanwhile(hasMemory: Bool, vary: String?) async throws {
         let agent = agent(hasMemory: hasMemory)
-        let first = await begin(of("1"), Self.text("first", vary: vary, after: 100), .http, on: agent)
-        let second = await begin(of("1"), Self.unstored("second", after: 400), .http, on: agent)
+        let first = await begin(of("1"), Self.text("first", vary: vary), .http, on: agent)
+        let second = await begin(of("1"), Self.unstored("second"), .http, on: agent)
         #expect(try await first.value == "first")
         #expect(await found("1", on: agent) == "first")
         #expect(try await second.value == "second")
@@ -132,7 +155,7 @@ import Testing
     @Test(arguments: [true, false], ["X-Kind", nil])
     func anEarlierResponseIsNotStoredAfterOneThatMustNotBe(hasMemory: Bool, vary: String?) async throws {
         let agent = agent(hasMemory: hasMemory)
-        let first = await begin(of("1"), Self.text("first", vary: vary, after: 300), .http, on: agent)
+        let first = await begin(of("1"), Self.text("first", vary: vary), .http, on: agent)
         try await receive(of("1"), Self.unstored("second"), .http, on: agent)
         #expect(try await first.value == "first")
         #expect(await found("1", on: agent) == nil)
@@ -145,8 +168,8 @@ import Testing
     @Test(arguments: [true, false]) func anIndexThatWasRemovedDoesNotComeBack(hasMemory: Bool) async throws {
         let agent = agent(hasMemory: hasMemory)
         try await receive(of("1"), Self.text("old", vary: "X-Kind"), on: agent)
-        let plain = await begin(of("1"), Self.text("plain", after: 200), on: agent)
-        let variant = await begin(of("2"), Self.text("variant", vary: "X-Kind", after: 500), .http, on: agent)
+        let plain = await begin(of("1"), Self.text("plain"), on: agent)
+        let variant = await begin(of("2"), Self.text("variant", vary: "X-Kind"), .http, on: agent)
         #expect(try await plain.value == "plain")
         #expect(await found("1", on: agent) == "plain")
         #expect(try await variant.value == "variant")
@@ -158,7 +181,7 @@ import Testing
         hasMemory: Bool
     ) async throws {
         let agent = agent(hasMemory: hasMemory)
-        let plain = await begin(request, Self.text("without", vary: "X-Kind", after: 300), on: agent)
+        let plain = await begin(request, Self.text("without", vary: "X-Kind"), on: agent)
         try await receive(of("1"), Self.text("variant", vary: "X-Kind"), on: agent)
         #expect(try await plain.value == "without")
         #expect(await found("1", on: agent) == "variant")

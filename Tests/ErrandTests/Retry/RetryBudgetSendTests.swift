@@ -119,6 +119,8 @@ struct RetryBudgetSendTests {
         let transport = SlowTransport(clock: clock)
         let agent = Agent(config: config, transport: transport, clock: clock)
         let driver = Task {
+            // A retry waits behind all requests, so these have to wait before it.
+            await wait { agent.pipeline.admission.permits.waitingCount == 39 || Task.isCancelled }
             while !Task.isCancelled {
                 await clock.waitForSleepers()
                 await wait { agent.pipeline.admission.permits.runningCount == 1 || Task.isCancelled }

@@ -4,45 +4,8 @@ import Testing
 
 @testable import Errand
 
-/// A store whose reads take some time.
-final class DelayedStore: CacheStore {
-    let base = MemoryStore()
-    private let seconds = Lock<@Sendable (CacheKey) -> Double>({ _ in 0 })
-    private let readCount = Lock(0)
-    let removeCount = Lock(0)
-
-    /// Makes each read take so long from now on.
-    func slow(_ seconds: Double) { self.seconds.withLock { $0 = { _ in seconds } } }
-    func slow(_ key: CacheKey, _ seconds: Double) { self.seconds.withLock { $0 = { $0 == key ? seconds : 0 } } }
-
-    /// Waits for the reads that are under way, and makes it fast.
-    func recover() async {
-        slow(0)
-        while readCount.withLock({ $0 }) > 0 { await Task.yield() }
-    }
-
-    func entry(for key: CacheKey) throws -> CacheEntry? {
-        readCount.withLock { $0 += 1 }
-        defer { readCount.withLock { $0 -= 1 } }
-        let seconds = seconds.withLock { $0 }(key)
-        if seconds > 0 { Thread.sleep(forTimeInterval: seconds) }
-        return base.entry(for: key)
-    }
-    func store(_ entry: CacheEntry, for key: CacheKey) throws { base.store(entry, for: key) }
-    func remove(for key: CacheKey) throws {
-        removeCount.withLock { $0 += 1 }
-        base.remove(for: key)
-    }
-    func removeAll(
-        among keys: @Sendable (CacheKey) -> Bool,
-        where isMeant: @Sendable (StoredEntry) -> Bool
-    ) throws { base.removeAll(among: keys, where: isMeant) }
-    func trim(toBytes limit: Int) throws { base.trim(toBytes: limit) }
-    func totals() throws -> CacheTotals { base.totals() }
-}
-
 /// A slow store neither loses what it has, nor returns what is obsolete, nor delays a send by more than half a second.
-@Suite(.limit(seconds: 60)) struct CacheSlowStoreTests {
+@Suite(.timing, .serialized) struct CacheSlowStoreTimingTests {
     private let request = GeneralRequest("/x").expecting(String.self)
     private let store = DelayedStore()
     private let cache: ResponseCache
