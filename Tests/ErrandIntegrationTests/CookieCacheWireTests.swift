@@ -9,14 +9,19 @@ import Testing
 struct CookieCacheWireTests {
     private let server: MockServer
     private let cache = ResponseCache(disk: nil)
+    /// Releases the response to `/slow` for Alice.
+    private let slow = DispatchSemaphore(value: 0)
 
     init() throws {
+        let slow = slow
         server = try MockServer { request in
             let user = request.headers["Cookie"] ?? "nobody"
             switch request.path {
             case "/redirect": return .redirect(to: "/me", status: 302)
             case "/visit": return .text(user, headers: ["Set-Cookie": "visit=1; Path=/"])
-            case "/slow": return .text(user).delayed(by: .seconds(1))
+            case "/slow":
+                if user.contains("alice") { slow.wait() }
+                return .text(user)
             default: return .text(user)
             }
         }
@@ -145,6 +150,7 @@ struct CookieCacheWireTests {
         while admitted.withLock({ $0 }) < 2 { await Task.yield() }
         jar.set("sid=bob; Path=/", from: server.baseURL)
         #expect(try await agent.send(request) == "sid=bob")
+        slow.signal()
         #expect(try await [first, shared] == ["sid=alice", "sid=alice"])
         #expect(server.requestCount == 2)
     }

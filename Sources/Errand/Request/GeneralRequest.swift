@@ -7,7 +7,7 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper, Modi
     public typealias Model = Formatter.Output
 
     /// The declared values, which the members of ``Request`` return.
-    var base: RequestValues
+    var base: DeclaredRequest
     /// The filter; see ``Request/filter`` and ``filter(_:)``.
     public var filter: some ResponseFilter { base.filter }
     /// The formatter; see ``Request/formatter``.
@@ -15,11 +15,11 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper, Modi
 
     /// Creates a request to a path, relative to the base URL or absolute, with a formatter that creates the model.
     public init(_ path: String, formatter: Formatter) {
-        self.init(RequestValues(path: path), formatter: formatter)
+        self.init(DeclaredRequest(values: Shared(RequestValues(path: path))), formatter: formatter)
     }
 
-    private init(_ values: RequestValues, formatter: Formatter) {
-        base = values
+    private init(_ base: DeclaredRequest, formatter: Formatter) {
+        self.base = base
         self.formatter = formatter
     }
 }
@@ -33,48 +33,52 @@ extension GeneralRequest: Sendable where Formatter: Sendable {}
 
 extension GeneralRequest {
     /// Returns a copy with another path, relative to the base URL or absolute.
-    public func path(_ path: String) -> Self { changing { $0.path = path } }
+    public consuming func path(_ path: String) -> Self { changing { $0.path = path } }
     /// Returns a copy with another method.
-    public func method(_ method: HTTPMethod) -> Self { changing { $0.method = method } }
+    public consuming func method(_ method: HTTPMethod) -> Self { changing { $0.method = method } }
     /// Returns a copy with another query, which replaces the present one.
-    public func query(_ query: Parameters) -> Self { changing { $0.query = query } }
+    public consuming func query(_ query: Parameters) -> Self { changing { $0.query = query } }
     /// Returns a copy with other parameters, which replace the present ones.
-    public func parameters(_ parameters: Parameters) -> Self { changing { $0.parameters = parameters } }
+    public consuming func parameters(_ parameters: Parameters) -> Self { changing { $0.parameters = parameters } }
     /// Returns a copy whose parameters are encoded in this way.
-    public func parameterEncoding(_ encoding: ParameterEncoding) -> Self {
+    public consuming func parameterEncoding(_ encoding: ParameterEncoding) -> Self {
         changing { $0.parameterEncoding = encoding }
     }
     /// Returns a copy with another body.
-    public func body(_ body: RequestBody) -> Self { changing { $0.body = body } }
+    public consuming func body(_ body: RequestBody) -> Self { changing { $0.body = body } }
     /// Returns a copy whose response is unwrapped by this filter instead of the service's or the config's.
-    public func filter(_ filter: any ResponseFilter) -> Self { changing { $0.filter = GeneralFilter(filter) } }
+    public consuming func filter(_ filter: any ResponseFilter) -> Self {
+        changing { $0.filter = GeneralFilter(filter) }
+    }
 
     /// Returns a copy whose model is decoded as a type from a path of the payload.
-    public func expecting<T: Decodable>(_ type: T.Type, at path: JSONPath) -> GeneralRequest<JSONFormatter<T>> {
+    public consuming func expecting<T: Decodable>(_ type: T.Type, at path: JSONPath) -> GeneralRequest<JSONFormatter<T>>
+    {
         formatted(by: JSONFormatter(at: path))
     }
 
     /// Returns a copy whose model is decoded from the whole payload: as JSON, or as text for `String` and bytes for
     /// `Data`.
-    public func expecting<T: Decodable>(_ type: T.Type) -> GeneralRequest<DefaultFormatter<T>> {
+    public consuming func expecting<T: Decodable>(_ type: T.Type) -> GeneralRequest<DefaultFormatter<T>> {
         formatted(by: DefaultFormatter())
     }
 
     /// Returns a copy whose response must be accepted, and whose payload is not read.
-    public func expecting(_ type: Void.Type) -> GeneralRequest<VoidFormatter> { formatted(by: VoidFormatter()) }
+    public consuming func expecting(_ type: Void.Type) -> GeneralRequest<VoidFormatter> {
+        formatted(by: VoidFormatter())
+    }
 
     /// Returns a copy whose model is created by a formatter.
-    public func formatted<Other: ResponseFormatter>(by formatter: Other) -> GeneralRequest<Other> {
+    public consuming func formatted<Other: ResponseFormatter>(by formatter: Other) -> GeneralRequest<Other> {
         GeneralRequest<Other>(base, formatter: formatter)
     }
 
     /// Returns a copy with a further change, which replaces an earlier one of the same member.
-    public func applying(_ modification: RequestModification) -> Self { changing(modification.change) }
+    public consuming func applying(_ modification: RequestModification) -> Self { changing(modification.change) }
 
-    private func changing(_ change: (inout RequestValues) -> Void) -> Self {
-        var copy = self
-        change(&copy.base)
-        return copy
+    private consuming func changing(_ change: (inout RequestValues) -> Void) -> Self {
+        base.values.change(change)
+        return self
     }
 }
 
@@ -105,6 +109,16 @@ enum GeneralFilter: ResponseFilter {
         case .filter(let filter): filter.recovers(from: failure, in: response)
         }
     }
+}
+
+/// What a ``GeneralRequest`` declares, without its formatter.
+///
+/// A type of its own, not generic, so that each member is read without a copy of all others.
+struct DeclaredRequest: RequestWrapper {
+    var values: Shared<RequestValues>
+    var base: RequestValues { values.value }
+    var filter: GeneralFilter { base.filter }
+    var formatter: JSONValueFormatter { JSONValueFormatter() }
 }
 
 extension RequestValues: Request {

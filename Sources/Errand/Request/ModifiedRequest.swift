@@ -10,10 +10,11 @@ public struct ModifiedRequest<Base: Request>: RequestWrapper, ModifiableRequest 
 
     /// The wrapped request, without the changes.
     public let base: Base
-    let changes: RequestChanges
+    private(set) var changes: RequestChanges
 
     init(_ base: Base, _ modifications: [RequestModification]) {
-        self.init(base, RequestChanges(.none, and: modifications))
+        self.init(base)
+        for modification in modifications { changes.append(modification) }
     }
 
     init(_ base: Base, _ changes: RequestChanges = .none) {
@@ -31,8 +32,9 @@ public struct ModifiedRequest<Base: Request>: RequestWrapper, ModifiableRequest 
     }
 
     /// Returns a copy with a further change, which replaces an earlier one of the same member.
-    public func applying(_ modification: RequestModification) -> Self {
-        ModifiedRequest(base, RequestChanges(changes, and: [modification]))
+    public consuming func applying(_ modification: RequestModification) -> Self {
+        changes.append(modification)
+        return self
     }
 }
 

@@ -49,7 +49,7 @@ enum TypeNames {
 
     /// Returns the name of the wrapped type, or `nil` for a request that wraps only its own values.
     private static func name<W: RequestWrapper>(ofBase type: W.Type) -> String? {
-        W.Base.self == RequestValues.self ? nil : name(of: W.Base.self)
+        W.Base.self == DeclaredRequest.self ? nil : name(of: W.Base.self)
     }
 
     private static func spelling<T>(of type: T.Type) -> String {

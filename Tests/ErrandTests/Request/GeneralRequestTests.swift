@@ -29,15 +29,15 @@ import Testing
     private static let content = ["query", "parameters", "body"]
 
     @Test func anotherFormatterKeepsEveryOtherMember() {
-        let defaults = Self.texts(of: GeneralRequest("/").base)
-        let changed = Self.texts(of: Self.changed.base)
+        let defaults = Self.texts(of: GeneralRequest("/").base.base)
+        let changed = Self.texts(of: Self.changed.base.base)
         #expect(changed.count > 25)
         for (name, value) in changed { #expect(value != defaults[name], "the test does not change \(name)") }
-        #expect(Self.texts(of: Self.changed.expecting(String.self).base) == changed)
+        #expect(Self.texts(of: Self.changed.expecting(String.self).base.base) == changed)
     }
 
     @Test func allMembersOfARequestAreRead() {
-        let changed = Self.texts(of: Self.changed.base)
+        let changed = Self.texts(of: Self.changed.base.base)
         let read = Self.texts(of: RequestValues(Self.changed))
         for (name, value) in changed where !Self.content.contains(name) {
             #expect(read[name] == value, "RequestValues does not read \(name)")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func allMembersOfAWrappedRequestAreRead() throws {
-        let changed = Self.texts(of: Self.changed.base)
+        let changed = Self.texts(of: Self.changed.base.base)
         let read = Self.texts(of: RequestValues(Self.changed.filter(PassthroughFilter()).raw))
         for (name, value) in changed where !Self.content.contains(name) {
             #expect(read[name] == value, "RequestWrapper does not forward \(name)")
