@@ -188,6 +188,21 @@ import Testing
         #expect(try await agent.send(request.cachePolicy(.cacheOnly)) == "without")
     }
 
+    @Test func aResponseToARequestThatWaitedForAnUnsafeOneIsStored() async throws {
+        let agent = agent(hasMemory: true)
+        agent.config.throttle = Throttle(maximumInTotal: 1)
+        let post = await begin(of("1").method(.post), Self.text("done"), on: agent)
+        next.withLock { next in
+            next = Sent.Response(response: Self.text("after"))
+            next?.release.signal()
+        }
+        let waiting = Task { try await agent.send(of("1")) }
+        while agent.pipeline.admission.permits.waitingCount == 0, !Task.isCancelled { await Task.yield() }
+        #expect(try await post.value == "done")
+        #expect(try await waiting.value == "after")
+        #expect(await found("1", on: agent) == "after")
+    }
+
     /// Whether or not memory has them.
     @Test(arguments: [true, false]) func aResponseForAllReplacesTheOtherVariants(hasMemory: Bool) async throws {
         let store = DelayedStore()

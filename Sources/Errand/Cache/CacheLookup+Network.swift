@@ -96,9 +96,8 @@ extension CacheLookup {
         if miss == .absent || miss == .varyMismatch { return entry.completed(by: nil) }
         var place = place
         do {
-            let own = Self.patience(of: cache, prepared, surroundings)
             return entry.completed(
-                by: try await cache.entry(at: &place, endedBy: prepared.stop, own, where: matches)
+                by: try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)
             )
         } catch let miss as CacheMiss {
             return miss == .tooSlow ? nil : entry.completed(by: nil)
@@ -114,8 +113,7 @@ extension CacheLookup {
         var place = identification.place(of: fields)
         let entry: CacheEntry
         do {
-            let own = Self.patience(of: cache, prepared, surroundings)
-            entry = try await cache.entry(at: &place, endedBy: prepared.stop, own, where: matches)
+            entry = try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)
         } catch let miss as CacheMiss where miss == .absent || miss == .varyMismatch {
             return
         } catch {

@@ -39,18 +39,10 @@ struct CacheLookup: Sendable {
         identification = try CacheIdentification(prepared, appVersion: cache.appVersion, method: method)
         (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
         ticket = cache.ticket
-        patience = Self.patience(of: cache, prepared, surroundings)
+        let rest = prepared.deadline.map { $0.time - surroundings.timeline.now() }
+        patience = CachePatience(maximum: cache.patience, until: rest)
         cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
         if prepared.hasInterceptor(of: cache.observations.untrustedHooks) { throw .unknownScope }
-    }
-
-    static func patience(
-        of cache: ResponseCache,
-        _ prepared: PreparedRequest,
-        _ surroundings: CacheSurroundings
-    ) -> CachePatience {
-        let rest = prepared.deadline.map { $0.time - surroundings.timeline.now() }
-        return CachePatience(maximum: cache.patience, until: rest)
     }
 
     var policy: CachePolicy { use.policy }
