@@ -52,3 +52,16 @@ extension HTTPURLResponse {
         return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 }
+
+extension HTTPURLResponse {
+    /// The header fields.
+    ///
+    /// URLSession does not preserve their order, and joins lines of one name; names that differ only in case are separate.
+    /// They are sorted by name so that equal header sections are equal lists.
+    var fields: [HTTPHeaders.Field] {
+        allHeaderFields.compactMap { name, value in
+            guard let name = name.base as? String, let value = value as? String else { return nil }
+            return HTTPHeaders.Field(name: name, value: value)
+        }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+}

@@ -180,7 +180,7 @@ final class SessionExchange: Stoppable {
     // MARK: Callbacks, on the queue of all sessions
 
     func receive(headerSection: URLResponse, of task: URLSessionTask) {
-        let ready = state.withLock { state -> Ready? in
+        let (ready, isRejected) = state.withLock { state -> (Ready?, Bool) in
             state.headerSection = headerSection as? HTTPURLResponse
             state.times.headersReceived = .now
             state.lastActivity = state.times.headersReceived
@@ -188,10 +188,12 @@ final class SessionExchange: Stoppable {
             state.byteCount = 0
             guard options.isStream, !SessionPlatform.mayHaveProxy, !state.isSettled,
                 let status = state.headerSection?.statusCode, 200..<300 ~= status
-            else { return nil }
-            return startStreaming(&state, task)
+            else { return (nil, false) }
+            let ready = startStreaming(&state, task)
+            return (ready, ready == nil)
         }
         if let ready { outcome.deliver(ready.result) }
+        if isRejected { stop() }
     }
 
     func receive(_ data: Data, of task: URLSessionTask) {
@@ -213,7 +215,8 @@ final class SessionExchange: Stoppable {
             if let stream = state.stream { return (stream, nil, false) }
             if state.body.isEmpty { state.body = data } else { state.body.append(data) }
             guard state.body.count > options.readAhead else { return (nil, nil, false) }
-            return (nil, startStreaming(&state, task), false)
+            let ready = startStreaming(&state, task)
+            return (nil, ready, ready == nil)
         }
         stream?.append(data)
         if let ready { outcome.deliver(ready.result) }
@@ -249,13 +252,25 @@ final class SessionExchange: Stoppable {
         init(_ result: Result<TransportResponse, any Error>) { self.result = result }
     }
 
-    private func startStreaming(_ state: inout State, _ task: URLSessionTask) -> Ready {
+    /// Returns the response with a body that is still being received, or `nil` if it is rejected.
+    ///
+    /// The reader is created last: it stops the exchange when it is deallocated, which must not happen inside the lock.
+    private func startStreaming(_ state: inout State, _ task: URLSessionTask) -> Ready? {
+        var response: TransportResponse
+        switch self.response(state, ResponseBody(Data())) {
+        case .success(let accepted): response = accepted
+        case .failure(let error):
+            state.rejection = error as? NetworkError
+            state.body = Data()
+            return nil
+        }
         let stream = SpillingChunks(pausing: SessionReception(task)) { [weak self] in self?.stop() }
         stream.append(state.body)
         state.body = Data()
         state.stream = stream
         state.isSettled = true
-        return Ready(response(state, ResponseBody(chunks: SpillingChunksReader(stream))))
+        response.body = ResponseBody(chunks: SpillingChunksReader(stream))
+        return Ready(.success(response))
     }
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {
@@ -279,18 +294,5 @@ final class SessionExchange: Stoppable {
         }
         if state.isChallenged, state.headerSection != nil, (error as? URLError)?.code == .cancelled { return nil }
         return SessionFailure.classify(error, idleTimeout: options.idleTimeout, hasHeader: state.headerSection != nil)
-    }
-}
-
-extension HTTPURLResponse {
-    /// The header fields.
-    ///
-    /// URLSession does not preserve their order, and joins lines of one name; names that differ only in case are separate.
-    /// They are sorted by name so that equal header sections are equal lists.
-    fileprivate var fields: [HTTPHeaders.Field] {
-        allHeaderFields.compactMap { name, value in
-            guard let name = name.base as? String, let value = value as? String else { return nil }
-            return HTTPHeaders.Field(name: name, value: value)
-        }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 }
