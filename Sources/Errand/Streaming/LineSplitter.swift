@@ -60,7 +60,7 @@ struct LineSplitter: Sendable {
             let piece = chunk[start..<start + count]
             // A CR at the end may belong to the end of the line.
             let isOneMore = terminator == .lineFeed && (piece.last ?? pending.last) == Self.cr
-            guard count <= limit - pending.count + (isOneMore ? 1 : 0) else {
+            guard count - (isOneMore ? 1 : 0) <= limit - pending.count else {
                 throw NetworkError(.lineTooLong(limit: limit))
             }
             guard let found else {

@@ -39,6 +39,10 @@ import Testing
         #expect(try lines(of: [Data(body.utf8)], at: .any) == expected)
     }
 
+    @Test func aLimitMayBeTheLargestNumber() throws {
+        #expect(try lines(of: [Data("a\r".utf8), Data("\nb\r\n\r".utf8)], limit: .max) == ["a", "b", "\r"])
+    }
+
     @Test(arguments: [LineSplitter.Terminator.lineFeed, .any])
     func everySplitGivesTheSameLines(terminator: LineSplitter.Terminator) throws {
         let body = Data("one\r\ntwo ä€😀\n\n\r\nthree\rfour\r\r\nend".utf8)
