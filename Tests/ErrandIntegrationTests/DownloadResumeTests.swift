@@ -36,6 +36,21 @@ import Testing
         (["ETag": "W/\"1\"", "Last-Modified": "Sun, 22 Nov 2026 10:00:00 GMT"], false),
     ]
 
+    @Test func aDownloadThatAnotherOriginSuppliesIsContinued() async throws {
+        let first = try MockServer()
+        defer { first.stop() }
+        first.on(.get, "/latest", .redirect(to: host.server.baseURL.appending(path: "big.bin").absoluteString))
+        let latest = GeneralRequest(first.baseURL.appending(path: "latest").absoluteString)
+        host.set { $0.cuts = [.closed(100_000)] }
+        await #expect(throws: NetworkError.self) {
+            try await host.agent().download(latest, to: host.file("a"))
+        }
+        let file = try await host.agent().download(latest, to: host.file("a"))
+        #expect(file.resumedByteCount == 100_000 && host.data("a") == host.content)
+        #expect(host.ranges == [nil, "bytes=100000-"])
+        #expect(host.server.requests.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
+    }
+
     @Test(arguments: validators.indices)
     func onlyAStrongValidatorMakesADownloadResumable(_ index: Int) async throws {
         let (validator, isResumable) = Self.validators[index]

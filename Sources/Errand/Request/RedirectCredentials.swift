@@ -16,6 +16,11 @@ struct RedirectCredentials: Sendable {
     /// The header fields that describe the body, whatever added them.
     private static let describesBody = FieldNames(["Content-Type", "Content-Encoding", "Content-Language"])
 
+    /// The header fields that describe the response that is wanted, such as those of a stream of events or a resumed download.
+    private static let describesResponse = FieldNames([
+        "Accept", "Accept-Encoding", "Cache-Control", "If-Range", "Last-Event-ID", "Range",
+    ])
+
     /// The header fields that are bound to an origin even if the policy is `.anyOrigin`.
     private static let alwaysLeft = FieldNames(["Cookie", "Proxy-Authorization", "Origin", "Referer"])
 
@@ -35,8 +40,9 @@ struct RedirectCredentials: Sendable {
         let own = Table(keys: Array(ownHeaders))
         request.headers = HTTPHeaders(
             request.headers.filter { field in
-                (own[field] != nil || Self.describesBody.contains(field.name)) && !isLeft(field.name)
-                    && (!secrets.isCredential(header: field.name) || isKey(field.name))
+                (own[field] != nil || Self.describesBody.contains(field.name)
+                    || Self.describesResponse.contains(field.name))
+                    && !isLeft(field.name) && (!secrets.isCredential(header: field.name) || isKey(field.name))
             }
         )
         guard let makeBodyWithoutBase, !request.body.isEmpty, try !origins().contains(request.url) else { return }
