@@ -4,12 +4,15 @@ struct RunningSends: Sendable {
         case send(Send)
         /// A fetch in the background, which no caller waits for.
         case inBackground(PreparedRequest)
+        /// A stream of events that waits before its next connection.
+        case reconnecting(RequestContext, StopSignal)
 
         /// The context, with its URL once it is known.
         var context: RequestContext {
             switch self {
             case .send(let send): send.latestContext
             case .inBackground(let prepared): prepared.context
+            case .reconnecting(let context, _): context
             }
         }
 
@@ -17,6 +20,7 @@ struct RunningSends: Sendable {
             switch self {
             case .send(let send): send.stop
             case .inBackground(let prepared): prepared.stop
+            case .reconnecting(_, let stop): stop
             }
         }
     }
@@ -47,6 +51,20 @@ struct RunningSends: Sendable {
         let watch = prepared.deadline?.watch(prepared.stop)
         defer { watch?.cancel() }
         return try await work()
+    }
+
+    /// Waits so that the wait can be ended like a send.
+    ///
+    /// - Parameters:
+    ///   - time: The time on the timeline until which to wait.
+    ///   - timeline: The timeline.
+    ///   - context: The context of the connection before, which has ended.
+    /// - Throws: `CancellationError`.
+    func wait(until time: Duration, on timeline: Timeline, reconnecting context: RequestContext) async throws {
+        let stop = StopSignal()
+        running.withLock { $0[context.id] = .reconnecting(context, stop) }
+        defer { running.withLock { $0[context.id] = nil } }
+        try await stop.run(endsWhenCancelled: true) { try await timeline.sleep(time) }
     }
 
     func cancelAll(where predicate: (RequestContext) -> Bool) {

@@ -136,7 +136,7 @@ extension RetryPolicy.Failure {
 
 extension ServiceError {
     /// The status for which the response was rejected, or `nil` if it was not.
-    fileprivate var refusedStatus: Int? {
+    var refusedStatus: Int? {
         guard case .status(let code)? = (response.failure as? NetworkError)?.reason else { return nil }
         return code
     }

@@ -54,6 +54,7 @@ extension Agent {
         } catch {
             throw await pipeline.end(send, throwing: error, delivering: Pipeline.Deliver<Void>?.none)
         }
+        receiver.didPrepare(prepared.context)
         let task = Task { [pipeline] in try await pipeline.run(prepared, as: send, for: receiver) }
         let opening = try await withTaskCancellationHandler {
             try await receiver.opened.value().get()

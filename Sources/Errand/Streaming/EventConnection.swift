@@ -6,10 +6,12 @@ struct EventConnection: Sendable {
     /// What a stream of events accepts: events, or a 204, which ends it.
     static let acceptance = Acceptance(statusCodes: 200..<201, contentTypes: ["text/event-stream"]).accepting(204)
 
+    /// The fields of a request that has none of its own; they replace those of the service and the config.
+    static let fields: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-cache"]
+
     /// Adds the header fields that the request doesn't have.
     func prepare(_ request: inout OutgoingRequest) {
-        request.headers["Accept"] = request.headers["Accept"] ?? "text/event-stream"
-        request.headers["Cache-Control"] = request.headers["Cache-Control"] ?? "no-cache"
+        request.headers = Self.fields.merging(request.headers)
         if !lastEventID.isEmpty { request.headers["Last-Event-ID"] = lastEventID }
     }
 }

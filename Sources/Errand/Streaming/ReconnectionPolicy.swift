@@ -3,8 +3,10 @@ internal import Foundation
 /// The rules for reconnecting to a stream of server-sent events.
 ///
 /// A pure value. A stream reconnects after the server has ended the response, after a lost or idle connection, after one that could
-/// not be made, and after a status of 500 to 599. Every other failure is final: a status of 400 to 499, another content type, an
-/// event that is too large, or an expired deadline. A request that may not be sent twice is never sent again.
+/// not be made, and after a status of 500 to 599. So it does if the refresh of a credential failed for such a reason, or if a
+/// ``CircuitBreaker`` rejected the connection, or ``Limits/minimumInterval`` a connection after the first one; it waits for the time
+/// that these state. Every other failure is final: a status of 400 to 499, another content type, an event that is too large, or
+/// an expired deadline. A request that may not be sent twice is never sent again.
 public struct ReconnectionPolicy: Sendable, Hashable {
     /// The maximum number of connections in succession that fail before an accepted header section; the failure of the last one
     /// ends the stream.
@@ -74,13 +76,30 @@ public struct ReconnectionPolicy: Sendable, Hashable {
     }
 
     /// Returns whether another connection may succeed after a failure.
-    func isTemporary(_ error: any Error) -> Bool {
-        guard let error = error as? NetworkError else { return false }
+    ///
+    /// - Parameters:
+    ///   - error: The error of a connection.
+    ///   - isReconnection: Whether there was a connection before. Only the first one is rejected because of another stream.
+    func isTemporary(_ error: any Error, isReconnection: Bool = false) -> Bool {
+        guard let error = error as? NetworkError else {
+            // An error code of the service does not replace a rejected status.
+            return (error as? ServiceError)?.refusedStatus.map { 500..<600 ~= $0 } ?? false
+        }
         switch error.reason {
-        case .idleTimeout: return true
+        case .idleTimeout, .circuitOpen: return true
+        case .tooSoon: return isReconnection
+        case .refreshFailed: return error.underlying.map { isTemporary($0) } ?? false
         case .status(let code): return 500..<600 ~= code
         case .bodyUnreadable, .proxyRefused: return false
         default: return error.kind == .unreachable || error.kind == .connectionLost
+        }
+    }
+    /// Returns the minimum delay that a failure requests, or `nil` if it requests none.
+    func retryAfter(_ error: any Error, now: Date) -> Duration? {
+        switch (error as? NetworkError)?.reason {
+        case .circuitOpen(let pause), .tooSoon(let pause): pause
+        default:
+            error.rawResponse.flatMap { RetryAfter.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
         }
     }
 }

@@ -11,6 +11,7 @@ public struct ServerSentEvents: AsyncSequence {
     let reconnection: ReconnectionPolicy
     let maximumEventSize: Int
     let timeline: Timeline
+    let sends: RunningSends
     /// Makes random numbers in 0..<1.
     var unit: () -> Double = { .random(in: 0..<1) }
     let open: Open
@@ -26,6 +27,8 @@ public struct ServerSentEvents: AsyncSequence {
         /// The number of connections in succession that failed before an accepted header section.
         private var failures = 0
         private var isFinished = false
+        /// The context of the last connection.
+        private var context: RequestContext?
 
         fileprivate init(_ events: ServerSentEvents) {
             self.events = events
@@ -68,7 +71,7 @@ public struct ServerSentEvents: AsyncSequence {
             let mayBeSentTwice = connection?.mayBeSentTwice == true
             connection = nil
             guard mayBeSentTwice, events.reconnection.maximumFailures > 0,
-                failure.map(events.reconnection.isTemporary) ?? true
+                failure.map({ events.reconnection.isTemporary($0) }) ?? true
             else {
                 isFinished = true
                 if let failure { throw failure }
@@ -79,8 +82,10 @@ public struct ServerSentEvents: AsyncSequence {
 
         private mutating func connect(isolation actor: isolated (any Actor)?) async throws {
             let receiver = StreamReceiver(events: EventConnection(lastEventID: parser.lastEventID))
+            let isReconnection = context != nil
             do {
                 let stream = try await events.open(receiver)
+                context = receiver.context
                 failures = 0
                 if stream.statusCode == 204 {
                     isFinished = true
@@ -89,13 +94,12 @@ public struct ServerSentEvents: AsyncSequence {
                     parser = parser.afterReconnection
                 }
             } catch {
+                context = receiver.context
                 failures += 1
                 guard receiver.mayBeSentTwice, failures < events.reconnection.maximumFailures,
-                    events.reconnection.isTemporary(error)
+                    events.reconnection.isTemporary(error, isReconnection: isReconnection)
                 else { throw error }
-                let retryAfter = (error as? NetworkError)?.response.flatMap {
-                    RetryAfter.pause(statusCode: $0.statusCode, headers: $0.headers, now: events.timeline.date())
-                }
+                let retryAfter = events.reconnection.retryAfter(error, now: events.timeline.date())
                 try await wait(retryAfter: retryAfter, isolation: actor)
             }
         }
@@ -107,7 +111,9 @@ public struct ServerSentEvents: AsyncSequence {
                 retryAfter: retryAfter,
                 unit: events.unit()
             )
-            try await events.timeline.sleep(events.timeline.now() + pause)
+            let end = events.timeline.now() + pause
+            guard let context else { return try await events.timeline.sleep(end) }
+            try await events.sends.wait(until: end, on: events.timeline, reconnecting: context)
         }
     }
 }
@@ -131,7 +137,7 @@ extension Agent {
     ///
     /// Each connection is a send like that of `bytes(for:)`, for which the reconnection policy takes the place of the
     /// request's ``RetryPolicy``. Its ``Limits/timeout`` is the maximum time without an event or comment before the stream
-    /// reconnects. A ``Limits/deadline`` ends the sequence with an error.
+    /// reconnects. A ``Limits/deadline`` is that of one connection, and ends the sequence with an error.
     ///
     /// - Parameters:
     ///   - request: The request to send.
@@ -177,6 +183,7 @@ extension Agent {
             reconnection: reconnection,
             maximumEventSize: maximumEventSize,
             timeline: pipeline.timeline,
+            sends: pipeline.sends,
             open: open
         )
     }

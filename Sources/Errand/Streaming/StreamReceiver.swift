@@ -16,7 +16,8 @@ final class StreamReceiver: BodyReceiver {
 
     private struct State {
         var isOpen = false
-        var mayBeSentTwice = false
+        var mayBeSentTwice = true
+        var context: RequestContext?
         /// When to report the progress, or `nil` if nobody observes it.
         var steps: ProgressSteps?
         var byteCount: Int64 = 0
@@ -45,10 +46,15 @@ final class StreamReceiver: BodyReceiver {
 
     init(events: EventConnection? = nil) { self.events = events }
 
-    /// Whether the last request that was sent may be sent once more.
+    /// Whether the last request that was sent may be sent once more, or none was sent.
     var mayBeSentTwice: Bool { state.withLock { $0.mayBeSentTwice } }
 
+    /// The context of the send, or `nil` if its request could not be prepared.
+    var context: RequestContext? { state.withLock { $0.context } }
+
     // MARK: Called by the send
+
+    func didPrepare(_ context: RequestContext) { state.withLock { $0.context = context } }
 
     var received: (any Sendable)? { state.withLock { $0.isOpen } ? true : nil }
 

@@ -9,6 +9,9 @@ struct StreamRequest<Base: Request>: RequestWrapper, ReceivingRequest {
     var formatter: VoidFormatter { VoidFormatter() }
     func makeReceiver() -> any BodyReceiver { receiver }
 
+    var headers: HTTPHeaders {
+        receiver.events == nil ? base.headers : EventConnection.fields.merging(base.headers)
+    }
     /// A stream of events replaces what the request accepts.
     var acceptance: Acceptance { receiver.events == nil ? base.acceptance : EventConnection.acceptance }
     /// A stream of events has a ``ReconnectionPolicy`` in place of the request's policy.

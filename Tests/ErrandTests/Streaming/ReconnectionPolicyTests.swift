@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Errand
@@ -44,10 +45,22 @@ import Testing
         (.status(429), false), (.status(301), false), (.deadlineExceeded(.seconds(1)), false),
         (.contentType("text/html"), false),
         (.eventTooLarge(limit: 1), false), (.bodyUnreadable, false), (.certificateRefused(""), false),
-        (.tooSoon(retryAfter: .zero), false),
+        (.tooSoon(retryAfter: .zero), false), (.circuitOpen(retryAfter: .zero), true), (.refreshFailed, false),
     ])
     func onlyFailuresThatMayPassAreTemporary(reason: NetworkError.Reason, isTemporary: Bool) {
         #expect(policy.isTemporary(NetworkError(reason)) == isTemporary)
+    }
+
+    @Test func aMinimumIntervalRejectsTheFirstConnectionAlone() {
+        let error = NetworkError(.tooSoon(retryAfter: .seconds(2)))
+        #expect(policy.isTemporary(error, isReconnection: true))
+        #expect(policy.retryAfter(error, now: Date()) == .seconds(2))
+    }
+
+    @Test(arguments: [(NetworkError.Reason.connectionRefused, true), (.status(502), true), (.status(400), false)])
+    func aFailedRefreshIsAsTemporaryAsItsCause(reason: NetworkError.Reason, isTemporary: Bool) {
+        let error = NetworkError(.refreshFailed, underlying: NetworkError(reason))
+        #expect(policy.isTemporary(error) == isTemporary)
     }
 
     @Test func errorsOfTheUserAndCancellationAreFinal() {

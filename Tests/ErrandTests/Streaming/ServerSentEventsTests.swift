@@ -176,6 +176,18 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
+    @Test func cancelAllEndsAStreamThatWaitsToReconnect() async throws {
+        let rig = Rig(clock: clock) { _ in throw NetworkError(.connectionRefused) }
+        let task = Task { for try await _ in rig.agent.events(for: request().tag("prices")) {} }
+        await clock.waitForSleepers()
+        rig.agent.cancelAll { $0.tag == "other" }
+        #expect(!rig.agent.pipeline.sends.isEmpty)
+        rig.agent.cancelAll { $0.tag == "prices" }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(rig.transport.requestCount == 1)
+        #expect(rig.agent.pipeline.sends.isEmpty)
+    }
+
     @Test func theRequestsOwnRetryPolicyIsNotUsed() async throws {
         let rig = Rig(
             config: .test { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) },
