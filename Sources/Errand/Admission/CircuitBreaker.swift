@@ -9,7 +9,8 @@ internal import Foundation
 /// Each host and port has a circuit of its own. It is closed until a ``Policy`` finds too many failures, and then open:
 /// attempts fail at once with ``NetworkError/Reason/circuitOpen(retryAfter:)``, which is not retried. After
 /// ``Policy/openDuration``, some attempts are admitted as probes; if all succeed it closes, if one fails it opens again. The
-/// host is the one that a request is sent to, not one that it is redirected to.
+/// host is the one that a request is sent to, not one that it is redirected to. A ``ResponseStream`` counts when its body begins,
+/// and not again when it ends.
 ///
 /// A breaker is shared by every config that contains it; breakers in two configs are independent.
 public final class CircuitBreaker: Interceptor {
@@ -151,12 +152,15 @@ public final class CircuitBreaker: Interceptor {
     ) async throws -> RawResponse {
         let host = (request.url.host() ?? "").lowercased() + (request.url.port.map { ":\($0)" } ?? "")
         let ticket = try admit(to: host)
+        let beginning = context.beginning.flatMap { $0.isStream ? $0 : nil }
+        let stream = beginning?.observe { [self] in end(ticket, judge(.success($0)), at: host) }
+        defer { if let stream { beginning?.remove(stream) } }
         do {
             let response = try await next(request)
-            end(ticket, judge(.success(response)), at: host)
+            if stream?.hasBegun != true { end(ticket, judge(.success(response)), at: host) }
             return response
         } catch {
-            end(ticket, judge(.failure(error)), at: host)
+            if stream?.hasBegun != true { end(ticket, judge(.failure(error)), at: host) }
             throw error
         }
     }

@@ -209,12 +209,15 @@ public final class CookieJar: ExchangeInterceptor {
         }
         var request = request
         if !isOwn { request.headers["Cookie"] = Self.field(cookies) }
+        // By the end of a download or a stream, its cookies may have been replaced.
+        let body = context.beginning?.observe { [self] in receive($0, from: CookieOrigin($0.url), since: removals) }
+        defer { if let body { context.beginning?.remove(body) } }
         do {
             let response = try await next(request)
             // An interceptor around the jar may have followed redirects.
-            receive(response, from: CookieOrigin(response.url), since: removals)
+            if body?.hasBegun != true { receive(response, from: CookieOrigin(response.url), since: removals) }
             return response
-        } catch let error as NetworkError {
+        } catch let error as NetworkError where body?.hasBegun != true {
             // The header section had arrived.
             if let response = error.response { receive(response, from: CookieOrigin(response.url), since: removals) }
             throw error

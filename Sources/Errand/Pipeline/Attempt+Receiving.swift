@@ -15,6 +15,11 @@ extension PreparedRequest {
         if !accessories.isEmpty {
             report = { [accessories, context] in await accessories.notify(.didProgress($0), of: context) }
         }
+        if let beginning = context.beginning {
+            beginning.notify(
+                RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
+            )
+        }
         return (try await receiver.receive(response, to: outgoing, report: report), Data())
     }
 

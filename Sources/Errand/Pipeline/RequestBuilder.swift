@@ -36,6 +36,9 @@ struct RequestBuilder {
             }
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { settings.request.headers }
         }
+        if let receiver = content.receiver {
+            context = context.observing(BodyBeginning(isStream: receiver.isStream))
+        }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
         try built.outgoing.validate()

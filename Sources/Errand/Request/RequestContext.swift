@@ -4,7 +4,9 @@ public import Foundation
 public struct RequestContext: Sendable, Identifiable {
     /// The number of the send, unique in this process.
     public let id: Int
-    private let facts: Facts
+    private var facts: Facts
+    /// Notifies interceptors that the body has begun, or `nil` if it is collected in memory.
+    var beginning: BodyBeginning? { facts.beginning }
     /// The name of the request's type, such as `GetUser`.
     public var typeName: String { facts.typeName }
     /// The method of the request.
@@ -31,8 +33,16 @@ public struct RequestContext: Sendable, Identifiable {
         let method: HTTPMethod
         let serviceID: String
         let tag: String
+        let beginning: BodyBeginning?
 
-        init(typeName: String, method: HTTPMethod, serviceID: String, tag: String) {
+        init(
+            typeName: String,
+            method: HTTPMethod,
+            serviceID: String,
+            tag: String,
+            beginning: BodyBeginning? = nil
+        ) {
+            self.beginning = beginning
             self.typeName = typeName
             self.method = method
             self.serviceID = serviceID
@@ -58,5 +68,18 @@ public struct RequestContext: Sendable, Identifiable {
         self.attempt = attempt
         self.attributes = attributes
         self.allowsCredentials = allowsCredentials
+    }
+
+    /// Returns the same context for a request whose body is not collected in memory.
+    func observing(_ beginning: BodyBeginning) -> RequestContext {
+        var copy = self
+        copy.facts = Facts(
+            typeName: typeName,
+            method: method,
+            serviceID: serviceID,
+            tag: tag,
+            beginning: beginning
+        )
+        return copy
     }
 }

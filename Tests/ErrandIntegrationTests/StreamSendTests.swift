@@ -1,0 +1,113 @@
+import Errand
+import ErrandTesting
+import Foundation
+import Testing
+
+/// How streams end the sends that they belong to, over real sockets.
+@Suite(.limit(seconds: 20))
+struct StreamSendTests {
+    private let server: MockServer
+    private let log = ProgressLog()
+
+    init() throws { server = try MockServer() }
+
+    private func agent(_ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+        var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
+        change(&config)
+        return Agent(config: config)
+    }
+
+    /// The ways to receive a body in chunks.
+    enum Way: CaseIterable, Sendable { case stream, download, largeBodyWithProgress }
+
+    @Test(arguments: Way.allCases)
+    func aHeaderSectionAboveTheLimitIsAnErrorOfItsSendAlone(way: Way) async throws {
+        defer { server.stop() }
+        let long = String(repeating: "x", count: 5_000)
+        server.on(.get, "/long", .data(Data(count: 300_000), headers: ["X-Long": long]))
+        server.on(.get, "/other", .text("fine"))
+        let folder = try CacheFolder()
+        let agent = agent { $0.limits.maximumHeaderSize = 1_000 }
+        let request = GeneralRequest("/long").expecting(Data.self)
+        let error = await #expect(throws: NetworkError.self) {
+            switch way {
+            case .stream: for try await _ in try await agent.bytes(for: request) {}
+            case .download: try await agent.download(request, to: folder.url.appending(path: "file"))
+            case .largeBodyWithProgress: _ = try await agent.send(request) { _ in }
+            }
+        }
+        #expect(error?.reason == .headerSectionTooLarge)
+        #expect(try await agent.send(GeneralRequest("/other").expecting(String.self)) == "fine")
+    }
+
+    /// The ways to end a stream whose reader does nothing.
+    enum End: CaseIterable, Sendable { case cancelAll, deadline, newerRequest }
+
+    @Test(arguments: End.allCases)
+    func aStreamThatNobodyReadsEndsItsSend(end: End) async throws {
+        defer { server.stop() }
+        server.on(.get, "/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
+        server.on(.get, "/other", .text("fine"))
+        let agent = agent {
+            $0.throttle = Throttle(maximumPerHost: end == .newerRequest ? nil : 1)
+            $0.accessories = [log]
+        }
+        var request = GeneralRequest("/silent").deadline(end == .deadline ? .seconds(1) : nil)
+        if end == .newerRequest { request = request.duplicatePolicy(.cancelPrevious) }
+        let stream = try await agent.bytes(for: request)
+        switch end {
+        case .cancelAll: agent.cancelAll()
+        case .deadline: break
+        case .newerRequest: _ = try await agent.bytes(for: request)
+        }
+        while !log.names.contains("didStop") { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(try await agent.send(GeneralRequest("/other").expecting(String.self)) == "fine")
+        let error = await #expect(throws: (any Error).self) { for try await _ in stream {} }
+        if end == .deadline {
+            #expect((error as? NetworkError)?.reason == .deadlineExceeded(.seconds(1)))
+        } else {
+            #expect(error is CancellationError)
+        }
+    }
+
+    @Test func aStreamAsAProbeClosesTheCircuitWithItsHeaderSection() async throws {
+        defer { server.stop() }
+        server.enqueue(.status(500))
+        server.on(.get, "/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
+        server.on(.get, "/other", .text("fine"))
+        let policy = CircuitBreaker.Policy(consecutiveFailures: 1, openDuration: .zero)
+        let breaker = CircuitBreaker(policy)
+        let agent = agent { ($0.interceptors, $0.retryPolicy) = ([breaker], .never) }
+        let other = GeneralRequest("/other").expecting(String.self)
+        await #expect(throws: NetworkError.self) { try await agent.send(other) }
+        let stream = try await agent.bytes(for: GeneralRequest("/silent"))
+        #expect(try await agent.send(other) == "fine")
+        #expect(breaker.state(of: server.baseURL.absoluteString.dropFirst(7).description) == .closed)
+        stream.cancel()
+    }
+
+    @Test func cookiesOfAStreamAreKeptFromItsBeginningOn() async throws {
+        defer { server.stop() }
+        server.on(.get, "/stream", .text("abc", headers: ["Set-Cookie": "s=1"]))
+        server.on(.get, "/other") { .text($0.headers["Cookie"] ?? "", headers: ["Set-Cookie": "s=2"]) }
+        let agent = agent { $0.interceptors = [CookieJar()] }
+        let other = GeneralRequest("/other").expecting(String.self)
+        let stream = try await agent.bytes(for: GeneralRequest("/stream"))
+        #expect(try await agent.send(other) == "s=1")
+        for try await _ in stream {}
+        #expect(try await agent.send(other) == "s=2")
+    }
+
+    @Test func cookiesOfAnInterruptedDownloadAreKept() async throws {
+        defer { server.stop() }
+        let response = MockResponse.data(Data(count: 100_000), headers: ["Set-Cookie": "s=1"])
+        server.on(.get, "/file", response.faulted(.closeInBody(after: 50_000)))
+        server.on(.get, "/other") { .text($0.headers["Cookie"] ?? "") }
+        let folder = try CacheFolder()
+        let agent = agent { ($0.interceptors, $0.retryPolicy) = ([CookieJar()], .never) }
+        await #expect(throws: NetworkError.self) {
+            try await agent.download(GeneralRequest("/file"), to: folder.url.appending(path: "file"))
+        }
+        #expect(try await agent.send(GeneralRequest("/other").expecting(String.self)) == "s=1")
+    }
+}
