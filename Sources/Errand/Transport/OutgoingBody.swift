@@ -43,6 +43,12 @@ public enum OutgoingBody: Sendable {
         }
     }
 
+    /// The same body, with the length that it has now: what a source supplies may change, but the length is stated once.
+    var measured: OutgoingBody {
+        guard case .source(let source) = self else { return self }
+        return .source(MeasuredSource(base: source, byteCount: source.byteCount))
+    }
+
     /// Throws if the length is negative.
     func validateLength() throws(NetworkError) {
         guard let byteCount, byteCount < 0 else { return }
@@ -86,6 +92,15 @@ public protocol BodyReader: AnyObject {
     /// - Returns: The number of bytes written, at least 1, or 0 at the end.
     /// - Throws: An error that fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
+}
+
+/// A source with the length that it had when its request was about to be sent.
+private struct MeasuredSource: BodySource {
+    let base: any BodySource
+    let byteCount: Int64?
+
+    var isReplayable: Bool { base.isReplayable }
+    func makeReader() throws -> any BodyReader { try base.makeReader() }
 }
 
 /// A reader of a source that must supply exactly as many bytes as the source's length.

@@ -41,6 +41,8 @@ final class SessionExchange: Stoppable {
 
     /// Creates an exchange; its tasks are cancelled on the control queue, and created there while the shared queue is busy.
     init(request: OutgoingRequest, options: TransportOptions, control: DispatchQueue) {
+        var request = request
+        if case .source = request.body { request.body = request.body.measured }
         self.request = request
         self.options = options
         self.control = control

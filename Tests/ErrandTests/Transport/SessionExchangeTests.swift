@@ -3,6 +3,10 @@ import Testing
 
 @testable import Errand
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 @Suite struct SessionExchangeTests {
     private func exchange() throws -> SessionExchange {
         let url = try #require(URL(string: "http://127.0.0.1/x"))
@@ -27,6 +31,45 @@ import Testing
         let exchange = try exchange()
         exchange.stop()
         #expect(exchange.isCancelled)
+        #expect(firstRead(of: exchange.renewedBodyStream()) == -1)
+    }
+
+    /// A file that grows by a byte with each look at it.
+    private final class GrowingSource: BodySource {
+        private let size = Lock<Int64>(0)
+
+        var byteCount: Int64? {
+            size.withLock { size in
+                size += 1
+                return size
+            }
+        }
+
+        func makeReader() -> any BodyReader { Reader(rest: size.withLock { Int($0) }) }
+
+        private final class Reader: BodyReader {
+            private var rest: Int
+
+            init(rest: Int) { self.rest = rest }
+
+            func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+                defer { rest = 0 }
+                return min(rest, buffer.count)
+            }
+        }
+    }
+
+    @Test func aBodyIsNeverLongerThanTheLengthThatWasSent() throws {
+        let url = try #require(URL(string: "http://127.0.0.1/x"))
+        let source = GrowingSource()
+        let request = OutgoingRequest(method: .put, url: url, body: .source(source))
+        let options = TransportOptions()
+        let exchange = SessionExchange(request: request, options: options, control: DispatchQueue(label: "test"))
+        let sent = exchange.urlRequest()
+        let byteCount = try #require(sent.value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) })
+        #expect(firstRead(of: sent.httpBodyStream) == byteCount)
+        // The connection died, and the source has grown.
+        _ = source.byteCount
         #expect(firstRead(of: exchange.renewedBodyStream()) == -1)
     }
 }
