@@ -1,6 +1,7 @@
 import Errand
 import ErrandTesting
 import Foundation
+import Synchronization
 import Testing
 
 /// How streams end the sends that they belong to, over real sockets.
@@ -109,5 +110,44 @@ struct StreamSendTests {
             try await agent.download(GeneralRequest("/file"), to: folder.url.appending(path: "file"))
         }
         #expect(try await agent.send(GeneralRequest("/other").expecting(String.self)) == "s=1")
+    }
+
+    @Test func aStreamThatBeganProvesADigestNonce() async throws {
+        defer { server.stop() }
+        let nonce = Mutex("one")
+        let server = server
+        func respond(_ path: String, _ response: MockResponse) {
+            server.on(.get, path) { request in
+                let now = nonce.withLock { $0 }
+                if request.headers["Authorization"]?.contains("nonce=\"\(now)\"") == true { return response }
+                let challenge = "Digest realm=\"r\", nonce=\"\(now)\", qop=\"auth\", algorithm=MD5"
+                return .status(401, headers: ["WWW-Authenticate": challenge])
+            }
+        }
+        respond("/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
+        respond("/other", .text("fine"))
+        let agent = agent { $0.interceptors = [Digest(user: "u", password: "p")] }
+        let stream = try await agent.bytes(for: GeneralRequest("/silent"))
+        stream.cancel()
+        // The server restarts, and does not know the nonce any more.
+        nonce.withLock { $0 = "two" }
+        #expect(try await agent.send(GeneralRequest("/other").expecting(String.self)) == "fine")
+    }
+
+    @Test func aStreamThatBeganInvalidatesStoredResponses() async throws {
+        defer { server.stop() }
+        server.on(.get, "/chat", .text("old", headers: ["Cache-Control": "max-age=1000"]))
+        server.on(.post, "/chat", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
+        var config = NetworkConfig(baseURL: BaseURL(server.baseURL)).withHTTPCache(in: nil)
+        config.environment = [:]
+        let agent = Agent(config: config)
+        let chat = GeneralRequest("/chat").expecting(String.self)
+        #expect(try await agent.send(chat) == "old")
+        #expect(try await agent.send(chat) == "old")
+        #expect(server.requestCount == 1)
+        let stream = try await agent.bytes(for: GeneralRequest("/chat").method(.post))
+        #expect(try await agent.send(chat) == "old")
+        #expect(server.requestCount == 3)
+        stream.cancel()
     }
 }

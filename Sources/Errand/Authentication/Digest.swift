@@ -81,9 +81,23 @@ public final class Digest: ExchangeInterceptor {
             copy.headers["Authorization"] = value
             return (copy, session.nonce)
         }
+        func exchange(
+            _ sent: (request: OutgoingRequest, nonce: String)?,
+            of session: DigestSession?
+        ) async throws
+            -> RawResponse
+        {
+            guard let sent, let session else { return try await next(request) }
+            // A download or a stream may be interrupted, and the server has accepted the nonce before.
+            let body = context.beginning?.observe { [self] in
+                settle($0, of: session, after: sent.nonce, for: origin)
+            }
+            defer { if let body { context.beginning?.remove(body) } }
+            return try await next(sent.request)
+        }
         var (session, isProven) = take(for: origin)
         var sent = authorize(session)
-        var response = try await next(sent?.request ?? request)
+        var response = try await exchange(sent, of: session)
         for _ in 0..<Self.maximumRepeatCount where response.statusCode == 401 {
             let least = origins.withLock { $0[origin]?.proven ?? DigestChallenge.Protection() }
             guard let challenge = DigestChallenge.strongest(of: response.challenges, atLeast: least) else {
@@ -99,8 +113,8 @@ public final class Digest: ExchangeInterceptor {
             session = begin(challenge, after: session, for: origin)
             isProven = false
             sent = authorize(session)
-            guard let sent else { return response }
-            response = try await next(sent.request)
+            guard sent != nil else { return response }
+            response = try await exchange(sent, of: session)
         }
         if sent != nil, response.statusCode == 401, response.rejection == nil {
             response.rejection = "; Digest responded to the challenge, and was rejected"

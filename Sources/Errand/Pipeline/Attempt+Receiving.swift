@@ -6,7 +6,11 @@ extension PreparedRequest {
     /// Reads the body of a response into memory, or lets its receiver take it if the response is accepted.
     ///
     /// - Returns: The status for the following stages, and the bytes in memory.
-    func read(_ response: TransportResponse, to outgoing: OutgoingRequest) async throws -> (status: Int, body: Data) {
+    func read(
+        _ response: TransportResponse,
+        to outgoing: OutgoingRequest,
+        _ isRedirected: Bool
+    ) async throws -> (status: Int, body: Data) {
         guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
             let limit = resolved.maximumBodySize.value ?? .max
             return (response.statusCode, try await collect(response, upTo: limit))
@@ -15,11 +19,10 @@ extension PreparedRequest {
         if !accessories.isEmpty {
             report = { [accessories, context] in await accessories.notify(.didProgress($0), of: context) }
         }
-        if let beginning = context.beginning {
-            beginning.notify(
-                RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
-            )
-        }
+        let head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
+        context.beginning?.notify(head)
+        // A stream may be interrupted, or last for hours.
+        if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: !isRedirected) }
         return (try await receiver.receive(response, to: outgoing, report: report), Data())
     }
 

@@ -191,17 +191,17 @@ extension Pipeline {
             } else {
                 received = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
-            (status, body) = try await prepared.read(received, to: outgoing)
+            (status, body) = try await prepared.read(received, to: outgoing, isRedirected)
         } else {
             (received, (status, body)) = try await prepared.stop.run { [transport] in
                 guard prepared.reportsUpload(of: outgoing) else {
                     let received = try await transport.send(outgoing, options: options)
-                    return (received, try await prepared.read(received, to: outgoing))
+                    return (received, try await prepared.read(received, to: outgoing, isRedirected))
                 }
                 let received = try await prepared.reportingUpload(of: outgoing) { outgoing in
                     try await transport.send(outgoing, options: options)
                 }
-                return (received, try await prepared.read(received, to: outgoing))
+                return (received, try await prepared.read(received, to: outgoing, isRedirected))
             }
         }
         let times = received.timings
