@@ -75,11 +75,12 @@ public struct ReconnectionPolicy: Sendable, Hashable {
         return min(max(delay + delay * (unit > 0 ? min(unit, 1) : 0), retryAfter ?? .zero), maximumDelay)
     }
 
-    /// Returns whether another connection may succeed after a failure.
+    /// Decides whether another connection may succeed after a failure.
     ///
     /// - Parameters:
     ///   - error: The error of a connection.
     ///   - isReconnection: Whether there was a connection before. Only the first one is rejected because of another stream.
+    /// - Returns: Whether it may.
     func isTemporary(_ error: any Error, isReconnection: Bool = false) -> Bool {
         guard let error = error as? NetworkError else {
             // An error code of the service does not replace a rejected status.
