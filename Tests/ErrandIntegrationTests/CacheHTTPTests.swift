@@ -77,13 +77,13 @@ import Testing
         #expect(await cache.count == 0)
     }
 
-    @Test func noStoreOfAnResponseIsNeverOnDisk() async throws {
+    @Test func aResponseWithNoStoreIsNeverOnDisk() async throws {
         script(["Cache-Control": "no-store, max-age=60"])
         #expect(try await [send(), send()] == ["a", "b"])
         #expect(folder.paths == [])
     }
 
-    @Test func noStoreOfARequestIsNeverOnDisk() async throws {
+    @Test func theResponseToARequestWithNoStoreIsNeverOnDisk() async throws {
         script(seconds60)
         let request = get.header("Cache-Control", "no-store")
         #expect(try await [send(request), send(request)] == ["a", "b"])
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: Freshness (section 4.2)
 
-    @Test func maxAgeGoesOverExpires() async throws {
+    @Test func maxAgeTakesPrecedenceOverExpires() async throws {
         script(["Cache-Control": "max-age=60", "Expires": date(-100), "Date": date(0)])
         #expect(try await [send(), send(after: 59), send(after: 2)] == ["a", "a cache", "b"])
     }
@@ -146,12 +146,12 @@ import Testing
         #expect(try await [send(), send(after: 59), send(after: 2)] == ["a", "a cache", "b"])
     }
 
-    @Test func expiresThatIsNoDateHasPassed() async throws {
+    @Test func anInvalidExpiresMeansStale() async throws {
         script(["Expires": "0"])
         #expect(try await [send(), send()] == ["a", "b"])
     }
 
-    @Test func withoutATimeATenthOfTheAgeOfTheContentCounts() async throws {
+    @Test func withoutALifetimeATenthOfTheAgeOfTheContentIsUsed() async throws {
         let headers: HTTPHeaders = ["Last-Modified": date(-1_000), "Date": date(0)]
         script(headers, .status(304))
         #expect(try await [send(), send(after: 99), send(after: 2)] == ["a", "a cache", "a revalidated"])
@@ -169,13 +169,13 @@ import Testing
         #expect(try await agent.response(for: get).headers.values(for: "Age") == ["15"])
     }
 
-    @Test func whatIsStaleAndHasNoValidatorIsFetchedAnew() async throws {
+    @Test func aStaleResponseWithoutAValidatorIsFetchedAgain() async throws {
         script(seconds60)
         #expect(try await [send(), send(after: 61)] == ["a", "b"])
         #expect(server.requests.last?.headers["If-None-Match"] == nil)
     }
 
-    @Test func immutableIsNotAskedAboutByAReload() async throws {
+    @Test func anImmutableResponseIsNotRevalidatedByAReload() async throws {
         script(["Cache-Control": "max-age=60, immutable", "ETag": "\"1\""], .status(304))
         #expect(try await [send(), send(get.header("Cache-Control", "max-age=0"), after: 10)] == ["a", "a cache"])
         #expect(try await send(get.header("Cache-Control", "no-cache")) == "a revalidated")
@@ -193,7 +193,7 @@ import Testing
         )
     }
 
-    @Test func varyByEverythingIsNeverUsedAgain() async throws {
+    @Test func aResponseThatVariesByEverythingIsNeverReused() async throws {
         script(["Cache-Control": "max-age=60", "Vary": "*"])
         #expect(try await [send(), send()] == ["a", "b"])
     }
@@ -212,7 +212,7 @@ import Testing
 
     // MARK: Validation (section 4.3)
 
-    @Test func noCacheIsAskedAboutEachTime() async throws {
+    @Test func aResponseWithNoCacheIsRevalidatedEachTime() async throws {
         script(["Cache-Control": "no-cache", "ETag": "\"1\""], .status(304, headers: ["ETag": "\"1\""]))
         #expect(try await [send(), send()] == ["a", "a revalidated"])
         #expect(server.requests.last?.headers["If-None-Match"] == "\"1\"")
@@ -227,7 +227,7 @@ import Testing
         #expect(server.requests.allSatisfy { !$0.headers.contains("If-Range") })
     }
 
-    @Test func aConfirmationUpdatesTheFieldsAndKeepsTheBody() async throws {
+    @Test func a304UpdatesTheFieldsAndKeepsTheBody() async throws {
         let new: HTTPHeaders = ["Cache-Control": "max-age=600", "X-New": "1", "ETag": "\"1\""]
         script(["Cache-Control": "max-age=60", "ETag": "W/\"1\"", "X-Old": "1"], .status(304, headers: new))
         #expect(try await [send(), send(after: 61), send(after: 500)] == ["a", "a revalidated", "a cache"])
@@ -247,7 +247,7 @@ import Testing
         #expect(try await [send(), send(after: 61), send()] == ["a", "b", "b cache"])
     }
 
-    @Test func conditionsOfTheRequestsOwnPassBy() async throws {
+    @Test func aRequestWithItsOwnConditionsBypassesTheCache() async throws {
         script(["Cache-Control": "max-age=60", "ETag": "\"1\""], .status(304))
         _ = try await send()
         #expect(try await kind(get.header("If-None-Match", "\"9\"")) == .unacceptableStatus)
@@ -263,7 +263,7 @@ import Testing
         #expect(try await send(after: 500) == "a cache")
     }
 
-    @Test func aHeadThatTellsAnotherTagVoidsTheGet() async throws {
+    @Test func aHeadWithAnotherETagInvalidatesTheGet() async throws {
         script(["Cache-Control": "max-age=60", "ETag": "\"1\""], .status(200, headers: ["ETag": "\"2\""]))
         server.enqueue(.text("c"))
         _ = try await [send(), send(get.method(.head))]
@@ -279,7 +279,7 @@ import Testing
         #expect(try await send(after: 61) == "a stale")
     }
 
-    @Test(arguments: ["must-revalidate, max-age=60", "no-cache"]) func mustRevalidateBeatsOffline(
+    @Test(arguments: ["must-revalidate, max-age=60", "no-cache"]) func mustRevalidateTakesPrecedenceOverOffline(
         rules: String
     ) async throws {
         script(["Cache-Control": rules, "ETag": "\"1\""])
@@ -288,7 +288,7 @@ import Testing
         #expect(try await kind(after: 61) == .unreachable)
     }
 
-    @Test func aFailureOfTheServerLetsAStaleResponseStandIn() async throws {
+    @Test func aServerErrorIsReplacedByAStaleResponse() async throws {
         script(["Cache-Control": "max-age=60", "ETag": "\"1\""], .text("down", status: 503))
         #expect(try await [send(), send(after: 61)] == ["a", "a stale"])
     }
@@ -317,9 +317,9 @@ import Testing
         #expect(last == "b cache")
     }
 
-    // MARK: Wishes of the request (section 5.2.1)
+    // MARK: Directives of the request (section 5.2.1)
 
-    @Test func wishesOfTheRequestAreHeeded() async throws {
+    @Test func directivesOfTheRequestAreFollowed() async throws {
         server.on(.get, "/x", .text("x", headers: seconds60))
         func wish(_ text: String) -> Text { get.header("Cache-Control", text) }
         _ = try await send()
@@ -334,7 +334,7 @@ import Testing
 
     // MARK: Invalidation (section 4.4)
 
-    @Test(arguments: [HTTPMethod.post, .put, .patch, .delete]) func anUnsafeRequestVoidsWhatIsThere(
+    @Test(arguments: [HTTPMethod.post, .put, .patch, .delete]) func anUnsafeRequestInvalidatesWhatIsStored(
         method: HTTPMethod
     ) async throws {
         let location = ["Location": "/made", "Content-Location": "http://other.example/y"] as HTTPHeaders

@@ -159,7 +159,7 @@ import Testing
         #expect(server.requestCount == 2)
     }
 
-    @Test func aServerThatIgnoresIfRangeIsAskedAnew() async throws {
+    @Test func aServerThatIgnoresIfRangeIsRequestedAgain() async throws {
         #expect(try await send("0-4") == "206 01234 bytes 0-4/10")
         content.change(to: "abcdefghij", tag: "\"2\"")
         content.update { $0.ignoresIfRange = true }

@@ -58,7 +58,7 @@ import Testing
         #expect(try await agent.send(request) == "body of /b")
     }
 
-    @Test func aValidatedResponseThatCannotBeDecodedIsRequestedAnew() async throws {
+    @Test func aValidatedResponseThatCannotBeDecodedIsRequestedAgain() async throws {
         let server = try MockServer { request in
             let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
             return request.headers["If-None-Match"] == nil ? .json("7", headers: fields) : .status(304, headers: fields)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aValidatedResponseThatItsFilterRejectsIsRequestedAnew() async throws {
+    @Test func aValidatedResponseThatItsFilterRejectsIsRequestedAgain() async throws {
         let server = try MockServer { request in
             let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
             return request.headers["If-None-Match"] == nil

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func theLeastRecentlyUsedVariantGoesFirst(onDisk: Bool) async throws {
+    func theLeastRecentlyUsedVariantIsRemovedFirst(onDisk: Bool) async throws {
         let agent = agent(disk: onDisk)
         let limit = VariantIndex.maximumCount
         for kind in 0..<limit { _ = try await send("\(kind)", on: agent) }

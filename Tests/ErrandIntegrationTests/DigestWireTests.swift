@@ -83,7 +83,7 @@ struct DigestWireTests {
         #expect(server.requestCount == 1)
     }
 
-    @Test func serverThatAlwaysAsksAgainIsRespondedToFiveTimes() async throws {
+    @Test func challengesThatNeverEndAreRespondedToFiveTimes() async throws {
         let digest = try DigestServer { $0.uses = 0 }
         defer { digest.server.stop() }
         await #expect(throws: NetworkError.self) { try await Self.agent(digest.server).get("/me") as String }

@@ -53,7 +53,7 @@ struct ProgressTests {
     }
 
     @Test
-    func progressBeginsAnewForEachAttempt() async throws {
+    func progressBeginsAgainForEachAttempt() async throws {
         server.enqueue(.status(503), .status(204))
         try await agent.send(GeneralRequest("/x").method(.put).body(.data(Self.body)).expecting(Void.self))
         #expect(server.requests.map(\.body) == [Self.body, Self.body])

@@ -91,7 +91,7 @@ import Testing
             (["Content-Length": "6"], false), ([:], true),
         ] as [(HTTPHeaders, Bool)]
     )
-    func aHeadTellsWhetherTheGetStillHolds(head: HTTPHeaders, holds: Bool) {
+    func aHeadShowsWhetherTheGetIsStillCurrent(head: HTTPHeaders, holds: Bool) {
         let stored = entry(["ETag": "\"1\"", "Content-Length": "5"])
         let head = RawResponse(statusCode: 200, headers: head, url: URL(filePath: "/"))
         let merged = CacheControl.merging(stored, withHead: head, requested: Self.start, received: Self.start)

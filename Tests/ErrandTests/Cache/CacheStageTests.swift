@@ -228,7 +228,7 @@ import Testing
         #expect(try await [rig.agent.send(Picky()), rig.agent.send(Picky()), rig.agent.send(Picky())] == [1, 2, 2])
     }
 
-    @Test func theMostReadPolicyForOnce() async throws {
+    @Test func anotherPolicyMayBeUsedForOneSend() async throws {
         let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
         await expect(throwing: .notCached) { _ = try await rig.agent.response(for: request, cachePolicy: .cacheOnly) }
         _ = try await rig.agent.send(request)
@@ -249,7 +249,7 @@ import Testing
         #expect(try await rig.agent.send(other) == 2)
     }
 
-    @Test func theReasonsForAMissAreTold() async throws {
+    @Test func theReasonsForAMissAreReported() async throws {
         let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
         func forecast(_ request: some Request & Sendable) async throws -> CacheForecast {
             try await Self.plan(request, rig.agent)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct MemoryStoreTests {
     private func key(_ number: Int) -> CacheKey { CacheKey("\(number)") }
 
-    @Test func theLeastRecentlyUsedGoesFirst() {
+    @Test func theLeastRecentlyUsedIsRemovedFirst() {
         let store = MemoryStore(maximumCount: 3)
         for number in 1...3 { store.store(.sample("\(number)"), for: key(number)) }
         #expect(store.entry(for: key(1))?.text == "1")
