@@ -26,7 +26,7 @@ struct Client: Sendable {
     /// Makes what fetches a user, again and again, over one session.
     let makeFetch: @Sendable (_ server: URL) -> Fetch
 
-    static let all = [errand, observed, modified, raw, lean]
+    static let all = [errand, observed, modified, general, raw, lean]
 
     static let errand = Client(name: "errand") { server in
         let agent = Agent(config: NetworkConfig(baseURL: server))
@@ -45,6 +45,12 @@ struct Client: Sendable {
     static let modified = Client(name: "modified") { server in
         let agent = Agent(config: NetworkConfig(baseURL: server))
         return { try await agent.send(GetUser().timeout(.seconds(30)).priority(.high).tag("feed")) }
+    }
+
+    /// Errand with a request that has no type of its own.
+    static let general = Client(name: "general") { server in
+        let agent = Agent(config: NetworkConfig(baseURL: server))
+        return { try await agent.send(GeneralRequest("user").expecting(User.self)) }
     }
 
     /// What the documentation of Foundation shows; never cancelled here, which would hang the process.

@@ -43,6 +43,8 @@ private struct Overhead {
         try tell("overhead.observed", ratios[0], against: "the same without an accessory")
         let modified = try await comparison.ratios(of: .modified, over: [.errand])
         try tell("overhead.modified", modified[0], against: "the same without modifiers")
+        let general = try await comparison.ratios(of: .general, over: [.errand])
+        try tell("overhead.general", general[0], against: "the same as a type of its own")
     }
 
     private func compareInstructions(_ mode: String, _ concurrency: Int) async throws {
