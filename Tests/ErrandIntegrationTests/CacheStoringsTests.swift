@@ -135,7 +135,7 @@ import Testing
 
     /// Lookups find what is being stored, however long the disk takes; of several responses to a request, the last one.
     @Test(arguments: [true, false]) func aVariantIsFoundWhileTheDiskHangs(hasMemory: Bool) async throws {
-        store.slow(1)
+        store.slow(1_000)
         let cache = ResponseCache(memory: hasMemory ? MemoryStore() : nil, disk: store)
         let agent = Self.agent(server, cache)
         let variant = request.header("X-Kind", "1")
@@ -143,9 +143,7 @@ import Testing
             responses.withLock { $0 = [.text("\(number)", headers: Self.vary)] }
             #expect(try await agent.send(variant.cachePolicy(.reload)) == "\(number)")
         }
-        let began = ContinuousClock.now
         for _ in 0..<5 { #expect(try await agent.send(variant) == "5") }
-        #expect(ContinuousClock.now - began < .milliseconds(400))
         await store.recover()
         await cache.flush()
         #expect(try await agent.send(variant.cachePolicy(.cacheOnly)) == "5")
@@ -154,11 +152,9 @@ import Testing
     @Test func aVariantThatIsBeingStoredDelaysNoOtherResponse() async throws {
         let agent = Self.agent(server, ResponseCache(disk: store))
         _ = try await agent.send(request)
-        store.slow(1)
+        store.slow(1_000)
         _ = try await agent.send(request.header("X-Kind", "1").cachePolicy(.reload))
-        let began = ContinuousClock.now
         #expect(try await agent.response(for: request).source.isFromCache)
-        #expect(ContinuousClock.now - began < .milliseconds(300))
         await store.recover()
     }
 
@@ -183,13 +179,11 @@ import Testing
     @Test func aCancelledFlushReturns() async throws {
         _ = try await agent.send(request.header("X-Kind", "1"))
         await cache.flush()
-        store.slow(1)
+        store.slow(1_000)
         _ = try await agent.send(request.header("X-Kind", "2").cachePolicy(.reload))
-        let began = ContinuousClock.now
         let task = Task { await cache.flush() }
         task.cancel()
         await task.value
-        #expect(ContinuousClock.now - began < .seconds(1))
         await store.recover()
     }
 }

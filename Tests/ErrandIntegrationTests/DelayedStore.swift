@@ -9,11 +9,11 @@ final class DelayedStore: CacheStore {
     private let readCount = Lock(0)
     let removeCount = Lock(0)
 
-    /// Makes each read take so long from now on.
+    /// Makes each read take so long from now on, those that are under way included.
     func slow(_ seconds: Double) { self.seconds.withLock { $0 = { _ in seconds } } }
     func slow(_ key: CacheKey, _ seconds: Double) { self.seconds.withLock { $0 = { $0 == key ? seconds : 0 } } }
 
-    /// Waits for the reads that are under way, and makes it fast.
+    /// Makes it fast, and waits for the reads that are under way.
     func recover() async {
         slow(0)
         while readCount.withLock({ $0 }) > 0 { await Task.yield() }
@@ -22,8 +22,10 @@ final class DelayedStore: CacheStore {
     func entry(for key: CacheKey) throws -> CacheEntry? {
         readCount.withLock { $0 += 1 }
         defer { readCount.withLock { $0 -= 1 } }
-        let seconds = seconds.withLock { $0 }(key)
-        if seconds > 0 { Thread.sleep(forTimeInterval: seconds) }
+        let began = ContinuousClock.now
+        while case let rest = .seconds(seconds.withLock { $0 }(key)) - (ContinuousClock.now - began), rest > .zero {
+            Thread.sleep(forTimeInterval: min(rest / .seconds(1), 0.01))
+        }
         return base.entry(for: key)
     }
     func store(_ entry: CacheEntry, for key: CacheKey) throws { base.store(entry, for: key) }

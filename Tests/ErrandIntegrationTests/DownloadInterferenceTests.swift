@@ -181,6 +181,6 @@ import Testing
                 if case .downloadInProgress = error.reason { await Task.yield() } else { isFree = true }
             }
         }
-        #expect(isFree && began.duration(to: .now) < .seconds(3), "\(began.duration(to: .now))")
+        #expect(isFree)
     }
 }
