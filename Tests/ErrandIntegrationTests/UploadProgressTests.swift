@@ -116,6 +116,22 @@ struct UploadProgressTests {
         #expect(log.all.last == TransferProgress(direction: .download, completed: Int64(size), total: Int64(size)))
     }
 
+    @Test func progressOfAnEmptyBodyIsOneReportOfItsEnd() async throws {
+        let folder = try CacheFolder()
+        let file = folder.url.appending(path: "empty")
+        try Data().write(to: file)
+        server.on(.get, "/x", .data(Data()))
+        server.on(.put, "/x", .status(204))
+        _ = try await agent.download(GeneralRequest("/x"), to: folder.url.appending(path: "file")) { log.add($0) }
+        #expect(log.all == [TransferProgress(direction: .download, completed: 0, total: 0)])
+        #expect(log.all.first?.fractionCompleted == 1)
+        for body in [RequestBody.file(file), .stream { { nil } }, .stream(byteCount: 0) { { nil } }] {
+            log.clear()
+            try await agent.send(GeneralRequest("/x").method(.put).body(body).expecting(Void.self)) { log.add($0) }
+            #expect(log.all == [TransferProgress(direction: .upload, completed: 0, total: 0)], "\(body)")
+        }
+    }
+
     @Test func progressOfAHandleEndsWithTheSend() async throws {
         server.on(.put, "/x", .data(Data(count: 300_000)))
         let handle = agent.start(request(5_000_000).expecting(Data.self), on: .global()) { _ in }

@@ -26,8 +26,13 @@ struct AccessoryChain: Sendable {
     var names: [String] { accessories.map { String(describing: type(of: $0)) } }
 
     /// Notifies the accessories of an event in the background, never on a caller's actor.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - context: The send.
+    ///   - isFile: Whether a progress is that of a file, of which all accessories are notified, whatever its size.
     @concurrent
-    func notify(_ event: AccessoryEvent, of context: RequestContext) async {
+    func notify(_ event: AccessoryEvent, of context: RequestContext, isFile: Bool = false) async {
         switch event {
         case .willStop, .didStop:
             ending?.hasBegun.store(true, ordering: .relaxed)
@@ -35,7 +40,7 @@ struct AccessoryChain: Sendable {
         default:
             guard ending?.hasBegun.load(ordering: .relaxed) != true else { return }
             var isSmall = false
-            if case .didProgress(let progress) = event { isSmall = progress.isOfSmallBody }
+            if case .didProgress(let progress) = event { isSmall = !isFile && progress.isOfSmallBody }
             for accessory in accessories where !isSmall || accessory is any SmallBodyObserver {
                 accessory.request(context, did: event)
             }

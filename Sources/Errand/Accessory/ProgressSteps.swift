@@ -10,6 +10,8 @@ struct ProgressSteps: Sendable {
     /// Whether the end of a small body is reported, too.
     private let includesSmall: Bool
     private var reported: Int64 = 0
+    /// Whether the end was reported.
+    private var hasEnded = false
 
     init(direction: TransferProgress.Direction, total: Int64?, includesSmall: Bool = false) {
         self.direction = direction
@@ -30,15 +32,13 @@ struct ProgressSteps: Sendable {
     /// Returns the progress to report at the end, or `nil` if that was reported already, or if the body was small and is not
     /// to be reported.
     mutating func last(at completed: Int64) -> TransferProgress? {
-        guard completed > (includesSmall ? 0 : Self.smallest), completed != reported || completed != total else {
-            return nil
-        }
-        (reported, total) = (completed, completed)
+        guard includesSmall || completed > Self.smallest, !hasEnded || completed != reported else { return nil }
+        (reported, total, hasEnded) = (completed, completed, true)
         return TransferProgress(direction: direction, completed: completed, total: completed)
     }
 
     /// Starts over, because the body is sent again.
-    mutating func restart() { reported = 0 }
+    mutating func restart() { (reported, hasEnded) = (0, false) }
 }
 
 extension TransferProgress {

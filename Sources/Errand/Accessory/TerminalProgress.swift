@@ -40,12 +40,13 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
         self.write = write
     }
 
-    /// Shows the bytes of a request.
+    /// Shows the bytes of a request: those of its body, and then those of the response's.
     public func request(_ context: RequestContext, did event: AccessoryEvent) {
         switch event {
         case .didProgress(let progress):
             let total = progress.total.map { " of \($0)" } ?? ""
-            show(progress.total == nil ? nil : progress.fractionCompleted, "\(progress.completed)\(total) bytes")
+            let bytes = "\(progress.completed)\(total) bytes \(progress.direction == .upload ? "sent" : "received")"
+            show(progress.total == nil ? nil : progress.fractionCompleted, bytes)
         case .didStop: clear()
         default: break
         }

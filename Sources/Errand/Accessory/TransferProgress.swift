@@ -24,9 +24,9 @@ public struct TransferProgress: Sendable, Hashable {
         self.total = total
     }
 
-    /// The completed fraction, from 0 to 1; 0 while the total is not known.
+    /// The completed fraction, from 0 to 1; 0 while the total is not known, and 1 if it is 0.
     public var fractionCompleted: Double {
-        guard let total, total > 0 else { return 0 }
+        guard let total, total > 0 else { return total == 0 ? 1 : 0 }
         return min(1, Double(completed) / Double(total))
     }
 }

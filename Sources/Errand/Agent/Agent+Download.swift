@@ -58,7 +58,7 @@ extension Agent {
     /// - Parameters:
     ///   - store: The store.
     ///   - maximumConcurrent: The maximum number of downloads that run at the same time, at least 1.
-    ///   - progress: Called in the background with the progress of each download.
+    ///   - progress: Called in the background with the progress of each download, which never runs backwards and ends at 1.
     /// - Returns: A result for each download, the oldest first.
     @discardableResult
     public func download<Download: Request & Codable & Sendable>(
@@ -70,7 +70,7 @@ extension Agent {
         let requests = items.map { item in
             let download = item.request.downloading(to: item.target, item.options)
             return StoredDownload(base: download, finished: { store.remove(item) })
-                .accessory { event in if case .didProgress(let one) = event { progress?(item, one) } }
+                .accessory(CallerProgress { one in if one.direction == .download { progress?(item, one) } })
         }
         let results = await results(of: requests, maximumConcurrent: maximumConcurrent)
         return Array(zip(items, results))

@@ -23,7 +23,8 @@ public final class DownloadHandle: Sendable {
 
     private struct Record {
         var state = State.paused
-        var progress: TransferProgress?
+        /// What was reported so far, across all sends.
+        var progress = CallerProgress.Record()
         var outcome: Outcome?
         /// The current send, or the last one.
         var run: Task<Void, Never>?
@@ -32,15 +33,28 @@ public final class DownloadHandle: Sendable {
     }
 
     private let record = Lock(Record())
+    private let updates = ProgressUpdates()
+    private let report: (@Sendable (TransferProgress) -> Void)?
     private let send: @Sendable (any Accessory) async throws -> DownloadedFile
 
-    fileprivate init(_ send: @escaping @Sendable (any Accessory) async throws -> DownloadedFile) { self.send = send }
+    fileprivate init(
+        _ report: (@Sendable (TransferProgress) -> Void)?,
+        _ send: @escaping @Sendable (any Accessory) async throws -> DownloadedFile
+    ) { (self.report, self.send) = (report, send) }
 
     /// The state of the download.
     public var state: State { record.withLock { $0.state } }
 
     /// The latest progress, which includes what an earlier download has left; `nil` before the first report.
-    public var progress: TransferProgress? { record.withLock { $0.progress } }
+    ///
+    /// It never runs backwards, also across ``pause()`` and ``resume()``, and ends at 1. An upload is not included.
+    public var progress: TransferProgress? { updates.latest }
+
+    /// The progress from now on, beginning with the latest.
+    ///
+    /// A reader that is slower than the transfer gets the latest progress only. The sequence continues after ``resume()``,
+    /// and ends with the download, also if that fails. Each use creates another sequence, for one reader.
+    public var progressUpdates: AsyncStream<TransferProgress> { updates.makeStream() }
 
     /// The file, which any number of tasks may await, also while the download is paused.
     ///
@@ -119,10 +133,17 @@ public final class DownloadHandle: Sendable {
             defer { record.waiters = [] }
             return record.waiters
         }
+        updates.finish()
         for waiter in waiters { waiter.deliver(outcome) }
     }
 
-    fileprivate func note(_ progress: TransferProgress) { record.withLock { $0.progress = progress } }
+    fileprivate func note(_ progress: TransferProgress) {
+        let due = record.withLock { record in record.outcome == nil ? record.progress.report(progress) : [] }
+        for progress in due {
+            updates.note(progress)
+            report?(progress)
+        }
+    }
 
     private struct Observer: SmallBodyObserver {
         let handle: DownloadHandle
@@ -140,14 +161,16 @@ extension Agent {
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
     ///   - options: What the download has to result in.
+    ///   - progress: Called in the background with the progress of ``DownloadHandle/progressUpdates``.
     /// - Returns: A handle to the running download.
     public func startDownload<R: Request & Sendable>(
         _ request: R,
         to target: URL,
-        options: DownloadOptions = DownloadOptions()
+        options: DownloadOptions = DownloadOptions(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) -> DownloadHandle {
         let download = request.downloading(to: target, options)
-        let handle = DownloadHandle { try await self.send(download.accessory($0)) }
+        let handle = DownloadHandle(progress) { try await self.send(download.accessory($0)) }
         handle.resume()
         return handle
     }
@@ -158,18 +181,20 @@ extension Agent {
     ///   - request: The request to send.
     ///   - target: The file, or an existing folder; see ``Request/downloading(to:_:)``.
     ///   - options: What the download has to result in.
+    ///   - progress: Called in the background with the progress of ``DownloadHandle/progressUpdates``.
     /// - Returns: A handle to the running download.
     @MainActor
     public func startDownload<R: Request>(
         _ request: R,
         to target: URL,
-        options: DownloadOptions = DownloadOptions()
+        options: DownloadOptions = DownloadOptions(),
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) -> DownloadHandle {
         let download = request.downloading(to: target, options)
         let send: @MainActor (any Accessory) async throws -> DownloadedFile = {
             try await self.send(download.accessory($0))
         }
-        let handle = DownloadHandle { try await send($0) }
+        let handle = DownloadHandle(progress) { try await send($0) }
         handle.resume()
         return handle
     }

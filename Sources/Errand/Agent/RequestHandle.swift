@@ -23,11 +23,9 @@ public final class RequestHandle: Sendable {
         var isAbandoned = false
         var isDelivered = false
         var isFinished = false
-        var progress: TransferProgress?
         var composition: CompositionProgress?
         var waiters = Table<Int, Delivery<Void>>()
-        var observers = Table<Int, AsyncStream<TransferProgress>.Continuation>()
-        /// The number of the last waiter or observer.
+        /// The number of the last waiter.
         var lastNumber = 0
     }
 
@@ -36,6 +34,7 @@ public final class RequestHandle: Sendable {
     /// The priority of the request among those that wait for a permit.
     public let priority: Priority
     private let record = Lock(Record())
+    private let updates = ProgressUpdates()
 
     init(_ request: some Request) {
         tag = request.tag
@@ -49,29 +48,16 @@ public final class RequestHandle: Sendable {
     ///
     /// It is `nil` before the first report. It never runs backwards in one direction, and the end of an upload is reported
     /// once its response is accepted, as for `send(_:progress:)`.
-    public var progress: TransferProgress? { record.withLock { $0.progress } }
+    public var progress: TransferProgress? { updates.latest }
 
     /// The progress of the transfer from now on, in both directions, beginning with what was last reported.
     ///
+    /// The upload goes up to 1, and then the download of the response does: filter by ``TransferProgress/direction`` for a
+    /// bar of one of them.
+    ///
     /// A reader that is slower than the transfer gets the latest progress only. The sequence ends with the send, also if
     /// that fails. Each use creates another sequence, for one reader.
-    public var progressUpdates: AsyncStream<TransferProgress> {
-        let (stream, observer) = AsyncStream.makeStream(of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let id = record.withLock { record -> Int? in
-            // Nobody reads yet, so this runs no code but the stream's own.
-            if let latest = record.progress { observer.yield(latest) }
-            guard !record.isFinished else { return nil }
-            record.lastNumber &+= 1
-            record.observers[record.lastNumber] = observer
-            return record.lastNumber
-        }
-        guard let id else {
-            observer.finish()
-            return stream
-        }
-        observer.onTermination = { [weak self] _ in _ = self?.record.withLock { $0.observers.removeValue(forKey: id) } }
-        return stream
-    }
+    public var progressUpdates: AsyncStream<TransferProgress> { updates.makeStream() }
 
     /// The progress of a batch or chain, and which of its requests failed; `nil` for a single request.
     public var compositionProgress: CompositionProgress? { record.withLock { $0.composition } }
@@ -162,16 +148,8 @@ public final class RequestHandle: Sendable {
         }
     }
 
-    private func note(_ progress: TransferProgress) {
-        let observers = record.withLock { record in
-            record.progress = progress
-            return record.observers
-        }
-        if !observers.isEmpty { for observer in observers.values { observer.yield(progress) } }
-    }
-
     /// An accessory that records the progress of the send.
-    var observer: some Accessory { CallerProgress { [self] in note($0) } }
+    var observer: some Accessory { CallerProgress { [updates] in updates.note($0) } }
 
     /// Records what cancels the send, and a task that watches its owner.
     func own(watch: Task<Void, Never>? = nil, _ stop: @escaping @Sendable () -> Void) {
@@ -184,15 +162,12 @@ public final class RequestHandle: Sendable {
     }
 
     func finish() {
-        let (watch, waiters, observers) = record.withLock { record in
-            defer {
-                (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, Table(), true)
-                record.observers = Table()
-            }
-            return (record.watch, record.waiters, record.observers)
+        let (watch, waiters) = record.withLock { record in
+            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, Table(), true) }
+            return (record.watch, record.waiters)
         }
         watch?.cancel()
-        for observer in observers.values { observer.finish() }
+        updates.finish()
         for waiter in waiters.values { waiter.deliver(()) }
     }
 }

@@ -5,8 +5,10 @@ internal import Foundation
 extension PreparedRequest {
     /// Whether the accessories are notified of the progress of the request's body.
     func reportsUpload(of outgoing: OutgoingRequest) -> Bool {
-        let smallest = accessories.observesSmallBodies ? 0 : ProgressSteps.smallest
-        return !accessories.isEmpty && outgoing.body.byteCount.map { $0 > smallest } ?? true
+        guard !accessories.isEmpty else { return false }
+        guard let byteCount = outgoing.body.byteCount else { return true }
+        if byteCount == 0, case .source = outgoing.body { return accessories.observesSmallBodies }
+        return byteCount > (accessories.observesSmallBodies ? 0 : ProgressSteps.smallest)
     }
 
     /// Runs an exchange, and notifies the accessories of the progress of the request's body.
@@ -26,6 +28,8 @@ extension PreparedRequest {
         } catch {
             result = .failure(error)
         }
+        // An empty body is not read.
+        if total == 0 { upload.didRead(0) }
         upload.end()
         await reporting
         return try result.get()
@@ -58,7 +62,9 @@ extension PreparedRequest {
                 await accessories.notify(.didProgress(progress), of: context)
             }
         }
-        if let last = steps.last(at: Int64(body.count)) { await accessories.notify(.didProgress(last), of: context) }
+        if !body.isEmpty, let last = steps.last(at: Int64(body.count)) {
+            await accessories.notify(.didProgress(last), of: context)
+        }
         return body
     }
 }

@@ -17,7 +17,9 @@ extension PreparedRequest {
         }
         var report: BodyReceiver.ProgressReport?
         if !accessories.isEmpty {
-            report = { [accessories, context] in await accessories.notify(.didProgress($0), of: context) }
+            report = { [accessories, context] in
+                await accessories.notify(.didProgress($0), of: context, isFile: !receiver.isStream)
+            }
         }
         let head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
         context.beginning?.notify(head)

@@ -45,7 +45,7 @@ struct ParameterPlacement {
         case .file(let url, let type):
             parts.append(encodedQuery: encoding.encodedPairs(values))
             let file = try FileSource(url)
-            guard file.byteCount != 0 else { return (.empty, method.putsParametersInQuery ? nil : type) }
+            if file.byteCount == 0, method.putsParametersInQuery { return (.empty, nil) }
             return (.source(file), type)
         case .multipart(let form):
             parts.append(encodedQuery: encoding.encodedPairs(values))

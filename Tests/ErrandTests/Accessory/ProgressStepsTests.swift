@@ -50,6 +50,15 @@ struct ProgressStepsTests {
         #expect(steps.progress(at: 100_000)?.completed == 100_000)
     }
 
+    @Test(arguments: [Int64?.none, 0])
+    func endOfAnEmptyBodyIsReportedOnce(_ total: Int64?) {
+        var steps = ProgressSteps(direction: .download, total: total, includesSmall: true)
+        let last = steps.last(at: 0)
+        #expect(last == TransferProgress(direction: .download, completed: 0, total: 0))
+        #expect(last?.fractionCompleted == 1)
+        #expect(steps.last(at: 0) == nil)
+    }
+
     @Test(arguments: [Int64.max, .min, 0, -1])
     func noNumberTraps(_ number: Int64) {
         var steps = ProgressSteps(direction: .download, total: number)

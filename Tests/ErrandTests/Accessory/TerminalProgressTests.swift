@@ -43,8 +43,22 @@ import Testing
         bar.request(RequestContext(), did: .didStop(.cancelled))
         #expect(
             written.all.map { String($0.dropFirst(4)) } == [
-                "file [----] 0 of 100 bytes", "file [##--] 50 of 100 bytes", "file [####] 100 of 100 bytes",
-                "file 7 bytes", "",
+                "file [----] 0 of 100 bytes received", "file [##--] 50 of 100 bytes received",
+                "file [####] 100 of 100 bytes received", "file 7 bytes received", "",
+            ]
+        )
+    }
+
+    @Test func bytesOfTheRequestAreDistinguishedFromThoseOfTheResponse() {
+        let written = Record<String>()
+        let bar = TerminalProgress("file", width: 4) { written.add($0) }
+        for direction in [TransferProgress.Direction.upload, .download] {
+            let progress = TransferProgress(direction: direction, completed: 1, total: 1)
+            bar.request(RequestContext(), did: .didProgress(progress))
+        }
+        #expect(
+            written.all.map { String($0.dropFirst(4)) } == [
+                "file [####] 1 of 1 bytes sent", "file [####] 1 of 1 bytes received",
             ]
         )
     }
