@@ -27,7 +27,12 @@ struct UnauthorizedRetry: Sendable {
             rejected = unauthorized.response
             let reason = RefreshReason.rejected(unauthorized.version, by: unauthorized.response)
             waiting += try await authenticated.wait(for: reason, after: unauthorized)
-            guard record?.isRepeatable ?? true else { throw unauthorized.error }
+            guard record?.isRepeatable ?? true else {
+                throw unauthorized.error.with(
+                    retryObstacle:
+                        "the credential was refreshed, but the body can be read only once, or it had an effect"
+                )
+            }
             await authenticated.notify(.willRetry(after: .zero, because: unauthorized.error))
         }
         do {

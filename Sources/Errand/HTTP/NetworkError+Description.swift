@@ -13,14 +13,17 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
     /// The description without method and URL.
     var detail: String {
         var text = reason.sentence(note)
+        var facts: [String] = []
         if let response {
             let type =
                 response.headers["Content-Type"].map { " of \(String($0.prefix { $0 != ";" }).shortened(to: 100))" }
                 ?? ""
-            text += " (the response: status \(response.statusCode), \(response.bodyByteCount) bytes\(type))"
+            facts.append("the response: status \(response.statusCode), \(response.bodyByteCount) bytes\(type)")
         }
-        if attempts > 1 { text += " after \(attempts) attempts" }
+        if attempts > 1 { facts.append("\(attempts) attempts") }
+        if !facts.isEmpty { text += " (\(facts.joined(separator: "; ")))" }
         if isRetryBudgetExhausted { text += "; not retried: the retry budget of the host is exhausted" }
+        if let retryObstacle { text += "; not retried: \(retryObstacle)" }
         return text.oneLine
     }
 
@@ -34,7 +37,12 @@ extension NetworkError.Reason {
 
     /// Returns the reason and what to do, with what else is known.
     func sentence(_ note: String?) -> String {
-        if let note, case .path(let error) = self { return error.sentence(of: note) }
+        switch self {
+        case .path(let error): if let note { return error.sentence(of: note) }
+        case .unexpectedLength(_, let actual) where note == nil:
+            return sentenceWithoutNote + ", and \(actual) were downloaded"
+        default: break
+        }
         return sentenceWithoutNote + (note ?? "")
     }
 
@@ -53,7 +61,7 @@ extension NetworkError.Reason {
         case .reservedHeader(let name):
             "the header '\(name)' frames the message and is set by the transport; omit it"
         case .bodyNotAllowed(let method):
-            "a \(method) request has no body; use another method, or send the parameters with .query"
+            "a \(method) request has no body; use another method, or omit the body; parameters can be sent with .query"
         case .bodyAlreadySent:
             "the body can be read only once and was sent already; make it replayable, or send the request once"
         case .parametersNotAnObject(let type): "the parameters of \(type) do not encode to names and values"
@@ -90,7 +98,7 @@ extension NetworkError.Reason {
         case .bodyChanged(let text):
             "\(text.shortened(to: 300)) changed before it was sent completely; send the request again"
         case .bodyLengthMismatch(let count):
-            "the source of the body supplied fewer or more bytes than its length of \(count)"
+            "the byteCount of \(count) of the body is wrong; correct it, or omit it"
         case .idleTimeout(let duration): "nothing was sent or received for \(duration)"
         case .deadlineExceeded(let duration): "the deadline of \(duration) has passed"
         case .certificateRefused(let text): "the server's certificate is not trusted: \(text)"
@@ -126,8 +134,7 @@ extension NetworkError.Reason {
             "another download to '\(name)' is running; wait for it, or choose another file"
         case .unexpectedDigest(let expected, let actual):
             "the file has the SHA-256 \(actual), and \(expected.shortened(to: 100)) was expected; it was removed"
-        case .unexpectedLength(let expected, let actual):
-            "\(actual) bytes were downloaded, and \(expected) were expected"
+        case .unexpectedLength(let expected, _): "\(expected) bytes were expected"
         case .unexpectedRange(let text): "the server returned a part that was not requested: \(text.shortened())"
         case .other(let text): text
         }

@@ -83,12 +83,14 @@ extension NetworkError {
         case closedInBody
         /// The request could not be sent completely.
         case sendFailed
-        /// The body of the request could not be read from its source while it was sent.
+
+        // The body of the request failed, so the request was not sent completely.
+        /// A file of the body could not be read while it was sent, or a ``BodyReader`` returned an impossible count. What a
+        /// source itself throws reaches the caller unchanged.
         case bodyUnreadable
-        /// A file of the body was changed or replaced after the request was built, so the request was not sent completely;
-        /// the text names the file.
+        /// A file of the body was changed or replaced after the request was built; the text names the file.
         case bodyChanged(String)
-        /// A source of the body supplied fewer or more bytes than its length, so the request was not sent completely.
+        /// A source of the body supplied fewer or more bytes than its length, which the description states.
         case bodyLengthMismatch(expected: Int64)
 
         // A time limit was exceeded.
@@ -155,7 +157,7 @@ extension NetworkError {
 
         // The file of an upload or a download.
         /// A file of a request's body cannot be sent, or a file or folder of a download cannot be used; the text is its name
-        /// without its folder, with the reason.
+        /// with the reason. Of its path, it contains at most the folder that a download's file is in.
         case fileUnusable(String)
         /// Another download to the same file is running, in this process or another one; the text is its name.
         case downloadInProgress(String)
@@ -185,14 +187,13 @@ extension NetworkError.Reason {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent:
+            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent,
+            .bodyLengthMismatch:
             .invalidRequest
         case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound: .unreachable
-        case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed, .bodyUnreadable, .bodyChanged,
-            .bodyLengthMismatch:
-            .connectionLost
+        case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
         case .certificateRefused, .tlsHandshakeFailed, .insecureSchemeNotAllowed: .insecureConnection
         case .malformedStatusLine, .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength,
@@ -204,7 +205,7 @@ extension NetworkError.Reason {
         case .bodyTooLarge, .decompressionRatio, .lineTooLong, .eventTooLarge: .tooLarge
         case .envelope, .path, .model: .undecodable
         case .notCached: .cacheMiss
-        case .fileUnusable: .unusableFile
+        case .fileUnusable, .bodyUnreadable, .bodyChanged: .unusableFile
         case .downloadInProgress: .rejected
         case .unexpectedDigest, .unexpectedLength: .unacceptableContent
         case .unexpectedRange: .invalidResponse

@@ -41,6 +41,9 @@ public struct NetworkError: Error, Sendable {
     /// What the reason alone doesn't contain: the path into the body that was looked for, or what else is known.
     var note: String?
 
+    /// Why the send was not retried although its policy allows it, or `nil` if it was or the policy doesn't.
+    var retryObstacle: String?
+
     private var attemptCount = 0
 
     /// The number of times that the last attempt was repeated.
@@ -97,7 +100,8 @@ public struct NetworkError: Error, Sendable {
         case undecodable
         /// Only a cached response was allowed, and there is none.
         case cacheMiss
-        /// A file or folder cannot be read or written; check that it exists, its permissions, and the free space.
+        /// A file or folder cannot be read or written, or was changed by something else; check that it exists, its
+        /// permissions, and the free space.
         case unusableFile
         /// The system failed for a reason that no other case describes.
         case unknown

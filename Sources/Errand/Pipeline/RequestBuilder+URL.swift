@@ -1,3 +1,5 @@
+internal import Foundation
+
 // The URL of a request: an absolute path as it is, or the base URL and the path joined.
 
 extension RequestBuilder {
@@ -24,6 +26,15 @@ extension RequestBuilder {
             )
         }
         return try place(below: base)
+    }
+
+    /// Returns an error with the URL of the request, before filters, if it has one.
+    func locating(_ error: NetworkError) -> NetworkError {
+        // Without a valid method, it would be a line with nothing in front.
+        guard error.host == nil, error.reason != .invalidMethod,
+            let url = (try? place().parts.url()) ?? URL(string: settings.request.path), url.host() != nil
+        else { return error }
+        return error.with(url: url, method: settings.request.method)
     }
 
     /// Returns the same URL below each further URL of the CDN; an unsafe request has none, because another server may be

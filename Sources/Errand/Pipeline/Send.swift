@@ -78,15 +78,20 @@ final class Send: Sendable {
         try request.check()
         let custom = try request.customURLRequest().map { try OutgoingRequest($0) }
         let settings = Settings(config, RequestValues(request, isBuilt: custom == nil))
-        let content = try RequestContent(
-            request,
-            custom: custom,
-            resolved: settings.resolved,
-            isReceiving: isReceiving
-        )
-        let prepared = try RequestBuilder(send: self, settings: settings).prepare(content, step: step)
-        state.withLock { $0.prepared = prepared }
-        return prepared
+        let builder = RequestBuilder(send: self, settings: settings)
+        do {
+            let content = try RequestContent(
+                request,
+                custom: custom,
+                resolved: settings.resolved,
+                isReceiving: isReceiving
+            )
+            let prepared = try builder.prepare(content, step: step)
+            state.withLock { $0.prepared = prepared }
+            return prepared
+        } catch let error as NetworkError {
+            throw custom == nil ? builder.locating(error) : error
+        }
     }
 
     /// The snapshot of the request, or `nil` if it is not built yet.

@@ -89,7 +89,7 @@ public struct RequestBody: Sendable {
     /// ```
     ///
     /// Like a ``BodyReader``, the closures run on the queue that all transfers of the process share, so they must not
-    /// wait. An error that they throw fails the attempt with ``NetworkError/Reason/bodyUnreadable``.
+    /// wait. An error that they throw ends the send and reaches its caller unchanged.
     ///
     /// - Parameters:
     ///   - byteCount: The number of bytes of all chunks, or `nil` if it is not known; the body is then sent in chunks. If

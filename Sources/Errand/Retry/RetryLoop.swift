@@ -66,7 +66,7 @@ struct RetryLoop: Sendable {
                 } else {
                     guard retries, prepared.receiver?.allowsRetry ?? true else { throw error }
                     switch try next(after: error, of: prepared, attempt: number, record) {
-                    case .none: throw error
+                    case .none(let obstacle): throw error.with(retryObstacle: obstacle)
                     case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
                     case .retry(let pause, let isPaid):
                         noteFailure()
@@ -116,7 +116,7 @@ struct RetryLoop: Sendable {
 
     /// What follows a failed attempt.
     private enum Next {
-        case none
+        case none(because: String?)
         case exhausted
         case retry(after: Duration, isPaid: Bool)
     }
@@ -138,7 +138,14 @@ struct RetryLoop: Sendable {
         )
         let retryAfter = failure.retryAfter
         let decision = prepared.resolved.retryPolicy.value.decision(for: failure, retryAfter: retryAfter)
-        guard case .retry(let pause, _) = decision else { return .none }
+        let pause: Duration
+        switch decision {
+        case .retry(let delay, _): pause = delay
+        case .stop(.notReplayable): return .none(because: "the body can be read only once")
+        case .stop(.notIdempotent):
+            return .none(because: "a \(failure.request.method) may take effect twice; allow it with idempotencyKey")
+        case .stop: return .none(because: nil)
+        }
         try prepared.stop.check()
         let budget = prepared.retryBudget
         if budget.isUnlimited || retryAfter ?? .zero > .zero { return .retry(after: pause, isPaid: false) }
@@ -177,6 +184,15 @@ struct RetryLoop: Sendable {
         } catch {
             throw final(error, of: prepared, attempt: attempt)
         }
+    }
+}
+
+extension Error {
+    /// Returns this error, if it is the library's with the reason why the send was not retried.
+    func with(retryObstacle: String?) -> any Error {
+        guard let retryObstacle, var error = self as? NetworkError else { return self }
+        error.retryObstacle = retryObstacle
+        return error
     }
 }
 

@@ -28,7 +28,7 @@ struct FileSource: BodySource {
         }
     }
 
-    private let path: String
+    let path: String
     private let identity: Identity
 
     /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
@@ -50,7 +50,7 @@ struct FileSource: BodySource {
     private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
     private static func unusable(_ path: String, _ detail: String, because error: (any Error)? = nil) -> NetworkError {
-        NetworkError(.fileUnusable("\(name(of: path).shortened(to: 300)): \(detail)"), underlying: error)
+        NetworkError(.fileUnusable("'\(name(of: path).shortened(to: 300))': \(detail)"), underlying: error)
     }
 
     private final class OpenedFile {

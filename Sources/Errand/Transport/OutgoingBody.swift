@@ -68,7 +68,7 @@ public protocol BodySource: Sendable {
     /// Opens a new reader at the first byte.
     ///
     /// - Returns: A separate reader. Several readers of one source may be in use at the same time.
-    /// - Throws: An error that fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
+    /// - Throws: An error that ends the send and reaches its caller unchanged.
     func makeReader() throws -> any BodyReader
 
     /// Whether a second reader supplies the same bytes. The default is `true`. If `false`, the body is sent once: without
@@ -90,7 +90,7 @@ public protocol BodyReader: AnyObject {
     ///
     /// - Parameter buffer: The buffer to fill, never empty.
     /// - Returns: The number of bytes written, at least 1, or 0 at the end.
-    /// - Throws: An error that fails the attempt as ``NetworkError/Reason/bodyUnreadable``.
+    /// - Throws: An error that ends the send and reaches its caller unchanged.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
 }
 
@@ -118,14 +118,19 @@ private final class CheckedReader: BodyReader {
         guard done < byteCount else { return 0 }
         let count = try next(into: buffer)
         done += Int64(count)
-        guard count > 0, done <= byteCount else { throw NetworkError(.bodyLengthMismatch(expected: byteCount)) }
+        guard count > 0 else { throw mismatch(of: byteCount, "only \(done)") }
+        guard done <= byteCount else { throw mismatch(of: byteCount, "at least \(done)") }
         if done == byteCount {
             var further: UInt8 = 0
             guard try withUnsafeMutableBytes(of: &further, next) == 0 else {
-                throw NetworkError(.bodyLengthMismatch(expected: byteCount))
+                throw mismatch(of: byteCount, "more than \(done)")
             }
         }
         return count
+    }
+
+    private func mismatch(of byteCount: Int64, _ actual: String) -> NetworkError {
+        NetworkError(.bodyLengthMismatch(expected: byteCount)).with(note: ": its source supplied \(actual) bytes")
     }
 
     private func next(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {

@@ -29,7 +29,7 @@ final class SessionExchange: Stoppable {
         /// The time when something was last sent or received.
         var lastActivity: ContinuousClock.Instant?
         /// The reason why the rest of the body is rejected.
-        var rejection: NetworkError?
+        var rejection: (any Error)?
     }
 
     private let request: OutgoingRequest
@@ -167,7 +167,6 @@ final class SessionExchange: Stoppable {
 
     /// Fails the exchange with the error of a body, which a stream cannot report itself.
     private func failReadingBody(_ error: any Error) {
-        let error = error as? NetworkError ?? NetworkError(.bodyUnreadable, underlying: error)
         state.withLock { $0.rejection = $0.rejection ?? error }
         stop()
     }

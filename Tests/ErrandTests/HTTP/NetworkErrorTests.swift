@@ -22,15 +22,15 @@ import Testing
         (.unsupportedScheme("ftp"), .invalidRequest, "the scheme 'ftp' is not supported; use http or https"),
         (
             .bodyNotAllowed(.get), .invalidRequest,
-            "a GET request has no body; use another method, or send the parameters with .query"
+            "a GET request has no body; use another method, or omit the body; parameters can be sent with .query"
         ),
         (
-            .bodyChanged("the file 'a.jpg'"), .connectionLost,
+            .bodyChanged("the file 'a.jpg'"), .unusableFile,
             "the file 'a.jpg' changed before it was sent completely; send the request again"
         ),
         (
-            .bodyLengthMismatch(expected: 7), .connectionLost,
-            "the source of the body supplied fewer or more bytes than its length of 7"
+            .bodyLengthMismatch(expected: 7), .invalidRequest,
+            "the byteCount of 7 of the body is wrong; correct it, or omit it"
         ),
         (.hostNotFound, .unreachable, "the host name is not known; check its spelling and the name server"),
         (
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func descriptionHasTheNumberOfAttemptsIfSeveral() {
-        #expect(NetworkError(.closedInBody).with(attempts: 3).description.hasSuffix("whole after 3 attempts"))
+        #expect(NetworkError(.closedInBody).with(attempts: 3).description.hasSuffix("whole (3 attempts)"))
         #expect(NetworkError(.invalidMethod).with(attempts: 3).attempts == 0)
     }
 

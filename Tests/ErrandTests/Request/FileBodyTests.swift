@@ -82,7 +82,7 @@ import Testing
         }
         let rig = Rig()
         let error = await #expect(throws: NetworkError.self) { try await rig.agent.send(request(.file(url))) }
-        #expect(error?.reason == .fileUnusable("\(url.lastPathComponent): \(reason)"))
+        #expect(error?.reason == .fileUnusable("'\(url.lastPathComponent)': \(reason)"))
         #expect(error?.description.contains(directory.url.lastPathComponent) == false)
         #expect(error?.description.contains("secret") == false)
         #expect(rig.transport.requests.isEmpty)
@@ -92,7 +92,7 @@ import Testing
     func fileWithoutPermissionIsAnError() async throws {
         chmod(file.path, 0)
         await expect(
-            throwing: .fileUnusable("report.csv: its permissions do not allow to read it")
+            throwing: .fileUnusable("'report.csv': its permissions do not allow to read it")
         ) { try await Rig().agent.send(request(.file(file))) }
     }
 
@@ -134,7 +134,7 @@ import Testing
     @Test func fileThatIsDeletedWhileItIsReadIsReadCompletely() throws {
         let body = OutgoingBody.source(try FileSource(file))
         #expect(try read(body) { try FileManager.default.removeItem(at: file) } == 200_000)
-        expect(throwing: .fileUnusable("report.csv: it does not exist")) { _ = try read(body) }
+        expect(throwing: .fileUnusable("'report.csv': it does not exist")) { _ = try read(body) }
     }
 
     // MARK: Streams

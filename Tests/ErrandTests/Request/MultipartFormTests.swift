@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func missingFileIsAnErrorWhenItIsAppended() {
-        expect(throwing: .fileUnusable("none.txt: it does not exist")) {
+        expect(throwing: .fileUnusable("'none.txt': it does not exist")) {
             _ = try RequestBody.multipart { try $0.append(file: URL(filePath: "/secret/none.txt"), name: "a") }
         }
     }

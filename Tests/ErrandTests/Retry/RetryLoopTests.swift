@@ -64,7 +64,7 @@ struct RetryLoopTests {
         let error = try #require(await failure(rig, request()))
         #expect(error.reason == .status(502))
         #expect(error.attempts == 3)
-        #expect("\(error)".hasSuffix("after 3 attempts"))
+        #expect("\(error)".hasSuffix("; 3 attempts)"))
         #expect(error.host == "api.example")
     }
 
