@@ -61,7 +61,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: outside) }
         try FileManager.default.createSymbolicLink(at: host.file("a.part"), withDestinationURL: outside)
         let reason = await reason(of: host.file("a"))
-        #expect(reason.contains("the file cannot be used: a.part: "), "\(reason)")
+        #expect(reason.contains("the file cannot be used: 'a.part' in '"), "\(reason)")
         #expect(try Data(contentsOf: outside) == Data("outside".utf8))
     }
 
@@ -69,7 +69,7 @@ import Testing
         try Data("mine".utf8).write(to: host.file("mine"))
         try FileManager.default.linkItem(at: host.file("mine"), to: host.file("a.part"))
         let reason = await reason(of: host.file("a"))
-        #expect(reason.contains("a.part: it is another file too"), "\(reason)")
+        #expect(reason.contains("it is another file too"), "\(reason)")
         #expect(host.data("mine") == Data("mine".utf8))
     }
 
@@ -88,9 +88,16 @@ import Testing
         let file = host.file("file")
         try Data("x".utf8).write(to: file)
         let cases = [
-            (host.file("missing/a"), "a.part: No such file or directory"),
-            (host.folder.appending(path: "missing", directoryHint: .isDirectory), "missing: there is no such folder"),
-            (file.appending(path: "a"), "a.part: Not a directory"),
+            (host.file("missing/a"), "'a.part' in 'missing': there is no such folder; create it first"),
+            (
+                host.folder.appending(path: "missing", directoryHint: .isDirectory),
+                "'missing': there is no such folder; create it first"
+            ),
+            (file.appending(path: "a"), "'a.part' in 'file': that is a file, and not a folder"),
+            (
+                host.folder.appending(path: "file", directoryHint: .isDirectory),
+                "'file': it is a file, and not a folder"
+            ),
             (try #require(URL(string: "https://example.com/a")), "the target is not a file URL"),
         ]
         for (target, wanted) in cases {
@@ -113,8 +120,51 @@ import Testing
             return host.state.withLock { $0.response(to: request) }
         }
         let reason = await reason(of: host.file("a"), GeneralRequest("/late"))
-        #expect(reason.contains("a: Is a directory"), "\(reason)")
-        #expect(host.names == ["a", "a.part", "a.part.json"])
+        #expect(reason.contains("there is a folder of that name; remove it"), "\(reason)")
+        #expect(host.names == ["a"])
+    }
+
+    @Test func aFolderInPlaceOfTheNamedFileFailsBeforeTheContent() async throws {
+        try FileManager.default.createDirectory(at: host.file("clash"), withIntermediateDirectories: true)
+        // The content never ends.
+        host.set {
+            $0.headers["Content-Disposition"] = "attachment; filename=clash"
+            $0.cuts = [.stalled(90_000)]
+        }
+        let reason = await reason(of: host.folder)
+        #expect(
+            reason.contains("'clash' in '\(host.folder.lastPathComponent)': there is a folder of that name"),
+            "\(reason)"
+        )
+        #expect(host.names == ["clash"])
+    }
+
+    @Test func aFolderThatDoesNotExistIsSuggestedAsTheCauseOfADuplicate() async throws {
+        host.set { $0.cuts = [.stalled(20_000)] }
+        let (agent, target) = (host.agent(), host.file("episodes"))
+        let first = Task { try await agent.download(GeneralRequest("/1"), to: target) }
+        while !host.names.contains("episodes.part"), !Task.isCancelled { await Task.yield() }
+        let second = await reason(of: target, GeneralRequest("/2"))
+        #expect(second.hasSuffix("; if 'episodes' is meant to be a folder, create it first"), "\(second)")
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+    }
+
+    @Test func anErrorOfTheSizeStatesWhereItComesFrom() async throws {
+        for (byteCount, headers, wanted) in [
+            (5, [:], "5 bytes were expected, and the server declares 100000"),
+            (5, ["Transfer-Encoding": "chunked"], "5 bytes were expected, and the server sends at least "),
+            (200_000, ["Transfer-Encoding": "chunked"], "200000 bytes were expected, and 100000 were downloaded"),
+        ] as [(Int64, HTTPHeaders, String)] {
+            let response = MockResponse.data(host.content)
+            let isChunked = !headers.isEmpty
+            host.server.on(.get, "/sized", isChunked ? response.chunked(10_000) : response)
+            let error = await #expect(throws: NetworkError.self) {
+                let options = DownloadOptions(byteCount: byteCount)
+                return try await host.agent().download(GeneralRequest("/sized"), to: host.file("a"), options: options)
+            }
+            #expect(error?.description.contains(wanted) == true, "\(error.debugDescription)")
+        }
     }
 
     @Test func twoDownloadsToOneFileDoNotMix() async throws {
@@ -171,7 +221,7 @@ import Testing
         defer { Mount.unmount(small.path) }
         host.set { $0.content = DownloadServer.content(3 << 20, 7) }
         let reason = await reason(of: small.appending(path: "a"))
-        #expect(reason.contains("a.part: No space left on device"), "\(reason)")
+        #expect(reason.contains("'a.part' in 'small': no space is left there; free some"), "\(reason)")
         let left = try FileManager.default.contentsOfDirectory(atPath: small.path).sorted()
         #expect(left.first == "a.part")
     }
@@ -180,7 +230,7 @@ import Testing
         guard geteuid() != 0 else { return }
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: host.folder.path)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: host.folder.path) }
-        #expect(await reason(of: host.file("a")).contains("Permission denied"))
+        #expect(await reason(of: host.file("a")).contains("do not allow it"))
     }
 }
 

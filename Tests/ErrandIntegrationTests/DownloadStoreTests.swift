@@ -110,6 +110,32 @@ import Testing
         #expect(try store().unfinished.isEmpty)
     }
 
+    @Test func aStoreAddsAnEqualDownloadOnce() async throws {
+        let first = try store().add(GetFile(number: 1), to: host.file("a"))
+        let again = try store().add(
+            GetFile(number: 1),
+            to: host.file("a"),
+            options: DownloadOptions(byteCount: 300_000)
+        )
+        try store().add(GetFile(number: 1), to: host.file("b"))
+        try store().add(GetFile(number: 2), to: host.file("a"))
+        #expect(first.id == again.id)
+        let all = try store().unfinished
+        #expect(all.map(\.request.number) == [1, 1, 2] && all.map(\.target.lastPathComponent) == ["a", "b", "a"])
+        #expect(all.first?.options.byteCount == 300_000)
+        try store().remove(first)
+        try store().add(GetFile(number: 1), to: host.file("a"))
+        #expect(try store().unfinished.map(\.target.lastPathComponent) == ["b", "a", "a"])
+    }
+
+    @Test func everyDownloadOfAStoreReportsItsEnd() async throws {
+        host.server.on(.get, "/files/1.bin", .data(Data(count: 20_000)))
+        try store().add(GetFile(number: 1), to: host.file("a"))
+        let log = ProgressLog()
+        await host.agent().download(allIn: try store()) { _, progress in log.add(progress) }
+        #expect(log.all == [TransferProgress(direction: .download, completed: 20_000, total: 20_000)])
+    }
+
     @Test func anInterruptedDownloadOfAStoreContinuesAfterARelaunch() async throws {
         try store().add(GetFile(number: 1), to: host.file("a"), options: DownloadOptions(byteCount: 300_000))
         host.set { $0.cuts = [.closed(123_456)] }

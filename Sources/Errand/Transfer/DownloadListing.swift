@@ -42,16 +42,20 @@ struct DownloadListing: Sendable {
 
     func contents(of name: String) -> Data? { OpenFile.contents(of: folder + name, upTo: Self.maximumSize) }
 
-    /// Adds a file, whose name is the time in microseconds and a random number.
-    func add(_ data: Data) throws(NetworkError) -> String {
+    /// Adds a file, whose name is the time in microseconds and a digest of the key, or replaces the one of an equal key.
+    func add(_ data: Data, key: Data) throws(NetworkError) -> String {
         guard data.count <= Self.maximumSize else {
             throw NetworkError(.unencodable("the request of a download is larger than \(Self.maximumSize) bytes"))
         }
-        let time = String(Int64(Date().timeIntervalSince1970 * 1_000_000), radix: 16)
-        let random = String(UInt32.random(in: .min ... .max), radix: 16)
-        let name = String(repeating: "0", count: max(0, 16 - time.count)) + time + "-" + random + Self.suffix
-        try OpenFile.replace(folder + name, with: data)
+        let digest = "-" + SHA256.hexadecimal(key).prefix(32) + Self.suffix
+        let name = names.first { $0.hasSuffix(digest) } ?? Self.time() + digest
+        if contents(of: name) != data { try OpenFile.replace(folder + name, with: data) }
         return name
+    }
+
+    private static func time() -> String {
+        let time = String(Int64(Date().timeIntervalSince1970 * 1_000_000), radix: 16)
+        return String(repeating: "0", count: max(0, 16 - time.count)) + time
     }
 
     func remove(_ name: String) { unlink(folder + name) }

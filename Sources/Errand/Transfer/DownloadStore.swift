@@ -35,7 +35,8 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
 
     /// The unfinished downloads, the oldest first.
     ///
-    /// A file that is no download of this type is skipped.
+    /// A file that is no download of this type is skipped and kept, such as one that was written before the request had a
+    /// property that is not optional.
     public var unfinished: [Item] {
         files.names.compactMap { name in
             guard let data = files.contents(of: name),
@@ -45,7 +46,9 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
         }
     }
 
-    /// Adds a download at the end.
+    /// Adds a download at the end, or returns the one of an equal request and target if it is unfinished.
+    ///
+    /// Requests are equal if they are encoded as the same JSON. The options are those of the last call.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -63,12 +66,21 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
     ) throws -> Item {
         try options.check()
         let entry = Entry(request: request, target: StoredURL(target), options: options)
-        let name = try files.add(try JSONEncoder().encode(entry))
+        let key = Key(request: entry.request, target: entry.target)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let name = try files.add(try encoder.encode(entry), key: try encoder.encode(key))
         return Item(id: name, request: request, target: target, options: options)
     }
 
     /// Removes a download from the list; the bytes that it has received so far are kept.
     public func remove(_ item: Item) { files.remove(item.id) }
+
+    /// What makes two downloads equal.
+    private struct Key: Encodable {
+        let request: Download
+        let target: StoredURL
+    }
 
     private struct Entry: Codable {
         let request: Download

@@ -11,13 +11,16 @@ struct DownloadTarget: Sendable, Hashable {
         guard url.isFileURL else { throw NetworkError(.fileUnusable("the target is not a file URL")) }
         let path = url.path(percentEncoded: false)
         var isFolder: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        var exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         if exists && isFolder.boolValue {
             (folder, name) = (path, nil)
         } else {
             let last = url.lastPathComponent
+            // With a slash at its end, a file does not exist.
+            if !exists, path.hasSuffix("/") { exists = FileManager.default.fileExists(atPath: String(path.dropLast())) }
             guard !url.hasDirectoryPath, !last.isEmpty, last != "/", last != "..", last != "." else {
-                throw NetworkError(.fileUnusable("\(last): there is no such folder; create it first"))
+                let detail = exists ? "it is a file, and not a folder" : "there is no such folder; create it first"
+                throw NetworkError(.fileUnusable("'\(last)': \(detail)"))
             }
             guard !last.utf8.contains(0) else {
                 throw NetworkError(.fileUnusable("the name of the target contains NUL"))
@@ -35,6 +38,23 @@ struct DownloadTarget: Sendable, Hashable {
     func partialPath(for request: String, from url: URL) -> String {
         if let name { return path(of: name.utf8.count <= 240 ? name : SHA256.hexadecimal(name.utf8)) }
         return path(of: FileName(from: url).text + "-" + SHA256.hexadecimal(request.utf8).prefix(8))
+    }
+
+    /// Opens the unfinished file of a request.
+    func part(of request: String, from url: URL, isHashed: Bool) throws -> PartialFile {
+        do {
+            return try PartialFile(for: partialPath(for: request, from: url), of: request, isHashed: isHashed)
+        } catch let error as NetworkError {
+            guard case .downloadInProgress = error.reason, let name else { throw error }
+            throw error.with(note: "; if '\(name)' is meant to be a folder, create it first")
+        }
+    }
+
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if there is a folder in the place of the file.
+    func check(named fileName: String?) throws(NetworkError) {
+        let path = path(named: fileName)
+        guard OpenFile.isFolder(path) else { return }
+        throw OpenFile.unusable(path, "there is a folder of that name; remove it, or choose another target")
     }
 
     /// The path of the finished file.

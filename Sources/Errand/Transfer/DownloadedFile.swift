@@ -6,7 +6,11 @@ public struct DownloadedFile: Sendable, CustomStringConvertible {
     public let url: URL
     /// The size of the file in bytes.
     public let byteCount: Int64
-    /// The number of bytes that an earlier, interrupted download had left, or 0 if there was none.
+    /// The number of bytes that were in the file when this send began, left by an earlier one that was interrupted; 0 if there
+    /// was none.
+    ///
+    /// What a retry within the send continues is not counted. After ``DownloadHandle/resume()`` it is what was there at
+    /// that time, because each part of a paused download is a send of its own.
     public let resumedByteCount: Int64
     /// The SHA-256 of the file as 64 lowercase hexadecimal digits, or `nil` if ``DownloadOptions/sha256`` was not set.
     public let sha256: String?

@@ -27,6 +27,13 @@ final class FileReceiver: BodyReceiver {
             offset.flatMap { offset in part.map { $0.isResumable && $0.length == offset } ?? false ? offset : nil }
         }
 
+        /// Removes the unfinished file, and returns the error to throw.
+        mutating func abandon(because error: any Error) -> any Error {
+            part?.abandon()
+            part = nil
+            return error
+        }
+
         /// The unfinished file and its place, or `nil` if the send has ended.
         var open: (part: PartialFile, target: DownloadTarget)? {
             if let part, let target { (part, target) } else { nil }
@@ -58,9 +65,7 @@ final class FileReceiver: BodyReceiver {
     }
 
     var received: (any Sendable)? { state.withLock { $0.file } }
-
     var allowsRetry: Bool { true }
-
     var wantsAnotherResponse: Bool { state.withLock { $0.wantsAnotherResponse } }
 
     // MARK: The request
@@ -94,8 +99,7 @@ final class FileReceiver: BodyReceiver {
     private func open(_ state: inout State) throws {
         guard let source = state.source else { throw CancellationError() }
         let target = try state.target ?? DownloadTarget(url)
-        let path = target.partialPath(for: source.name, from: source.url)
-        let part = try PartialFile(for: path, of: source.name, isHashed: options.sha256 != nil)
+        let part = try target.part(of: source.name, from: source.url, isHashed: options.sha256 != nil)
         (state.target, state.part, state.found) = (target, part, part.length)
     }
 
@@ -106,7 +110,6 @@ final class FileReceiver: BodyReceiver {
     }
 
     func takesRejected(_ response: TransportResponse) -> Bool { response.statusCode == 416 && hasRequestedPart }
-
     private var hasRequestedPart: Bool { state.withLock { $0.offset != nil } }
 
     func receive(
@@ -156,6 +159,7 @@ final class FileReceiver: BodyReceiver {
                 )
             switch step {
             case .append:
+                try target.check(named: part.record?.fileName)
                 if let length = ContentRange(range)?.completeLength { part.note(length: Int64(length)) }
             case .replace:
                 var record = DownloadRecord(
@@ -166,6 +170,7 @@ final class FileReceiver: BodyReceiver {
                     fileName: target.isFolder ? FileName(of: response.headers, from: request.url).text : nil,
                     boot: SystemBoot.id
                 )
+                try target.check(named: record.fileName)
                 // Of other requests, the rest cannot be requested alone.
                 if !state.mayResume { record.validator = nil }
                 if request.method == .head { record.length = nil }
@@ -181,9 +186,8 @@ final class FileReceiver: BodyReceiver {
             }
             let total = part.record?.length ?? options.byteCount
             if let total, let expected = options.byteCount, total != expected {
-                part.abandon()
-                state.part = nil
-                throw NetworkError(.unexpectedLength(expected: expected, actual: total))
+                let error = NetworkError(.unexpectedLength(expected: expected, actual: total))
+                throw state.abandon(because: error.with(note: ", and the server declares \(total)"))
             }
             if state.steps.total != total {
                 state.steps = ProgressSteps(direction: .download, total: total, includesSmall: true)
@@ -200,9 +204,7 @@ final class FileReceiver: BodyReceiver {
                 if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
                     let actual = part.length + Int64(chunk.count)
                     let error = NetworkError(.unexpectedLength(expected: limit, actual: actual))
-                    part.abandon()
-                    state.part = nil
-                    throw error
+                    throw state.abandon(because: error.with(note: ", and the server sends at least \(actual)"))
                 }
                 try part.append(chunk)
                 return report == nil ? nil : state.steps.progress(at: part.length)
@@ -219,9 +221,7 @@ final class FileReceiver: BodyReceiver {
             do {
                 try check(part)
             } catch {
-                part.abandon()
-                state.part = nil
-                throw error
+                throw state.abandon(because: error)
             }
             return (part.file, state.steps.last(at: part.length))
         }

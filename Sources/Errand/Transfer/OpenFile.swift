@@ -35,11 +35,11 @@ final class OpenFile: Sendable {
             }
             var own = stat()
             guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else {
-                throw NetworkError(.fileUnusable("\(name(path)): it is not a regular file"))
+                throw unusable(path, "it is not a regular file")
             }
             // In a folder that others can write to, it could be another name of any file.
             guard own.st_nlink <= 1, own.st_uid == geteuid() else {
-                throw NetworkError(.fileUnusable("\(name(path)): it is another file too, or another user's; remove it"))
+                throw unusable(path, "it is another file too, or another user's; remove it")
             }
             if file.isAtPath {
                 _ = fchmod(descriptor, 0o600)
@@ -101,9 +101,7 @@ final class OpenFile: Sendable {
     }
 
     /// The error if something else has changed the file.
-    var changed: NetworkError {
-        NetworkError(.fileUnusable("\(Self.name(path)): something else has changed it meanwhile"))
-    }
+    var changed: NetworkError { Self.unusable(path, "something else has changed it meanwhile") }
 
     /// A text that is different after each change of the file, or `nil` if it cannot be read.
     ///
@@ -185,8 +183,33 @@ final class OpenFile: Sendable {
 
     /// The error of the system call that has just failed on this thread.
     static func failure(_ path: String) -> NetworkError {
-        let (reason, error) = (String(cString: strerror(errno)), POSIXError.last)
-        return NetworkError(.fileUnusable("\(name(path)): \(reason)"), underlying: error)
+        let error = POSIXError.last
+        return unusable(path, detail(of: error.code), because: error)
+    }
+
+    private static func detail(of code: POSIXErrorCode) -> String {
+        switch code {
+        case .ENOENT: "there is no such folder; create it first"
+        case .ENOTDIR: "that is a file, and not a folder"
+        case .EACCES, .EPERM: "its permissions, or those of the folder, do not allow it"
+        case .ENOSPC, .EDQUOT: "no space is left there; free some, and send the request again"
+        case .EROFS: "the disk can only be read"
+        case .ELOOP: "it is a symbolic link; remove it"
+        case .EISDIR: "there is a folder of that name; remove it, or choose another target"
+        default: String(cString: strerror(code.rawValue)).lowercased()
+        }
+    }
+
+    /// The error of a file, with the name of its folder, but not with those of the folders around it, which may be private.
+    static func unusable(_ path: String, _ detail: String, because error: (any Error)? = nil) -> NetworkError {
+        let folder = path.split(separator: "/").dropLast().last { $0 != "." }.map { " in '\($0)'" } ?? ""
+        return NetworkError(.fileUnusable("'\(name(path))'\(folder): \(detail)"), underlying: error)
+    }
+
+    /// Whether there is a folder at a path, and not a link to one.
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// The last component of a path; its folders may be private.
