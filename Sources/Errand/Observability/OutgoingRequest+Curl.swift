@@ -3,8 +3,11 @@ internal import Foundation
 extension OutgoingRequest {
     /// Returns the request as a curl command line, with secrets redacted so that it can be shared.
     ///
-    /// - Parameter secrets: What to redact in header fields, query and body. A body that is neither JSON nor a form is
-    ///   replaced by its size.
+    /// The body of a file is read from the file, whose path is not redacted. Another body that cannot be part of the line,
+    /// because it is made while it is sent or is neither JSON nor a form, is described in parentheses without quotes, which
+    /// a shell rejects, so that nothing else is sent in its place.
+    ///
+    /// - Parameter secrets: What to redact in header fields, query and body.
     /// - Returns: One line. Every argument is quoted for a POSIX shell.
     public func curl(hiding secrets: Secrets = Secrets()) -> String {
         var words = ["curl"]
@@ -18,12 +21,26 @@ extension OutgoingRequest {
             words += ["-H", quoted("\(field.name): \(secrets.redacted(field.value, of: field.name))")]
         }
         if !body.isEmpty {
-            let text = body.data.map {
-                secrets.redacted($0, mediaType: headers["Content-Type"].flatMap(MediaType.init))
-            }
-            words += ["--data-raw", quoted(text ?? "(a stream)")]
+            words += arguments(hiding: secrets)
         }
         return words.joined(separator: " ")
+    }
+
+    /// The option for the body and its value.
+    private func arguments(hiding secrets: Secrets) -> [String] {
+        let type = headers["Content-Type"].flatMap(MediaType.init)
+        switch body {
+        case .empty: return []
+        case .data(let data):
+            guard let text = secrets.redactedText(data, mediaType: type) else {
+                return ["--data-binary", "(\(data.count) bytes)"]
+            }
+            return ["--data-raw", quoted(text)]
+        case .source(let source as FileSource): return ["--data-binary", quoted("@" + source.path)]
+        case .source(let source):
+            let name = type?.essence == "multipart/form-data" ? "a form" : "a stream"
+            return ["--data-binary", "(\(name)\(source.byteCount.map { " of \($0) bytes" } ?? ""))"]
+        }
     }
 
     private func quoted(_ text: String) -> String { "'\(text.replacing("'", with: #"'\''"#))'" }

@@ -35,11 +35,16 @@ extension Secrets {
 
     /// Returns a body as text: JSON and forms with their secrets masked, anything else as its size.
     public func redacted(_ body: Data, mediaType: MediaType?) -> String {
+        redactedText(body, mediaType: mediaType) ?? "\(body.count) bytes"
+    }
+
+    /// Returns JSON or a form with its secrets masked, or `nil` for a body of another type.
+    func redactedText(_ body: Data, mediaType: MediaType?) -> String? {
         if body.isEmpty { return "" }
         if mediaType?.isJSON == true, let value = try? JSONValue(parsing: body) { return redacted(value).description }
         if mediaType?.essence == "application/x-www-form-urlencoded" {
             return redacted(pairs: String(decoding: body, as: UTF8.self))
         }
-        return "\(body.count) bytes"
+        return nil
     }
 }

@@ -122,6 +122,33 @@ struct CanaryTests {
         }
     }
 
+    @Test func curlReadsTheBodyFromTheFile() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "errand-curl-it's-\(UUID())")
+        try Data("x".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let plan = try await Rig().agent.plan(for: GeneralRequest("/x").method(.put).body(.file(file)))
+        #expect(plan.curl.hasSuffix(" --data-binary '@\(file.path.replacing("'", with: #"'\''"#))'"), "\(plan.curl)")
+    }
+
+    /// Otherwise a description would be sent in place of the body.
+    @Test func shellRejectsALineWhoseBodyIsNotInIt() async throws {
+        let bodies: [(RequestBody, String)] = [
+            (.stream { { nil } }, "(a stream)"), (.stream(byteCount: 5) { { nil } }, "(a stream of 5 bytes)"),
+            (.multipart { $0.append("text", name: "a") }, "(a form of "), (.data(Data([1, 2, 3])), "(3 bytes)"),
+        ]
+        for (body, wanted) in bodies {
+            let line = try await Rig().agent.plan(for: GeneralRequest("/x").method(.put).body(body)).curl
+            #expect(line.contains(" --data-binary \(wanted)"), "\(line)")
+            let shell = Process()
+            shell.executableURL = URL(filePath: "/bin/sh")
+            shell.arguments = ["-n", "-c", line]
+            shell.standardError = FileHandle.nullDevice
+            try shell.run()
+            shell.waitUntilExit()
+            #expect(shell.terminationStatus != 0, "\(line)")
+        }
+    }
+
     @Test func curlAcceptsTheCommandLine() async throws {
         var config = NetworkConfig.test
         config.authorization = .bearer("secret")
