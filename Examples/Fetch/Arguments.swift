@@ -25,7 +25,8 @@ struct Arguments {
         usage: Fetch [options] URL ...
 
           -o, --output FILE       the file to write, for one URL
-          -d, --directory FOLDER  the folder in which the responses name the files (the current one)
+          -d, --directory FOLDER  the folder in which the responses name the files (the current one); it is created if
+                                  it is missing
           -n, --at-once COUNT     how many downloads run at the same time, 1 to 64 (3)
           -H, --header 'NAME: VALUE'
                                   a header field for all requests; may be repeated
@@ -36,7 +37,8 @@ struct Arguments {
           -h, --help              this text
 
         While a file is incomplete, its bytes are in FILE.part, and what is known of it in FILE.part.json. The same
-        command continues it, if the server still has the same content.
+        command continues it, if the server still has the same content. A file that is complete is downloaded again, and
+        replaced by the new one.
 
         The exit status is 0 if all files are complete, 1 if any is not, 2 if the command line is wrong, and 130 after an
         interruption.
@@ -65,7 +67,12 @@ struct Arguments {
             case "-n", "--at-once": atOnce = try number(of: word, in: 1...64)
             case "--retries": retries = try number(of: word, in: 0...1_000)
             case "--timeout": timeout = try number(of: word, in: 1...86_400)
-            case "--sha256": sha256 = try value(of: word)
+            case "--sha256":
+                let text = try value(of: word)
+                guard text.utf8.count == 64, text.allSatisfy(\.isHexDigit) else {
+                    throw Wrong(description: "\(word) needs 64 hexadecimal digits, not '\(text)'")
+                }
+                sha256 = text
             case "-q", "--quiet": isQuiet = true
             case "-h", "--help": wantsHelp = true
             case "-H", "--header":
@@ -85,6 +92,11 @@ struct Arguments {
         }
         if wantsHelp { return }
         guard !urls.isEmpty else { throw Wrong(description: "no URL; see --help") }
+        for url in urls {
+            guard let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme?.lowercased()),
+                parsed.host()?.isEmpty == false
+            else { throw Wrong(description: "'\(url)' is not an http or https URL") }
+        }
         guard urls.count == 1 || output == nil && sha256 == nil else {
             throw Wrong(description: "--output and --sha256 are for one URL; there are \(urls.count)")
         }

@@ -10,6 +10,7 @@ final class Board: Sendable {
         /// The bytes and the times of the last seconds, for the rate.
         var samples: [(bytes: Int64, time: ContinuousClock.Instant)] = []
         var end: String?
+        var isComplete = false
     }
 
     private struct Lines {
@@ -17,11 +18,24 @@ final class Board: Sendable {
         var drawn = 0
         var lastDraw: ContinuousClock.Instant?
 
+        /// The sum of all lines, with the total once each of them has one.
+        private var overall: Line {
+            let begun = all.compactMap(\.progress)
+            let totals = begun.compactMap(\.total)
+            let progress = TransferProgress(
+                direction: .download,
+                completed: begun.map(\.completed).reduce(0, +),
+                total: totals.count == all.count ? totals.reduce(0, +) : nil
+            )
+            return Line(name: "\(all.count(where: \.isComplete)) of \(all.count) files", progress: progress)
+        }
+
         mutating func draw(at now: ContinuousClock.Instant) {
             lastDraw = now
             var text = drawn > 0 ? "\u{1B}[\(drawn)A" : ""
             for line in all { text += "\r\u{1B}[K\(Board.text(of: line))\n" }
-            drawn = all.count
+            if all.count > 1 { text += "\r\u{1B}[K\(Board.text(of: overall))\n" }
+            drawn = all.count > 1 ? all.count + 1 : 1
             FileHandle.standardError.write(Data(text.utf8))
         }
     }
@@ -46,9 +60,10 @@ final class Board: Sendable {
     }
 
     /// Ends a line with a text.
-    func end(_ index: Int, _ text: String) {
+    func end(_ index: Int, _ text: String, isComplete: Bool = false) {
         guard isShown else { return }
         lines.withLock { lines in
+            lines.all[index].isComplete = isComplete
             lines.all[index].end = text
             lines.draw(at: .now)
         }

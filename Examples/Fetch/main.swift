@@ -26,7 +26,15 @@ config.retryPolicy = RetryPolicy(maximumAttempts: arguments.retries + 1)
 config.retryBudget = .unlimited
 let agent = Agent(config: config)
 
-let target = URL(filePath: arguments.output ?? arguments.folder)
+// With the hint, a folder is never taken for a file that does not exist yet.
+let target = arguments.output.map { URL(filePath: $0) } ?? URL(filePath: arguments.folder, directoryHint: .isDirectory)
+if arguments.output == nil {
+    do {
+        try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
+    } catch {
+        fail("the folder '\(arguments.folder)' cannot be created: \(error.localizedDescription)", status: 1)
+    }
+}
 let options = DownloadOptions(sha256: arguments.sha256)
 let names = arguments.urls.map { URL(string: $0)?.lastPathComponent ?? $0 }
 let board = Board(names: names, isShown: !arguments.isQuiet)
@@ -44,7 +52,7 @@ let work = Task { () -> Int32 in
         switch one.result {
         case .success(let file):
             let resumed = file.resumedByteCount > 0 ? ", continued at \(Board.size(file.resumedByteCount))" : ""
-            board.end(index, "\(Board.size(file.byteCount))\(resumed)")
+            board.end(index, "\(Board.size(file.byteCount))\(resumed)", isComplete: true)
             print("\(file.url.path)  \(file.byteCount) bytes\(resumed)")
         case .failure(is CancellationError):
             failures += 1
@@ -52,7 +60,7 @@ let work = Task { () -> Int32 in
         case .failure(let error):
             failures += 1
             board.end(index, "failed")
-            FileHandle.standardError.write(Data("Fetch: \(error)\n".utf8))
+            FileHandle.standardError.write(Data("Fetch: \(arguments.urls[index]): \(error)\n".utf8))
         }
     }
     return failures == 0 ? 0 : 1

@@ -31,6 +31,7 @@ struct Arguments {
 
           NAME=TEXT               a field of a multipart form
           NAME=@FILE              a file of a multipart form; its type is that of its extension
+          -t, --text NAME=TEXT    a field whose text may begin with @; may be repeated
           -f, --file FILE         sends this file as the whole body, without a form
           -X, --method METHOD     the method (POST for a form, PUT for a file)
           -H, --header 'NAME: VALUE'
@@ -50,11 +51,21 @@ struct Arguments {
             guard let value = rest.popFirst() else { throw Wrong(description: "\(option) needs a value; see --help") }
             return value
         }
+        func split(_ text: String) throws -> (name: String, value: Substring) {
+            guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+                throw Wrong(description: "'\(text)' is neither NAME=TEXT nor NAME=@FILE")
+            }
+            return (String(text[..<equals]), text[text.index(after: equals)...])
+        }
         var operands: [String] = []
+        var texts: [Part] = []
         while let word = rest.popFirst() {
             switch word {
             case "-f", "--file": body = try value(of: word)
             case "-X", "--method": method = HTTPMethod(rawValue: try value(of: word))
+            case "-t", "--text":
+                let (name, value) = try split(try value(of: word))
+                texts.append(.field(name: name, text: String(value)))
             case "-q", "--quiet": isQuiet = true
             case "-h", "--help": wantsHelp = true
             case "--timeout":
@@ -79,13 +90,11 @@ struct Arguments {
         guard let first = operands.first else { throw Wrong(description: "no URL; see --help") }
         url = first
         parts = try operands.dropFirst().map { text in
-            guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-                throw Wrong(description: "'\(text)' is neither NAME=TEXT nor NAME=@FILE")
-            }
-            let (name, value) = (String(text[..<equals]), text[text.index(after: equals)...])
+            let (name, value) = try split(text)
             return value.first == "@"
                 ? .file(name: name, path: String(value.dropFirst())) : .field(name: name, text: String(value))
         }
+        parts += texts
         guard parts.isEmpty != (body == nil) else {
             throw Wrong(description: body == nil ? "nothing to send; see --help" : "--file sends one file, and no form")
         }

@@ -50,7 +50,7 @@ do {
     let request = bar.reduce(UploadFiles(arguments: arguments).tag("upload")) { $0.accessory($1) }
     let response = try await agent.response(for: request)
     print(response.model)
-    FileHandle.standardError.write(Data("Upload: status \(response.statusCode)\n".utf8))
+    if !arguments.isQuiet { FileHandle.standardError.write(Data("accepted with status \(response.statusCode)\n".utf8)) }
 } catch {
     fail("\(error)", status: 1)
 }
