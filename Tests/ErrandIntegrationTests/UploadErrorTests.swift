@@ -63,6 +63,26 @@ import Testing
         #expect(scheme?.description.hasPrefix("GET a.example/f: the scheme 'ftp'") == true)
     }
 
+    private struct Tokens: Authenticator {
+        func appliesTo(_ url: URL) -> Bool { true }
+        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+            request.headers["Authorization"] = "Bearer \(token)"
+        }
+        func refresh(_ token: String, with agent: Agent) -> String { "new" }
+    }
+
+    @Test func errorStatesThatABodyWasNotSentAgainAfterARefresh() async throws {
+        server.on(.put, "/x", .status(401))
+        agent.config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
+        let once = RequestBody.stream(isReplayable: false) { { nil } }
+        let error = await #expect(throws: NetworkError.self) {
+            try await agent.send(GeneralRequest("/x").method(.put).body(once))
+        }
+        #expect(error?.reason == .status(401))
+        let wanted = "; not retried: the credential was refreshed, but the body can be read only once"
+        #expect(error?.description.contains(wanted) == true, "\(error.debugDescription)")
+    }
+
     @Test func errorStatesWhyTheBodyWasNotSentAgain() async throws {
         server.on(.post, "/x", .status(503))
         server.on(.put, "/x", .status(503))

@@ -15,13 +15,30 @@ import Testing
         let program = try #require(Self.program(name), "\(name) is not built; `swift build` builds it")
         let help = try await Self.run(program, ["--help"])
         #expect(help.status == 0 && help.output.contains("usage: \(name)"), "\(help.output)")
-        for words in [[], ["--what"], ["http://127.0.0.1:1/", "--timeout", "-3"], ["--header"]] {
+        let lines = [
+            [], ["--what"], ["http://127.0.0.1:1/", "--timeout", "-3"], ["--header"], ["ftp://127.0.0.1/x"],
+            ["127.0.0.1/x"],
+            ["http://127.0.0.1:1/x", "--sha256", "abc"], ["http://127.0.0.1:1/x", "--text", "x"],
+        ]
+        for words in lines {
             let outcome = try await Self.run(program, words)
             #expect(outcome.status == 2 && outcome.output.hasPrefix("\(name): "), "\(words): \(outcome.output)")
         }
         let words = name == "Fetch" ? ["-q", "--retries", "0"] : ["-q", "--file", program.path]
         let refused = try await Self.run(program, words + ["http://127.0.0.1:1/x"])
         #expect(refused.status == 1 && refused.output.contains("refused"), "\(refused.output)")
+    }
+
+    @Test(.limit(seconds: 60)) func fetchCreatesItsFolder() async throws {
+        let program = try #require(Self.program("Fetch"), "Fetch is not built; `swift build` builds it")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-fetch-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }  // a temporary folder
+        let words = ["-q", "--retries", "0", "-d", folder.path, "http://127.0.0.1:1/a"]
+        #expect(try await Self.run(program, words).status == 1)
+        #expect(try folder.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true)
+        // A file is refused, and not replaced.
+        let inside = try await Self.run(program, ["-q", "-d", program.path, "http://127.0.0.1:1/a"])
+        #expect(inside.status == 1 && inside.output.contains("cannot be created"), "\(inside.output)")
     }
 
     /// The built program of an example, which lies beside the test bundle, or `nil` when it is not there.

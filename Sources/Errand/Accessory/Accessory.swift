@@ -15,7 +15,7 @@ public protocol Accessory: Sendable {
 public enum AccessoryEvent: Sendable {
     /// The send starts. This is the first event.
     case willStart
-    /// Bytes of a body of more than 64 KiB were sent or received. It occurs after each hundredth of the body, at least
+    /// Bytes of a body of more than 64 KiB, or of any file that is downloaded, were sent or received. It occurs after each hundredth of the body, at least
     /// 64 KiB, and at its end, and starts over with each attempt. `send(_:progress:)` reports the progress of the whole
     /// send. Of responses, only those whose status is accepted are reported.
     ///
