@@ -57,10 +57,6 @@ import Testing
         }
         let host = "\(server.baseURL.host() ?? ""):\(server.baseURL.port ?? 0)"
         #expect("\(try #require(error))" == "PUT \(host)/x: the file cannot be used: 'nothing': it does not exist")
-        let scheme = await #expect(throws: NetworkError.self) {
-            try await agent.send(GeneralRequest("ftp://user:secret@a.example/f?q=secret"))
-        }
-        #expect(scheme?.description.hasPrefix("GET a.example/f: the scheme 'ftp'") == true)
     }
 
     private struct Tokens: Authenticator {

@@ -148,6 +148,17 @@ struct UploadProgressTests {
         #expect(late == [TransferProgress(direction: .download, completed: 300_000, total: 300_000)])
     }
 
+    @Test func slowReaderOfUpdatesGetsTheEndOfBothDirections() async throws {
+        server.on(.put, "/x", .data(Data(count: 300_000)))
+        let handle = agent.start(request(1 << 20).expecting(Data.self))
+        let updates = handle.progressUpdates
+        _ = try await handle.value
+        await handle.handle.waitUntilFinished()
+        for await progress in updates { log.add(progress) }
+        #expect(log.progress(.upload).last?.fractionCompleted == 1)
+        #expect(log.progress(.download).last?.fractionCompleted == 1)
+    }
+
     @Test func progressOfAHandleEndsWithAFailure() async throws {
         server.on(.put, "/x", .status(404))
         let handle = agent.start(request(1 << 20))

@@ -52,7 +52,7 @@ public final class DownloadHandle: Sendable {
 
     /// The progress from now on, beginning with the latest.
     ///
-    /// A reader that is slower than the transfer gets the latest progress only. The sequence continues after ``resume()``,
+    /// A reader that is far behind the transfer gets the latest 256 updates. The sequence continues after ``resume()``,
     /// and ends with the download, also if that fails. Each use creates another sequence, for one reader.
     public var progressUpdates: AsyncStream<TransferProgress> { updates.makeStream() }
 

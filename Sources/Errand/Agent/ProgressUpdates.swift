@@ -16,9 +16,13 @@ struct ProgressUpdates: Sendable {
 
     /// Returns a sequence for one reader, which begins with the latest progress.
     ///
-    /// A reader that is slower than the transfer gets the latest progress only.
+    /// It keeps more than the latest, because a reader that filters by direction needs the end of the upload, which the
+    /// response follows at once. A body whose length is known has some hundred.
     func makeStream() -> AsyncStream<TransferProgress> {
-        let (stream, observer) = AsyncStream.makeStream(of: TransferProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, observer) = AsyncStream.makeStream(
+            of: TransferProgress.self,
+            bufferingPolicy: .bufferingNewest(256)
+        )
         let id = state.withLock { state -> Int? in
             // Nobody reads yet, so this runs no code but the stream's own.
             if let latest = state.latest { observer.yield(latest) }

@@ -55,7 +55,7 @@ public final class RequestHandle: Sendable {
     /// The upload goes up to 1, and then the download of the response does: filter by ``TransferProgress/direction`` for a
     /// bar of one of them.
     ///
-    /// A reader that is slower than the transfer gets the latest progress only. The sequence ends with the send, also if
+    /// A reader that is far behind the transfer gets the latest 256 updates. The sequence ends with the send, also if
     /// that fails. Each use creates another sequence, for one reader.
     public var progressUpdates: AsyncStream<TransferProgress> { updates.makeStream() }
 

@@ -1,5 +1,3 @@
-internal import Foundation
-
 // The URL of a request: an absolute path as it is, or the base URL and the path joined.
 
 extension RequestBuilder {
@@ -28,12 +26,12 @@ extension RequestBuilder {
         return try place(below: base)
     }
 
-    /// Returns an error with the URL of the request, before filters, if it has one.
+    /// Returns an error with the URL of the request, before filters, if it has a valid one.
     func locating(_ error: NetworkError) -> NetworkError {
-        // Without a valid method, it would be a line with nothing in front.
-        guard error.host == nil, error.reason != .invalidMethod,
-            let url = (try? place().parts.url()) ?? URL(string: settings.request.path), url.host() != nil
-        else { return error }
+        // The method, or the URL itself, may be what the error is about.
+        guard error.host == nil, error.reason != .invalidMethod, let url = try? place().parts.url() else {
+            return error
+        }
         return error.with(url: url, method: settings.request.method)
     }
 
