@@ -165,7 +165,7 @@ final class Nginx {
     let url: URL
     private let port: UInt16
 
-    init(in folder: URL, upstream: UInt16) throws {
+    init(in folder: URL, upstream: UInt16, locations: String = "") throws {
         // Free a moment ago.
         let free = try MockServer()
         port = free.port
@@ -183,6 +183,8 @@ final class Nginx {
                 server {
                     listen 127.0.0.1:\(port) ssl http2;
                     ssl_certificate \(folder.path)/good.pem; ssl_certificate_key \(folder.path)/good.key;
+                    location = /ready { return 204; }
+                    \(locations)
                     location / {
                         proxy_pass http://127.0.0.1:\(upstream); proxy_http_version 1.1; proxy_request_buffering off;
                         proxy_buffering off;

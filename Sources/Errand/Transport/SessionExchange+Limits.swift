@@ -5,6 +5,15 @@ internal import FoundationNetworking
 #endif
 
 extension SessionExchange {
+    /// An outcome, to be delivered outside the lock.
+    ///
+    /// A class, because an Optional of such a large struct is copied by way of its metadata.
+    final class Ready {
+        let result: Result<TransportResponse, any Error>
+
+        init(_ result: Result<TransportResponse, any Error>) { self.result = result }
+    }
+
     /// Returns the error for a body that exceeds a limit with what has arrived, or `nil`.
     func rejection(of headerSection: HTTPURLResponse?, byteCount: Int, isFirstChunk: Bool) -> NetworkError? {
         // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none.

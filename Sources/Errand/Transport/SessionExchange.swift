@@ -202,7 +202,7 @@ final class SessionExchange: Stoppable {
             let (sum, isTooLarge) = state.byteCount.addingReportingOverflow(data.count)
             state.byteCount = isTooLarge ? .max : sum
             if state.byteCount > SessionQueueLoad.largeBody { SessionQueueLoad.isBusy() }
-            guard state.rejection == nil, !state.isSettled || state.stream != nil else { return (nil, nil, false) }
+            guard state.rejection == nil, !state.isSettled || state.stream != nil else { return (nil, nil, true) }
             state.lastActivity = .now
             state.rejection = rejection(
                 of: state.headerSection,
@@ -221,7 +221,10 @@ final class SessionExchange: Stoppable {
         }
         stream?.append(data)
         if let ready { outcome.deliver(ready.result) }
-        if isRejected { stop() }
+        guard isRejected else { return }
+        stop()
+        // The task is cancelled on the queue that its bytes occupy: over HTTP/2, libcurl returns there only when the server pauses.
+        SessionReception(task)?.pause()
     }
 
     func wasChallenged() { state.withLock { $0.isChallenged = true } }
@@ -242,15 +245,6 @@ final class SessionExchange: Stoppable {
         }
         stream?.finish(throwing: failure)
         if let ready { outcome.deliver(ready.result) }
-    }
-
-    /// An outcome, to be delivered outside the lock.
-    ///
-    /// A class, because an Optional of such a large struct is copied by way of its metadata.
-    private final class Ready {
-        let result: Result<TransportResponse, any Error>
-
-        init(_ result: Result<TransportResponse, any Error>) { self.result = result }
     }
 
     /// Returns the response with a body that is still being received, or `nil` if it is rejected.
