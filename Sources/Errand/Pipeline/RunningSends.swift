@@ -4,7 +4,7 @@ struct RunningSends: Sendable {
         case send(Send)
         /// A fetch in the background, which no caller waits for.
         case inBackground(PreparedRequest)
-        /// A stream of events that waits before its next connection.
+        /// A stream of events, which has no send between two connections.
         case reconnecting(RequestContext, StopSignal)
 
         /// The context, with its URL once it is known.
@@ -53,19 +53,13 @@ struct RunningSends: Sendable {
         return try await work()
     }
 
-    /// Waits so that the wait can be ended like a send.
-    ///
-    /// - Parameters:
-    ///   - time: The time on the timeline until which to wait.
-    ///   - timeline: The timeline.
-    ///   - context: The context of the connection before, which has ended.
-    /// - Throws: `CancellationError`.
-    func wait(until time: Duration, on timeline: Timeline, reconnecting context: RequestContext) async throws {
-        let stop = StopSignal()
-        running.withLock { $0[context.id] = .reconnecting(context, stop) }
-        defer { running.withLock { $0[context.id] = nil } }
-        try await stop.run(endsWhenCancelled: true) { try await timeline.sleep(time) }
+    /// Records a stream of events by its first send, with the context of the latest one.
+    func note(reconnecting context: RequestContext, _ stop: StopSignal, firstID: Int) {
+        // Its sends have entries of their own.
+        running.withLock { $0[-firstID] = .reconnecting(context, stop) }
     }
+
+    func forget(reconnecting firstID: Int) { running.withLock { $0[-firstID] = nil } }
 
     func cancelAll(where predicate: (RequestContext) -> Bool) {
         let all = running.withLock { Array($0.values) }

@@ -26,12 +26,12 @@ public struct ServerSentEvents: AsyncSequence {
         private var connection: (stream: ResponseStream, chunks: ResponseStream.Iterator, mayBeSentTwice: Bool)?
         /// The number of connections in succession that failed before an accepted header section.
         private var failures = 0
-        private var isFinished = false
-        /// The context of the last connection.
-        private var context: RequestContext?
+        private var isFinished = false { didSet { if isFinished { sends = nil } } }
+        private var sends: ReconnectingSends?
 
         fileprivate init(_ events: ServerSentEvents) {
             self.events = events
+            sends = ReconnectingSends(events.sends)
             parser = ServerSentEventParser(lastEventID: events.lastEventID, limit: events.maximumEventSize)
         }
 
@@ -81,11 +81,11 @@ public struct ServerSentEvents: AsyncSequence {
         }
 
         private mutating func connect(isolation actor: isolated (any Actor)?) async throws {
-            let receiver = StreamReceiver(events: EventConnection(lastEventID: parser.lastEventID))
-            let isReconnection = context != nil
+            let receiver = StreamReceiver(events: EventConnection(lastEventID: parser.lastEventID), of: sends)
+            let isReconnection = sends?.hasBegun == true
             do {
                 let stream = try await events.open(receiver)
-                context = receiver.context
+                try sends?.check()
                 failures = 0
                 if stream.statusCode == 204 {
                     isFinished = true
@@ -94,7 +94,6 @@ public struct ServerSentEvents: AsyncSequence {
                     parser = parser.afterReconnection
                 }
             } catch {
-                context = receiver.context
                 failures += 1
                 guard receiver.mayBeSentTwice, failures < events.reconnection.maximumFailures,
                     events.reconnection.isTemporary(error, isReconnection: isReconnection)
@@ -112,8 +111,7 @@ public struct ServerSentEvents: AsyncSequence {
                 unit: events.unit()
             )
             let end = events.timeline.now() + pause
-            guard let context else { return try await events.timeline.sleep(end) }
-            try await events.sends.wait(until: end, on: events.timeline, reconnecting: context)
+            try await sends?.wait(until: end, on: events.timeline)
         }
     }
 }

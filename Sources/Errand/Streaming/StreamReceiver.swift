@@ -17,7 +17,6 @@ final class StreamReceiver: BodyReceiver {
     private struct State {
         var isOpen = false
         var mayBeSentTwice = true
-        var context: RequestContext?
         /// When to report the progress, or `nil` if nobody observes it.
         var steps: ProgressSteps?
         var byteCount: Int64 = 0
@@ -44,17 +43,20 @@ final class StreamReceiver: BodyReceiver {
     let opened = Delivery<Result<Opening, any Error>>()
     private let state = Lock(State())
 
-    init(events: EventConnection? = nil) { self.events = events }
+    /// The sends of the stream of events.
+    private let sends: ReconnectingSends?
+
+    init(events: EventConnection? = nil, of sends: ReconnectingSends? = nil) {
+        self.events = events
+        self.sends = sends
+    }
 
     /// Whether the last request that was sent may be sent once more, or none was sent.
     var mayBeSentTwice: Bool { state.withLock { $0.mayBeSentTwice } }
 
-    /// The context of the send, or `nil` if its request could not be prepared.
-    var context: RequestContext? { state.withLock { $0.context } }
-
     // MARK: Called by the send
 
-    func didPrepare(_ context: RequestContext) { state.withLock { $0.context = context } }
+    func didPrepare(_ context: RequestContext) { sends?.note(context) }
 
     var received: (any Sendable)? { state.withLock { $0.isOpen } ? true : nil }
 

@@ -25,10 +25,10 @@ import Testing
     /// All events and the error that ended them, and the delays before the reconnections.
     private func run(
         _ events: ServerSentEvents,
-        jitter: Double = 0
+        jitter: Double? = 0
     ) async -> (data: [String], error: (any Error)?, delays: [Duration]) {
         var events = events
-        events.unit = { jitter }
+        if let jitter { events.unit = { jitter } }
         let isDone = Lock(false)
         async let delays = {
             var delays: [Duration] = []
@@ -185,6 +185,42 @@ import Testing
         rig.agent.cancelAll { $0.tag == "prices" }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(rig.transport.requestCount == 1)
+        #expect(rig.agent.pipeline.sends.isEmpty)
+    }
+
+    /// A request that calls a function when it is about to be sent.
+    private struct Noticed: Request {
+        let willBegin: @Sendable () -> Void
+        var path: String { "/events" }
+        var tag: String { "prices" }
+        var formatter: VoidFormatter { VoidFormatter() }
+        var formattingContext: FormattingContext {
+            willBegin()
+            return .background
+        }
+    }
+
+    @Test(arguments: [1, 2])
+    func cancelAllBetweenTwoConnectionsEndsAStream(place: Int) async throws {
+        let wasOpen = Lock(false)
+        let rig = Rig(clock: clock) { _ in
+            wasOpen.withLock { $0 = true }
+            return Self.events("data: a\n\n")
+        }
+        let request = Noticed { [agent = rig.agent] in
+            if place == 1, wasOpen.withLock({ $0 }) { agent.cancelAll { $0.tag == "prices" } }
+        }
+        var events = rig.agent.events(for: request)
+        if place == 2 {
+            events.unit = { [agent = rig.agent] in
+                agent.cancelAll { $0.tag == "prices" }
+                return 0
+            }
+        }
+        let (data, error, _) = await run(events, jitter: nil)
+        #expect(data == ["a"])
+        #expect(error is CancellationError)
+        #expect(rig.transport.requestCount <= place.distance(to: 3))
         #expect(rig.agent.pipeline.sends.isEmpty)
     }
 
