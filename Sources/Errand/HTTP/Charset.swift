@@ -44,6 +44,39 @@ struct Charset {
         }
     }
 
+    /// Returns the text of bytes in a charset, or in UTF-8 if there is none.
+    ///
+    /// - Parameters:
+    ///   - data: The bytes, all of which must be valid.
+    ///   - name: The lowercase name of the charset, or `nil`.
+    ///   - subject: What the bytes are, for the error.
+    /// - Returns: The text.
+    /// - Throws: ``NetworkError`` if the charset is not known or the bytes are not valid in it.
+    static func text(
+        of data: Data,
+        in name: String?,
+        _ subject: @autoclosure () -> String = "the bytes are"
+    ) throws(NetworkError) -> String {
+        guard let name, name != "utf-8", name != "utf8" else {
+            if let text = String(validating: data, as: UTF8.self) { return text }
+            throw NetworkError(.model(type: "String", detail: "\(subject()) not UTF-8"))
+        }
+        guard let known = Charset(name) else { throw unknown(name) }
+        do {
+            return try known.text(of: data)
+        } catch {
+            throw error == .unknown
+                ? unknown(name) : NetworkError(.model(type: "String", detail: "\(subject()) not \(name)"))
+        }
+    }
+
+    private static func unknown(_ name: String) -> NetworkError {
+        NetworkError(.model(type: "String", detail: "the charset '\(name)' is not known"))
+    }
+
+    /// Whether a line feed is one byte in a charset, which is no part of another character.
+    static func hasLineFeed(_ name: String) -> Bool { !name.hasPrefix("utf-16") && !name.hasPrefix("utf-32") }
+
     private static let foundation: [String: String.Encoding] = [
         "utf-8": .utf8, "utf8": .utf8, "us-ascii": .ascii, "ascii": .ascii,
         "iso-8859-1": .isoLatin1, "iso8859-1": .isoLatin1, "latin1": .isoLatin1, "l1": .isoLatin1,

@@ -66,22 +66,7 @@ public struct Payload: Sendable {
     /// Returns the bytes as text in the charset of the media type, or UTF-8 if it has none.
     ///
     /// - Throws: ``NetworkError`` if the charset is unknown or the bytes are not valid in it.
-    public func text() throws -> String {
-        guard let charset = mediaType?.charset, charset != "utf-8", charset != "utf8" else {
-            guard let text = String(validating: data, as: UTF8.self) else {
-                throw NetworkError(.model(type: "String", detail: "the bytes are not UTF-8"))
-            }
-            return text
-        }
-        do {
-            guard let known = Charset(charset) else { throw Charset.Failure.unknown }
-            return try known.text(of: data)
-        } catch {
-            let isUnknown = error as? Charset.Failure == .unknown
-            let detail = isUnknown ? "the charset '\(charset)' is not known" : "the bytes are not \(charset)"
-            throw NetworkError(.model(type: "String", detail: detail))
-        }
-    }
+    public func text() throws -> String { try Charset.text(of: data, in: mediaType?.charset) }
 }
 
 extension Data {

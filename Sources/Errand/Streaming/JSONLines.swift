@@ -8,7 +8,7 @@ extension ResponseStream {
     /// for try await user in stream.jsonLines(of: User.self) { print(user.name) }
     /// ```
     ///
-    /// Lines that are empty or contain only spaces and tabs are skipped. Each line passes the JSON guard. The decoder is the
+    /// Lines that are empty or contain only spaces, tabs and CRs are skipped. Each line passes the JSON guard. The decoder is the
     /// service's, then the config's.
     ///
     /// - Parameters:
@@ -70,7 +70,7 @@ public struct JSONLines<Element: Decodable>: AsyncSequence {
         ///   ends the sequence, after the values before it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
             while let line = try await reader.next(isolation: actor) {
-                if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
+                if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
                 do {
                     return try await decode(line, reader.stream)
                 } catch let error as NetworkError {

@@ -73,8 +73,12 @@ struct LineSplitter: Sendable {
     }
 
     /// Returns the last line if the body does not end with the end of one, or `nil`.
-    mutating func last() -> Data? {
+    ///
+    /// - Throws: ``NetworkError/Reason/lineTooLong(limit:)``.
+    mutating func last() throws(NetworkError) -> Data? {
         guard !pending.isEmpty else { return nil }
+        // A CR at the end belongs to the line if no LF follows.
+        guard pending.count <= limit else { throw NetworkError(.lineTooLong(limit: limit)) }
         defer { pending = Data() }
         count += 1
         return pending

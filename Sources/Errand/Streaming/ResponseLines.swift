@@ -1,12 +1,12 @@
 internal import Foundation
 
 extension ResponseStream {
-    /// The lines of the body, as text in UTF-8; each has at most 1 MiB.
+    /// The lines of the body, as text in the response's charset, or UTF-8 if it has none; each has at most 1 MiB.
     ///
     /// A line ends with LF or CRLF, which is not part of it. Empty lines are included. The last line need not have an end.
     public var lines: ResponseLines { lines() }
 
-    /// Returns the lines of the body, as text in UTF-8.
+    /// Returns the lines of the body, as text in the response's charset, or UTF-8 if it has none.
     ///
     /// - Parameter maximumByteCount: The maximum size of a line without its end. A longer one fails with
     ///   ``NetworkError/Reason/lineTooLong(limit:)``, without being read further. The default is 1 MiB.
@@ -16,7 +16,7 @@ extension ResponseStream {
     }
 }
 
-/// The lines of a ``ResponseStream``, as text in UTF-8.
+/// The lines of a ``ResponseStream``, as text in the response's charset, or UTF-8 if it has none.
 ///
 /// They are read once; an iterator keeps the bytes of the chunk that it has not returned yet.
 public struct ResponseLines: AsyncSequence, Sendable {
@@ -31,14 +31,15 @@ public struct ResponseLines: AsyncSequence, Sendable {
 
         /// Returns the next line without its end, or `nil` after the last one.
         ///
-        /// - Throws: ``NetworkError`` if the exchange failed, if the line is too long, or if it is not valid UTF-8; or
-        ///   `CancellationError`. Each ends the sequence, after the lines before it.
+        /// - Throws: ``NetworkError`` if the exchange failed, if the line is too long, or if it is not valid in the charset, which
+        ///   may be neither unknown nor UTF-16 or UTF-32; or `CancellationError`. Each ends the sequence, after the lines before it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> String? {
             guard let line = try await reader.next(isolation: actor) else { return nil }
-            guard let text = String(validating: line, as: UTF8.self) else {
-                throw reader.fail(NetworkError(.model(type: "String", detail: "line \(reader.count) is not UTF-8")))
+            do {
+                return try reader.text(of: line)
+            } catch {
+                throw reader.fail(error)
             }
-            return text
         }
 
         /// Returns the next line without its end, or `nil` after the last one.
@@ -54,15 +55,25 @@ struct LineReader: Sendable {
     private var chunks: ResponseStream.Iterator
     private var splitter: LineSplitter
     private var isEnded = false
+    private let charset: String?
 
     init(_ stream: ResponseStream, maximumByteCount: Int) {
         self.stream = stream
         chunks = stream.makeAsyncIterator()
         splitter = LineSplitter(at: .lineFeed, limit: maximumByteCount)
+        charset = stream.headers["Content-Type"].flatMap { MediaType($0) }?.charset
     }
 
     /// The number of the last line, starting at 1.
     var count: Int { splitter.count }
+
+    /// Returns the last line as text in the response's charset.
+    func text(of line: Data) throws(NetworkError) -> String {
+        if let charset, !Charset.hasLineFeed(charset) {
+            throw NetworkError(.model(type: "String", detail: "lines of \(charset) cannot be read; collect the body"))
+        }
+        return try Charset.text(of: line, in: charset, "line \(count) is")
+    }
 
     /// Returns the next line, or `nil` after the last one and after an error.
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
@@ -72,7 +83,7 @@ struct LineReader: Sendable {
             if let line { return line }
             guard let chunk = try await chunks.next(isolation: actor) else {
                 isEnded = true
-                return splitter.last()
+                do { return try splitter.last() } catch { throw fail(error) }
             }
             splitter.append(chunk)
         }

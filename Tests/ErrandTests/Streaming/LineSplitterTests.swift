@@ -16,7 +16,7 @@ import Testing
             splitter.append(chunk)
             while let line = try splitter.next() { lines.append(String(decoding: line, as: UTF8.self)) }
         }
-        if let last = splitter.last() { lines.append(String(decoding: last, as: UTF8.self)) }
+        if let last = try splitter.last() { lines.append(String(decoding: last, as: UTF8.self)) }
         #expect(splitter.count == lines.count)
         return lines
     }
@@ -85,6 +85,59 @@ import Testing
                 .split(separator: "\n", omittingEmptySubsequences: false).map { String(String.UnicodeScalarView($0)) }
             if expected.last == "" { expected.removeLast() }
             #expect(try lines(of: chunks) == expected, "seed \(seed)")
+        }
+    }
+
+    /// The lines before the end, or before the first line that is too long.
+    private func reference(
+        _ body: Data,
+        _ terminator: LineSplitter.Terminator,
+        limit: Int
+    ) -> (lines: [Data], isTooLong: Bool) {
+        var (lines, line): ([Data], Data) = ([], Data())
+        var bytes = Array(body)[...]
+        while let byte = bytes.popFirst() {
+            let isEnd = byte == 0x0A || terminator == .any && byte == 0x0D
+            if !isEnd {
+                line.append(byte)
+                continue
+            }
+            if byte == 0x0D, bytes.first == 0x0A { bytes.removeFirst() }
+            if terminator == .lineFeed, line.last == 0x0D { line.removeLast() }
+            if line.count > limit { return (lines, true) }
+            lines.append(line)
+            line = Data()
+        }
+        if line.count > limit { return (lines, true) }
+        return (line.isEmpty ? lines : lines + [line], false)
+    }
+
+    @Test(arguments: [LineSplitter.Terminator.lineFeed, .any])
+    func noLineIsLongerThanTheLimit(terminator: LineSplitter.Terminator) throws {
+        var random = SeededGenerator()
+        for round in 0..<2_000 {
+            let letters = Array("aaab\r\r\n\n".utf8)
+            let body = Data(
+                (0..<Int.random(in: 0..<30, using: &random)).map { _ in letters.randomElement(using: &random) ?? 0 }
+            )
+            let limit = Int.random(in: 0...6, using: &random)
+            let expected = reference(body, terminator, limit: limit)
+            for size in [1, 2, 3, 100] {
+                var splitter = LineSplitter(at: terminator, limit: limit)
+                var (lines, isTooLong, rest): ([Data], Bool, Data) = ([], false, body)
+                do {
+                    while !rest.isEmpty {
+                        splitter.append(rest.prefix(size))
+                        rest = rest.dropFirst(size)
+                        while let line = try splitter.next() { lines.append(line) }
+                    }
+                    if let last = try splitter.last() { lines.append(last) }
+                } catch {
+                    isTooLong = true
+                }
+                #expect(lines == expected.lines, "round \(round), \(Array(body)), \(limit) in \(size)")
+                #expect(isTooLong == expected.isTooLong, "round \(round), \(Array(body)), \(limit) in \(size)")
+            }
         }
     }
 }

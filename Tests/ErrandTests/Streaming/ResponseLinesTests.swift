@@ -39,6 +39,34 @@ import Testing
         #expect(error?.description.contains("line 2") == true)
     }
 
+    @Test(arguments: [
+        ("iso-8859-1", Data([0xE4, 0x0A, 0xFC, 0x0D, 0x0A, 0xDF]), ["ä", "ü", "ß"]),
+        ("ISO-8859-15", Data([0xA4, 0x0A]), ["€"]),
+        ("shift_jis", Data([0x93, 0xFA, 0x0A, 0x83, 0x5C, 0x0A]), ["日", "ソ"]),
+        ("gbk", Data([0xC4, 0xE3, 0x0D, 0x0A, 0xBA, 0xC3]), ["你", "好"]),
+        ("iso-2022-jp", Data([0x1B, 0x24, 0x42, 0x46, 0x7C, 0x1B, 0x28, 0x42, 0x0A, 0x61]), ["日", "a"]),
+        ("UTF8", Data("ä\nö".utf8), ["ä", "ö"]),
+    ])
+    func linesAreInTheCharsetOfTheResponse(charset: String, body: Data, expected: [String]) async throws {
+        let rig = Rig(response: .data(body, contentType: "text/plain; charset=\(charset)"))
+        var lines: [String] = []
+        for try await line in try await rig.agent.bytes(for: export()).lines { lines.append(line) }
+        #expect(lines == expected)
+    }
+
+    @Test(arguments: [
+        ("utf-16", Data("a\nb".utf8)), ("utf-16le", Data([0x61, 0, 0x0A, 0, 0x62, 0])), ("UTF-32", Data("a\n".utf8)),
+        ("klingon", Data("a\n".utf8)), ("us-ascii", Data([0xE4, 0x0A])), ("shift_jis", Data([0x83, 0x0A])),
+    ])
+    func aCharsetThatCannotBeReadInLinesIsAnError(charset: String, body: Data) async throws {
+        let rig = Rig(response: .data(body, contentType: "text/plain; charset=\(charset)"))
+        var lines = try await rig.agent.bytes(for: export()).lines.makeAsyncIterator()
+        let error = await #expect(throws: NetworkError.self) { try await lines.next() }
+        #expect(error?.kind == .undecodable)
+        #expect(error?.description.contains(charset.lowercased()) == true, "\(String(describing: error))")
+        #expect(try await lines.next() == nil)
+    }
+
     private struct Item: Decodable, Sendable, Equatable {
         var itemID: Int
     }
@@ -54,6 +82,13 @@ import Testing
         var items: [Snake] = []
         for try await item in try await rig.agent.bytes(for: export()).jsonLines(of: Snake.self) { items.append(item) }
         #expect(items.map(\.itemId) == [1, 2, 3])
+    }
+
+    @Test func aCarriageReturnAloneIsALineWithoutValue() async throws {
+        let rig = Rig(response: .text("1\n\r\r\n2\r\n\r"))
+        var items: [Int] = []
+        for try await item in try await rig.agent.bytes(for: export()).jsonLines(of: Int.self) { items.append(item) }
+        #expect(items == [1, 2])
     }
 
     @Test(arguments: ["{", #"{"itemID":"x"}"#, #"{"itemID":1} 2"#, #"{"itemID":1}}"#, "\u{FEFF}{}"])
