@@ -64,6 +64,43 @@ struct UploadProgressTests {
         #expect(log.all.last == TransferProgress(direction: .upload, completed: 1 << 20, total: 1 << 20))
     }
 
+    @Test func bothDirectionsRiseWhateverHappensBefore() async throws {
+        agent.config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
+        var random = SplitMix(state: .random(in: 0 ... .max))
+        let seed = random.state
+        for round in 0..<60 {
+            log.clear()
+            let size = [0, 1, 70_000, 300_000].randomElement(using: &random) ?? 0
+            let body = MockResponse.data(Data((0..<size).map { UInt8(truncatingIfNeeded: $0) }))
+            let forms: [MockResponse] = [body, body.chunked(), body.gzipped(), body.gzipped().chunked()]
+            func form() -> MockResponse { forms.randomElement(using: &random) ?? body }
+            let before: [MockResponse] = [
+                .status(503), .text("x").faulted(.resetBeforeHead), .redirect(to: "/x", status: 307),
+                form().faulted(.closeInBody(after: 200_000)), form().faulted(.resetInBody(after: 150_000)),
+            ].shuffled(using: &random)
+            let isRefreshed = Bool.random(using: &random)
+            server.enqueue(Array(before.prefix(2)) + (isRefreshed ? [.status(401)] : []) + [form()])
+            let upload = request(
+                [0, 1, 100_000, 1 << 20].randomElement(using: &random) ?? 0,
+                hasLength: .random(using: &random)
+            )
+            _ = try? await agent.send(upload.expecting(Data.self)) { log.add($0) }
+            server.reset()
+            expectRising(log.progress(.upload))
+            expectRising(log.progress(.download))
+            #expect(log.all.allSatisfy { $0.completed <= $0.total ?? .max }, "seed \(seed), round \(round)")
+        }
+    }
+
+    @Test func aTotalThatBecomesKnownDoesNotRunBackwards() async throws {
+        let body = MockResponse.data(Data(count: 1 << 20))
+        server.enqueue(body.chunked().faulted(.closeInBody(after: 500_000)), body)
+        _ = try await agent.send(GeneralRequest("/x").expecting(Data.self)) { log.add($0) }
+        #expect(server.requestCount == 2)
+        expectRising(log.all)
+        #expect(log.all.last?.fractionCompleted == 1)
+    }
+
     @Test(arguments: [100, 1 << 20])
     func uploadThatFailsNeverReportsItsEnd(_ size: Int) async throws {
         server.on(.put, "/x", .data(Data(count: 200_000)).with(status: 404))

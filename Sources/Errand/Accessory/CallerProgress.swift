@@ -64,6 +64,8 @@ extension TransferProgress {
     fileprivate func isAhead(of other: TransferProgress?) -> Bool {
         guard let other else { return true }
         let (own, reached) = (fractionCompleted, other.fractionCompleted)
-        return own > reached || own == reached && own < 1 && completed > other.completed
+        // The end is reported even if there are fewer bytes than before, such as those of another response.
+        if own == 1 { return reached < 1 }
+        return own >= reached && (completed > other.completed || own > reached && other.total != nil)
     }
 }

@@ -27,6 +27,6 @@ public struct TransferProgress: Sendable, Hashable {
     /// The completed fraction, from 0 to 1; 0 while the total is not known, and 1 if it is 0.
     public var fractionCompleted: Double {
         guard let total, total > 0 else { return total == 0 ? 1 : 0 }
-        return min(1, Double(completed) / Double(total))
+        return min(1, max(0, Double(completed) / Double(total)))
     }
 }

@@ -150,6 +150,8 @@ import Testing
     @Test func progressIsAFraction() {
         #expect(TransferProgress(direction: .upload, completed: 1, total: 4).fractionCompleted == 0.25)
         #expect(TransferProgress(direction: .upload, completed: 9, total: 4).fractionCompleted == 1)
+        #expect(TransferProgress(direction: .upload, completed: -1, total: 4).fractionCompleted == 0)
+        #expect(TransferProgress(direction: .upload, completed: .max, total: .max).fractionCompleted == 1)
         #expect(TransferProgress(direction: .download, completed: 9).fractionCompleted == 0)
         #expect(TransferProgress(direction: .download, completed: 0, total: 0).fractionCompleted == 1)
     }
