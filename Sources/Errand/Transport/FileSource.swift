@@ -35,7 +35,13 @@ struct FileSource: BodySource {
     init(_ url: URL) throws(NetworkError) {
         path = url.path
         guard url.isFileURL else { throw Self.unusable(path, "its URL is not a file URL") }
-        identity = try OpenedFile(path).identity
+        let file = try OpenedFile(path)
+        identity = file.identity
+        // Files of the system, such as those in /proc, have content and a size of 0.
+        var byte: UInt8 = 0
+        if identity.byteCount == 0, try withUnsafeMutableBytes(of: &byte, file.read) > 0 {
+            throw Self.unusable(path, "its size is not that of its content")
+        }
     }
 
     var byteCount: Int64? { identity.byteCount }

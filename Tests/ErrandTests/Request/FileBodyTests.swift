@@ -57,6 +57,13 @@ import Testing
         #expect(!get.headers.contains("Content-Type"))
     }
 
+    #if os(Linux)
+    @Test func fileWhoseSizeIsNotThatOfItsContentIsAnError() throws {
+        let error = #expect(throws: NetworkError.self) { try FileSource(URL(filePath: "/proc/self/status")) }
+        #expect(error?.reason == .fileUnusable("'status': its size is not that of its content"))
+    }
+    #endif
+
     @Test(arguments: ["missing", "directory", "loop", "pipe", "below", "long", "web"])
     func fileThatCannotBeReadIsAnErrorBeforeAnythingIsSent(_ kind: String) async throws {
         var url = directory.url.appending(path: kind)
