@@ -194,6 +194,7 @@ struct HTTP2StreamTests {
         defer { nginx.stop() }
         try await nginx.waitUntilReady()
         let transport = URLSessionTransport()
+        defer { #expect(upstream.requestCount == 0) }
         for body in Body.allCases {
             for path in ["/early", "/limited"] {
                 let url = try #require(URL(string: path, relativeTo: nginx.url)?.absoluteURL)
@@ -206,14 +207,16 @@ struct HTTP2StreamTests {
                                 let options = TransportOptions(idleTimeout: .seconds(10))
                                 return "\(try await transport.send(request, options: options).statusCode)"
                             } catch {
-                                return "\(error)"
+                                return (error as? NetworkError)?.kind == .connectionLost ? "lost" : "\(error)"
                             }
                         }
                     }
                     return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
                 }
                 print("HTTP/2 early responses: \(path), \(body): \(results), \(ContinuousClock.now - began)")
-                #expect(results == ["413": 16])
+                // nginx closes a connection that it has not read to its end, which can discard its response.
+                let mayBeLost = body == .large || body == .unknown
+                #expect(results["413", default: 0] + (mayBeLost ? results["lost", default: 0] : 0) == 16, "\(results)")
             }
         }
     }
