@@ -13,14 +13,17 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandCurl", targets: ["ErrandCurl"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
     ],
     targets: [
         .target(name: "Errand", swiftSettings: settings),
+        .target(name: "CErrandCurl"),
+        .target(name: "ErrandCurl", dependencies: ["Errand", "CErrandCurl"], swiftSettings: settings),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: settings),
         .executableTarget(
             name: "Tour",
-            dependencies: ["Errand", "ErrandTesting"],
+            dependencies: ["Errand", "ErrandCurl", "ErrandTesting"],
             path: "Examples/Tour",
             swiftSettings: settings
         ),
@@ -44,7 +47,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["Errand", "ErrandTesting"],
+            dependencies: ["Errand", "ErrandCurl", "ErrandTesting"],
             path: "Tests/Benchmarks",
             swiftSettings: settings
         ),
@@ -61,7 +64,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ErrandIntegrationTests",
-            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            dependencies: ["Errand", "ErrandCurl", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -8,5 +8,5 @@ struct Suite: Sendable {
     let run: @Sendable (Reporter) async throws -> Void
 
     /// Every suite, in the order in which they run.
-    static let all = [overhead, json, cache, cacheMillion, batch, transfer, build]
+    static let all = [overhead, transport, json, cache, cacheMillion, batch, transfer, build]
 }

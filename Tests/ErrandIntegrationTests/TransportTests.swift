@@ -3,11 +3,11 @@ import ErrandTesting
 import Foundation
 import Testing
 
-/// What the URLSession transport puts on the wire and takes from it.
+/// What the transport puts on the wire and takes from it.
 @Suite(.limit(seconds: 120))
 struct TransportTests {
     private let server: MockServer
-    private let transport = URLSessionTransport()
+    private let transport = TransportUnderTest.make()
 
     init() throws { server = try MockServer() }
 

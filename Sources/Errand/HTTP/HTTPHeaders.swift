@@ -56,7 +56,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
     public init() { own = [] }
 
     /// Creates a list that is read on first access.
-    init(reading read: @escaping @Sendable () -> [Field]) {
+    package init(reading read: @escaping @Sendable () -> [Field]) {
         own = []
         source = Source(.failure(Unread(read: read)))
     }

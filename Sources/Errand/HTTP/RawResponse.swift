@@ -75,6 +75,8 @@ struct ExchangeTiming: Sendable, Hashable {
     var total: Duration
     /// The status of the response, which validation may replace.
     let statusCode: Int
+    /// The connection of the last exchange, or `nil` if the transport does not know it.
+    let connection: Shared<ConnectionMetrics>?
 
     /// Adds the time that earlier exchanges took since `start`.
     mutating func begin(at start: Duration, ended end: Duration) {

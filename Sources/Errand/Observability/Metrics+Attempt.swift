@@ -8,7 +8,8 @@ extension Metrics.Attempt: SafeDescription {
             total: timing.total,
             origin: prepared.origin,
             url: prepared.outgoing.url,
-            statusCode: timing.statusCode
+            statusCode: timing.statusCode,
+            connection: timing.connection?.value
         )
     }
 

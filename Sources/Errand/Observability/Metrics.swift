@@ -16,7 +16,6 @@ public struct Metrics: Sendable, Hashable {
         /// The time from the request, before redirects, to the last byte or the failure.
         public var total: Duration
         /// The origin that the attempt was for, such as `https://cdn.example`, before adapters and redirects.
-        ///
         public var origin: String
         /// The URL that the attempt was for, before adapters and redirects, or `nil` if it is not known.
         ///
@@ -24,6 +23,14 @@ public struct Metrics: Sendable, Hashable {
         public var url: URL?
         /// The status code of the response, such as 304 if the server validated a stored one; `nil` if none arrived.
         public var statusCode: Int?
+        /// The connection of the last exchange, after redirects; `nil` if the transport does not know it, as
+        /// ``URLSessionTransport``, or if there was no response.
+        public var connection: ConnectionMetrics? {
+            get { sharedConnection?.value }
+            set { sharedConnection = newValue.map(Shared.init) }
+        }
+
+        private var sharedConnection: Shared<ConnectionMetrics>?
 
         /// Creates the times of an attempt; `nil` for what did not happen, and an empty origin if it is not known.
         public init(
@@ -32,7 +39,8 @@ public struct Metrics: Sendable, Hashable {
             total: Duration,
             origin: String = "",
             url: URL? = nil,
-            statusCode: Int? = nil
+            statusCode: Int? = nil,
+            connection: ConnectionMetrics? = nil
         ) {
             self.firstByte = firstByte
             self.transfer = transfer
@@ -40,6 +48,7 @@ public struct Metrics: Sendable, Hashable {
             self.origin = origin
             self.url = url
             self.statusCode = statusCode
+            self.connection = connection
         }
     }
 

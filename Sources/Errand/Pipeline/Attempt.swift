@@ -215,7 +215,8 @@ extension Pipeline {
             firstByte: times.started.flatMap { started in times.headersReceived.map { $0 - started } },
             transfer: times.headersReceived.flatMap { head in times.finished.map { $0 - head } },
             total: timeline.now() - began,
-            statusCode: received.statusCode
+            statusCode: received.statusCode,
+            connection: received.sharedConnection
         )
         return response
     }

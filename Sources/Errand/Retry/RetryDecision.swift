@@ -141,11 +141,3 @@ extension ServiceError {
         return code
     }
 }
-
-extension OutgoingRequest {
-    /// Whether sending it twice has the same effect as sending it once: by its method, or because the server recognizes its
-    /// `Idempotency-Key`.
-    var mayBeSentTwice: Bool {
-        method.isIdempotent || headers.contains { $0.name.isSameFieldName(as: "Idempotency-Key") && !$0.value.isEmpty }
-    }
-}

@@ -3,7 +3,7 @@
 /// The first delivery counts, whether it comes before or after the caller waits; later ones are dropped. The value is passed
 /// under the lock and not by the continuation, because the thread sanitizer does not see the ordering of a continuation that
 /// is resumed before its task has suspended. Copies are the same delivery.
-struct Delivery<Value: Sendable>: Sendable {
+package struct Delivery<Value: Sendable>: Sendable {
     private enum State {
         case empty
         case awaited(CheckedContinuation<Void, Never>)
@@ -13,10 +13,10 @@ struct Delivery<Value: Sendable>: Sendable {
 
     private let state = Lock(State.empty)
 
-    init() {}
+    package init() {}
 
     /// Whether a value has been delivered.
-    var isDelivered: Bool {
+    package var isDelivered: Bool {
         state.withLock { state in
             switch state {
             case .empty, .awaited: false
@@ -29,7 +29,7 @@ struct Delivery<Value: Sendable>: Sendable {
     ///
     /// - Returns: Whether this value is the one that counts.
     @discardableResult
-    func deliver(_ value: Value) -> Bool {
+    package func deliver(_ value: Value) -> Bool {
         let (counts, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             switch state {
             case .empty:
@@ -46,7 +46,7 @@ struct Delivery<Value: Sendable>: Sendable {
     }
 
     /// Waits for the value; may be called once.
-    func value() async -> Value {
+    package func value() async -> Value {
         while true {
             if let value = take() { return value }
             await withCheckedContinuation { continuation in

@@ -13,3 +13,5 @@ struct Shared<Value> {
 }
 
 extension Shared: Sendable where Value: Sendable {}
+extension Shared: Equatable where Value: Equatable {}
+extension Shared: Hashable where Value: Hashable {}

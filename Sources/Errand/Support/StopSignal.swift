@@ -1,11 +1,16 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Something that a ``StopSignal`` can end: a task, or an exchange of a transport.
-protocol Stoppable: AnyObject, Sendable {
-    /// Ends it soon. Returns at once, and may be called after it has ended.
+/// An exchange of a ``StoppableTransport``, which can be ended from any thread.
+public protocol StoppableExchange: AnyObject, Sendable {
+    /// Ends the exchange, for its caller at once and as cancelled.
+    ///
+    /// Must not wait, and may be called more than once, also after the exchange has ended.
     func stop()
+}
 
+/// Something that a ``StopSignal`` can end: a task, or an exchange of a transport.
+protocol Stoppable: StoppableExchange {
     /// Ends it if it is still running when its grace period is over.
     func stopAfterGrace()
 
@@ -14,8 +19,14 @@ protocol Stoppable: AnyObject, Sendable {
 }
 
 extension Stoppable {
-    func stopAfterGrace() { stop() }
     var noticesDeadlines: Bool { false }
+}
+
+extension StoppableExchange {
+    /// Ends it now, unless it has a grace period.
+    fileprivate func stopSoon() { if let work = self as? any Stoppable { work.stopAfterGrace() } else { stop() } }
+
+    fileprivate var leavesDeadlinesToItself: Bool { (self as? any Stoppable)?.noticesDeadlines == true }
 }
 
 /// Ends a send from outside its task: for `cancelAll(where:)`, handles, scopes and deadlines.
@@ -68,7 +79,7 @@ final class StopSignal: Sendable {
         var reason: Reason?
         var isWhole = false
         /// The operations that the send waits for, the innermost last.
-        var entries: [(id: Int, stoppable: any Stoppable)] = []
+        var entries: [(id: Int, stoppable: any StoppableExchange)] = []
         var abandonHandlers: [Int: @Sendable () -> Void] = [:]
     }
 
@@ -98,8 +109,8 @@ final class StopSignal: Sendable {
         isEnding.store(true, ordering: .releasing)
         for (place, entry) in entries.enumerated().reversed() {
             let isInnermost = place == entries.count - 1
-            if reason == .deadline, !isInnermost || entry.stoppable.noticesDeadlines {
-                entry.stoppable.stopAfterGrace()
+            if reason == .deadline, !isInnermost || entry.stoppable.leavesDeadlinesToItself {
+                entry.stoppable.stopSoon()
             } else {
                 entry.stoppable.stop()
             }
@@ -169,7 +180,7 @@ final class StopSignal: Sendable {
 
     /// - Returns: Whether it is the outermost entry.
     @discardableResult
-    fileprivate func add(_ stoppable: any Stoppable, _ id: Int) -> Bool {
+    fileprivate func add(_ stoppable: any StoppableExchange, _ id: Int) -> Bool {
         let (reason, isOutermost) = state.withLock { state in
             state.entries.append((id, stoppable))
             return (state.reason, state.entries.count == 1)
@@ -177,7 +188,7 @@ final class StopSignal: Sendable {
         switch reason {
         case nil: break
         // What begins after the deadline, such as a lookup of a stale response, has its grace period.
-        case .deadline?: stoppable.stopAfterGrace()
+        case .deadline?: stoppable.stopSoon()
         case .cancelled?, .superseded?, .finished?: stoppable.stop()
         }
         return isOutermost
@@ -224,13 +235,15 @@ final class StopSignal: Sendable {
     }
 }
 
-/// A place in a ``StopSignal`` for something that a send waits for.
-struct StopSlot: Sendable {
+/// A place among the things that a send waits for, in which a ``StoppableTransport`` puts its exchange.
+public struct StopSlot: Sendable {
     fileprivate let signal: StopSignal
     fileprivate let id: Int
 
     /// Registers what the send waits for from now on, and ends it at once if the send has to end.
-    func fill(with stoppable: any Stoppable) { signal.add(stoppable, id) }
+    ///
+    /// Called once, before the exchange begins.
+    public func fill(with exchange: any StoppableExchange) { signal.add(exchange, id) }
 
     /// Removes what the send no longer waits for.
     func clear() { signal.remove(id) }

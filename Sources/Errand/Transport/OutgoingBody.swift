@@ -35,7 +35,12 @@ public enum OutgoingBody: Sendable {
     var isEmpty: Bool { byteCount == 0 }
 
     /// Opens a new reader at the first byte.
-    func makeReader() throws -> any BodyReader {
+    ///
+    /// The reader of a source fails with ``NetworkError/Reason/bodyLengthMismatch(expected:)`` if the source does not supply
+    /// exactly its ``byteCount``, before it returns the last byte.
+    ///
+    /// - Throws: What a source throws.
+    public func makeReader() throws -> any BodyReader {
         switch self {
         case .empty: DataReader(Data())
         case .data(let data): DataReader(data)
@@ -44,7 +49,7 @@ public enum OutgoingBody: Sendable {
     }
 
     /// The same body, with the length that it has now: what a source supplies may change, but the length is stated once.
-    var measured: OutgoingBody {
+    public var measured: OutgoingBody {
         guard case .source(let source) = self else { return self }
         return .source(MeasuredSource(base: source, byteCount: source.byteCount))
     }

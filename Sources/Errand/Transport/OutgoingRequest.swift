@@ -33,6 +33,14 @@ public struct OutgoingRequest: Sendable {
         self.body = body
     }
 
+    /// Whether sending it twice has the same effect as sending it once: by its method, or because the server recognizes its
+    /// `Idempotency-Key`.
+    ///
+    /// If not, a transport must not send it again when a connection is lost and it is not known what the server received.
+    public var mayBeSentTwice: Bool {
+        method.isIdempotent || headers.contains { $0.name.isSameFieldName(as: "Idempotency-Key") && !$0.value.isEmpty }
+    }
+
     /// The header fields that frame a message or belong to the connection, which only the transport sets.
     static let reservedHeaders = [
         "Content-Length", "Transfer-Encoding", "Connection", "Host", "Expect", "TE", "Trailer", "Upgrade", "Keep-Alive",

@@ -8,7 +8,7 @@ internal import FoundationNetworking
 ///
 /// The header section is final only when a byte of the body or the completion arrives, because interim responses are
 /// reported like any other; each new header section replaces the previous one.
-final class SessionExchange: Stoppable {
+final class SessionExchange: StoppableExchange {
     private struct State {
         var headerSection: HTTPURLResponse?
         var times = TransportTimings()

@@ -22,7 +22,7 @@ enum SessionFailure {
         if error.code == .cancelled { return CancellationError() }
         let words = words(of: error)
         let reason: NetworkError.Reason =
-            if isVague(error.code), let reason = Self.reason(of: words, hasHeader: hasHeader) {
+            if isVague(error.code), let reason = CurlMessage.reason(in: words, hasHeader: hasHeader) {
                 reason
             } else if let reason = Self.reason(of: error.code, idleTimeout: idleTimeout, hasHeader: hasHeader) {
                 reason
@@ -54,7 +54,7 @@ enum SessionFailure {
         case .cannotConnectToHost: .connectionRefused
         case .cannotFindHost, .dnsLookupFailed: .hostNotFound
         case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff: .noConnection
-        case .networkConnectionLost: reset(hasHeader)
+        case .networkConnectionLost: CurlMessage.reset(hasHeader)
         // "Empty reply from server"
         case .badServerResponse: .closedWithoutResponse
         // A first line that is not HTTP's is taken for another protocol.
@@ -65,7 +65,7 @@ enum SessionFailure {
             .certificateRefused("its issuer is not trusted")
         case .serverCertificateHasBadDate: .certificateRefused("it has expired")
         case .serverCertificateNotYetValid: .certificateRefused("it is not valid yet")
-        case .clientCertificateRequired: .tlsHandshakeFailed(wantsClientCertificate)
+        case .clientCertificateRequired: .tlsHandshakeFailed(CurlMessage.wantsClientCertificate)
         case .clientCertificateRejected: .tlsHandshakeFailed("the server rejected the client's certificate")
         case .appTransportSecurityRequiresSecureConnection: .insecureSchemeNotAllowed
         case .cannotDecodeContentData, .cannotDecodeRawData: .invalidContentCoding
@@ -73,113 +73,6 @@ enum SessionFailure {
         case .zeroByteResource: .closedWithoutResponse
         default: nil
         }
-    }
-
-    /// Returns the reason for a message of libcurl, or `nil` if it is not known.
-    private static func reason(of words: String, hasHeader: Bool) -> NetworkError.Reason? {
-        for (phrase, reason) in phrases where words.contains(phrase) { return reason }
-        if lossPhrases.contains(where: words.contains) { return lost(hasHeader) }
-        if resetPhrases.contains(where: words.contains) { return reset(hasHeader) }
-        if words.contains("Out of memory") { return hasHeader ? .invalidContentCoding : .headerSectionTooLarge }
-        if let status = number(after: "CONNECT tunnel failed, response ", in: words)
-            ?? number(after: "Received HTTP code ", in: words)
-        {
-            return .proxyRefused(statusCode: status)
-        }
-        // libcurl and the TLS library describe the certificate and the handshake, and include neither URL nor secrets.
-        if let detail = text(after: "SSL certificate problem: ", in: words) { return .certificateRefused(detail) }
-        if let detail = text(after: ":SSL routines:", in: words) {
-            return .tlsHandshakeFailed(String(detail.trimmingPrefix(":")))
-        }
-        return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library does not say why") : nil
-    }
-
-    private static func lost(_ hasHeader: Bool) -> NetworkError.Reason {
-        hasHeader ? .closedInBody : .closedWithoutResponse
-    }
-
-    private static func reset(_ hasHeader: Bool) -> NetworkError.Reason {
-        hasHeader ? .closedInBody : .connectionReset
-    }
-
-    private static let wantsClientCertificate = "the server wants a client certificate, and there is none"
-
-    /// Phrases of libcurl 7.88 to 8 and OpenSSL 1.1 to 3, the longer one first if one contains another.
-    private static let phrases: [(String, NetworkError.Reason)] = [
-        // The certificate.
-        ("certificate has expired", .certificateRefused("it has expired")),
-        ("certificate is not yet valid", .certificateRefused("it is not valid yet")),
-        ("certificate in certificate chain", .certificateRefused("its root is not trusted")),
-        ("self-signed certificate", .certificateRefused("it is self-signed")),
-        ("self signed certificate", .certificateRefused("it is self-signed")),
-        ("issuer certificate", .certificateRefused("its issuer is not known")),
-        ("unable to verify the first certificate", .certificateRefused("its issuer is not known")),
-        ("subject name", .certificateRefused("it is for another host")),
-        ("subjectAltName", .certificateRefused("it is for another host")),
-        ("too weak", .certificateRefused("its key or its signature is too weak")),
-        ("certificate revoked", .certificateRefused("it was revoked")),
-        ("SSL peer certificate", .certificateRefused("the TLS library does not say why")),
-        ("certificate verify locations", .certificateRefused("the system's certificates cannot be read")),
-        ("trust anchors", .certificateRefused("the system's certificates cannot be read")),
-        ("SSL CA cert", .certificateRefused("the system's certificates cannot be read")),
-        // The handshake.
-        ("wrong version number", .tlsHandshakeFailed("the server does not use TLS on this port; is it an http port?")),
-        ("packet length too long", .tlsHandshakeFailed("the server does not use TLS on this port")),
-        ("alert protocol version", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
-        ("unsupported protocol", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
-        ("alert handshake failure", .tlsHandshakeFailed("the server accepts none of the offered ciphers or versions")),
-        ("alert certificate required", .tlsHandshakeFailed(wantsClientCertificate)),
-        ("unrecognized name", .tlsHandshakeFailed("the server does not know the host name")),
-        // The proxy.
-        ("Could not resolve proxy", .proxyNotFound),
-        ("Couldn't resolve proxy", .proxyNotFound),
-        ("CONNECT tunnel failed, response 0", .malformedStatusLine),
-        // The connection.
-        ("transfer closed with", .closedInBody),
-        ("end of response with", .closedInBody),
-        ("Empty reply", .closedWithoutResponse),
-        ("Connection died", .sendFailed),
-        ("Send failure", .sendFailed),
-        ("data rewind wasn't possible", .sendFailed),
-        ("seek callback", .sendFailed),
-        ("Failed to connect", .connectionRefused),
-        ("Couldn't connect to server", .connectionRefused),
-        ("operation aborted by callback", .bodyUnreadable),
-        // The response.
-        ("Illegal or missing hexadecimal", .malformedChunk),
-        ("chunk", .malformedChunk),
-        ("Too large response header", .headerSectionTooLarge),
-        ("Invalid Content-Length", .invalidContentLength),
-        ("Nul byte in header", .malformedHeader),
-        ("Failed writing header", .malformedHeader),
-        ("Header without colon", .malformedHeader),
-        ("Unsupported HTTP", .malformedStatusLine),
-        ("content encoding", .invalidContentCoding),
-        ("content unencoding", .invalidContentCoding),
-        ("Error while processing content", .invalidContentCoding),
-        ("bad HTTP Content", .invalidContentCoding),
-        ("Failed writing received data", .invalidContentCoding),
-    ]
-
-    /// Messages when the other side closed the connection or the HTTP/2 stream, possibly within the TLS handshake.
-    private static let lossPhrases = [
-        "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "unexpected eof", "reason(1000)", "Proxy CONNECT aborted",
-        "was closed cleanly, but before getting",
-    ]
-
-    /// Messages when the other side reset the connection or the HTTP/2 stream.
-    private static let resetPhrases = [
-        "Recv failure", "was not closed cleanly", "HTTP2 framing layer", "HTTP/2 framing layer",
-        "Connection reset by peer",
-    ]
-
-    private static func text(after phrase: String, in words: String) -> String? {
-        words.range(of: phrase).map { String(words[$0.upperBound...]) }
-    }
-
-    /// Returns the number of at most 3 digits after a phrase, such as a status.
-    private static func number(after phrase: String, in words: String) -> Int? {
-        text(after: phrase, in: words).flatMap { Int(String($0.prefix { $0.isASCII && $0.isNumber }.prefix(3))) }
     }
 
     private static func words(of error: URLError) -> String {

@@ -16,9 +16,20 @@ public protocol Transport: Sendable {
 }
 
 /// A transport whose exchanges can be stopped from outside, so that a send needs no task of its own for that.
-protocol StoppableTransport: Transport {
+///
+/// An agent stops an exchange when a deadline expires, for `cancelAll`, or for a handle. With a plain ``Transport`` it runs each
+/// exchange in a task, and cancels that.
+public protocol StoppableTransport: Transport {
     /// Does what ``Transport/send(_:options:)`` does, and ends the exchange with its body as cancelled when the slot is
-    /// stopped. Without a slot only the cancellation of its task does that.
+    /// stopped.
+    ///
+    /// - Parameters:
+    ///   - request: The validated request. Each call opens its body anew.
+    ///   - options: The limits of this exchange.
+    ///   - stop: The place for the exchange, filled with it before it begins; or `nil` if only the cancellation of the
+    ///     task ends it.
+    /// - Returns: The final header section, never an interim one, and the body.
+    /// - Throws: ``NetworkError`` or `CancellationError`.
     func send(
         _ request: OutgoingRequest,
         options: TransportOptions,
@@ -60,9 +71,11 @@ public struct TransportOptions: Sendable, Hashable {
     /// The default is `true`.
     public var allowsCellularAccess: Bool
 
-    /// Whether the body may be read over a long time: the exchange has a connection of its own, and an accepted header section is
-    /// returned before the first byte of the body if possible.
-    var isStream = false
+    /// Whether the body may be read over a long time: the exchange has a connection of its own, which does not count among
+    /// those to its host, and the header section is returned before the first byte of the body if possible.
+    ///
+    /// The default is `false`.
+    public var isStream = false
 
     #if canImport(FoundationNetworking)
     /// The maximum size of a header section that the system accepts; a limit that is not lower needs no check.
@@ -107,18 +120,28 @@ public struct TransportResponse: Sendable {
     public var body: ResponseBody
     /// The times of the exchange until the header section; the end of a body that is still being received is not known.
     public var timings: TransportTimings
+    /// The connection of the exchange, or `nil` if the transport does not know it.
+    public var connection: ConnectionMetrics? {
+        get { sharedConnection?.value }
+        set { sharedConnection = newValue.map(Shared.init) }
+    }
+
+    /// Behind one reference, because responses are copied often.
+    var sharedConnection: Shared<ConnectionMetrics>?
 
     /// Creates a response, for a custom transport or a test.
     public init(
         statusCode: Int,
         headers: HTTPHeaders = [:],
         body: ResponseBody = ResponseBody(Data()),
-        timings: TransportTimings = TransportTimings()
+        timings: TransportTimings = TransportTimings(),
+        connection: ConnectionMetrics? = nil
     ) {
         self.statusCode = statusCode
         self.headers = headers
         self.body = body
         self.timings = timings
+        self.connection = connection
     }
 }
 

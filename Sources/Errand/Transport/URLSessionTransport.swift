@@ -108,7 +108,15 @@ public final class URLSessionTransport: StoppableTransport {
         try await send(request, options: options, stop: nil)
     }
 
-    func send(
+    /// Sends a request over the session, and ends the exchange when the slot is stopped.
+    ///
+    /// - Parameters:
+    ///   - request: The validated request.
+    ///   - options: The limits of this exchange.
+    ///   - stop: The place for the exchange, or `nil` if only the cancellation of the task ends it.
+    /// - Returns: The final header section, with a body that is complete or still in transit.
+    /// - Throws: ``NetworkError``, or `CancellationError` if the exchange was stopped or its task cancelled.
+    public func send(
         _ request: OutgoingRequest,
         options: TransportOptions,
         stop: StopSlot?

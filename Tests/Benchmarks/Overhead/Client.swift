@@ -12,7 +12,7 @@ struct User: Decodable, Sendable {
     let active: Bool
 }
 
-private struct GetUser: Request {
+struct GetUser: Request {
     typealias Model = User
     var path: String { "user" }
 }
@@ -26,7 +26,7 @@ struct Client: Sendable {
     /// Makes what fetches a user, again and again, over one session.
     let makeFetch: @Sendable (_ server: URL) -> Fetch
 
-    static let all = [errand, observed, modified, general, raw, lean]
+    static let all = [errand, observed, modified, general, raw, lean, curl, curlTransport]
 
     static let errand = Client(name: "errand") { server in
         let agent = Agent(config: NetworkConfig(baseURL: server))

@@ -1,0 +1,187 @@
+#ifndef ERRAND_CURL_H
+#define ERRAND_CURL_H
+
+// libcurl, opened at run time. No header of curl is needed to build this, and no flag to link it.
+//
+// The numbers below are part of libcurl's binary interface and never change; the test `everyNumberIsTheOneOfTheLibrary`
+// compares the options with what the library says. Each is described on the page of its name in curl's documentation:
+// `CURLOPT_…`, `CURLINFO_…`, `CURLMOPT_…` and "libcurl-errors".
+
+#ifdef __linux__
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#pragma clang assume_nonnull begin
+
+// MARK: Options of a transfer (curl_easy_setopt)
+
+enum {
+    ErrandCurlOptionWriteData = 10001,
+    ErrandCurlOptionURL = 10002,
+    ErrandCurlOptionProxy = 10004,
+    ErrandCurlOptionProxyUserPassword = 10006,
+    ErrandCurlOptionReadData = 10009,
+    ErrandCurlOptionErrorBuffer = 10010,
+    ErrandCurlOptionWriteFunction = 20011,
+    ErrandCurlOptionReadFunction = 20012,
+    ErrandCurlOptionHTTPHeader = 10023,
+    ErrandCurlOptionKeyPassword = 10026,
+    ErrandCurlOptionHeaderData = 10029,
+    ErrandCurlOptionTLSVersion = 32,
+    ErrandCurlOptionCustomRequest = 10036,
+    ErrandCurlOptionNoBody = 44,
+    ErrandCurlOptionUpload = 46,
+    ErrandCurlOptionPost = 47,
+    ErrandCurlOptionInterface = 10062,
+    ErrandCurlOptionTrustFile = 10065,
+    ErrandCurlOptionFreshConnection = 74,
+    ErrandCurlOptionForbidReuse = 75,
+    ErrandCurlOptionHeaderFunction = 20079,
+    ErrandCurlOptionTrustFolder = 10097,
+    ErrandCurlOptionHTTPVersion = 84,
+    ErrandCurlOptionBufferSize = 98,
+    ErrandCurlOptionNoSignal = 99,
+    ErrandCurlOptionPrivate = 10103,
+    ErrandCurlOptionBodySize = 30115,
+    ErrandCurlOptionPostSize = 30120,
+    ErrandCurlOptionConnectTimeout = 156,
+    ErrandCurlOptionContentDecoding = 158,
+    ErrandCurlOptionOpenSocketFunction = 20163,
+    ErrandCurlOptionOpenSocketData = 10164,
+    ErrandCurlOptionCopiedPost = 10165,
+    ErrandCurlOptionSeekFunction = 20167,
+    ErrandCurlOptionSeekData = 10168,
+    ErrandCurlOptionNoProxy = 10177,
+    ErrandCurlOptionProtocols = 181,
+    ErrandCurlOptionResolve = 10203,
+    ErrandCurlOptionCloseSocketFunction = 20208,
+    ErrandCurlOptionCloseSocketData = 10209,
+    ErrandCurlOptionPinnedKey = 10230,
+    ErrandCurlOptionUnixSocket = 10231,
+    ErrandCurlOptionPathAsIs = 234,
+    ErrandCurlOptionWaitForMultiplexing = 237,
+    ErrandCurlOptionProxyTLSVersion = 250,
+    ErrandCurlOptionSuppressConnectHeaders = 265,
+    ErrandCurlOptionDisallowUserInURL = 278,
+    ErrandCurlOptionUploadBufferSize = 280,
+    ErrandCurlOptionMaximumIdleAge = 288,
+    ErrandCurlOptionCertificate = 40291,
+    ErrandCurlOptionKey = 40292,
+    ErrandCurlOptionTrust = 40309,
+    ErrandCurlOptionProxyTrust = 40310,
+    ErrandCurlOptionMaximumLifetime = 314,
+    ErrandCurlOptionQuickExit = 322,
+};
+
+// MARK: What is known of a transfer (curl_easy_getinfo)
+
+enum {
+    ErrandCurlInfoPrivate = 0x100000 + 21,
+    ErrandCurlInfoRemoteAddress = 0x100000 + 32,
+    ErrandCurlInfoRequestSize = 0x200000 + 12,
+    ErrandCurlInfoHeaderSize = 0x200000 + 11,
+    ErrandCurlInfoSystemError = 0x200000 + 25,
+    ErrandCurlInfoConnectionCount = 0x200000 + 26,
+    ErrandCurlInfoRemotePort = 0x200000 + 40,
+    ErrandCurlInfoHTTPVersion = 0x200000 + 46,
+    ErrandCurlInfoUploadSize = 0x600000 + 7,
+    ErrandCurlInfoDownloadSize = 0x600000 + 8,
+    ErrandCurlInfoNameLookupTime = 0x600000 + 51,
+    ErrandCurlInfoConnectTime = 0x600000 + 52,
+    ErrandCurlInfoTLSTime = 0x600000 + 56,
+};
+
+// MARK: Options of a set of transfers (curl_multi_setopt)
+
+enum {
+    ErrandCurlSetMaximumIdleConnections = 6,
+    ErrandCurlSetMaximumConnectionsPerHost = 7,
+    ErrandCurlSetMaximumConnections = 13,
+};
+
+// MARK: The library
+
+/// Opens libcurl, once, and returns what is missing, or NULL if it can be used.
+const char *_Nullable errand_curl_missing(void);
+
+/// The version of the library, such as "7.88.1"; "none" if there is none.
+const char *errand_curl_version(void);
+
+/// The version as a number, such as 0x075801; 0 if there is none.
+unsigned errand_curl_version_number(void);
+
+/// The number of the option with this name, such as "URL", or -1 if the library does not know it or cannot say.
+int errand_curl_option_number(const char *name);
+
+// MARK: One transfer
+
+typedef void (*errand_curl_function)(void);
+
+void *_Nullable errand_curl_easy_create(void);
+void errand_curl_easy_free(void *easy);
+void errand_curl_easy_reset(void *easy);
+int errand_curl_easy_pause(void *easy, int mask);
+int errand_curl_set_long(void *easy, int option, long value);
+int errand_curl_set_size(void *easy, int option, int64_t value);
+int errand_curl_set_pointer(void *easy, int option, const void *_Nullable value);
+int errand_curl_set_function(void *easy, int option, errand_curl_function value);
+/// The library copies the bytes.
+int errand_curl_set_bytes(void *easy, int option, const void *bytes, size_t count);
+long errand_curl_get_long(void *easy, int info);
+int64_t errand_curl_get_size(void *easy, int info);
+void *_Nullable errand_curl_get_pointer(void *easy, int info);
+/// What the library says of an error code.
+const char *errand_curl_error_text(int code);
+
+/// Adds a line, which is copied; NULL without memory, and the list is as it was.
+void *_Nullable errand_curl_list_append(void *_Nullable list, const char *line);
+void errand_curl_list_free(void *_Nullable list);
+
+// MARK: Many transfers
+
+/// A set of transfers with what they wait for. Used by one thread at a time, except `errand_curl_loop_wake`.
+typedef struct errand_curl_loop errand_curl_loop;
+
+errand_curl_loop *_Nullable errand_curl_loop_create(void);
+void errand_curl_loop_free(errand_curl_loop *loop);
+int errand_curl_loop_set(errand_curl_loop *loop, int option, long value);
+/// Makes the sockets of a transfer those of the loop; once for each handle, and again after a reset.
+void errand_curl_loop_prepare(errand_curl_loop *loop, void *easy);
+int errand_curl_loop_add(errand_curl_loop *loop, void *easy);
+int errand_curl_loop_remove(errand_curl_loop *loop, void *easy);
+/// Waits for sockets and timers, at most so many milliseconds (-1: without a limit).
+void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds);
+/// Does what the sockets and timers of the last wait are for.
+void errand_curl_loop_process(errand_curl_loop *loop);
+/// Returns the next transfer that has ended, with its error code, or NULL.
+void *_Nullable errand_curl_loop_next_ended(errand_curl_loop *loop, int *code);
+/// Makes the wait under way, or the next one, return. From any thread, also in a signal handler.
+void errand_curl_loop_wake(errand_curl_loop *loop);
+
+// MARK: Content codings
+
+enum { ErrandCodingGzip = 0, ErrandCodingDeflate = 1, ErrandCodingBrotli = 2, ErrandCodingZstandard = 3 };
+
+typedef struct errand_decoder errand_decoder;
+
+/// Whether the library for a coding is there.
+int errand_decoder_exists(int coding);
+errand_decoder *_Nullable errand_decoder_create(int coding);
+void errand_decoder_free(errand_decoder *decoder);
+/// Decodes from the front of the input until it is used up or the output is full.
+/// Returns 1 at the end of the coded content, 0 before it, and -1 if it is damaged.
+int errand_decoder_decode(
+    errand_decoder *decoder, const uint8_t *input, size_t input_count, size_t *consumed, uint8_t *output,
+    size_t capacity, size_t *produced);
+
+// MARK: The thread
+
+/// Blocks all signals on the calling thread, so that no handler of the program runs there.
+void errand_block_signals(void);
+
+#pragma clang assume_nonnull end
+
+#endif
+#endif

@@ -1,0 +1,247 @@
+#ifdef __linux__
+
+#define _GNU_SOURCE
+#include "library.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+// The numbers of curl's manual pages "CURLMOPT_SOCKETFUNCTION", "CURLMOPT_TIMERFUNCTION" and "curl_multi_socket_action".
+enum {
+    set_socket_function = 20001,
+    set_socket_data = 10002,
+    set_timer_function = 20004,
+    set_timer_data = 10005,
+    wants_input = 1,
+    wants_output = 2,
+    wants_nothing = 4,
+    event_input = 1,
+    event_output = 2,
+    event_error = 4,
+    no_socket = -1,
+    transfer_ended = 1,
+};
+
+// What libcurl wants of a socket, and what epoll watches it for.
+//
+// The two differ between two requests on one connection: libcurl wants nothing, and a change of epoll's list and back
+// would cost two system calls for each request.
+struct interest {
+    unsigned char wanted;
+    unsigned char watched;
+};
+
+struct errand_curl_loop {
+    void *multi;
+    int epoll;
+    int wake;
+    // When libcurl's timer is due, in milliseconds of the monotonic clock, or -1.
+    int64_t due;
+    struct interest *interests;
+    size_t interest_count;
+    struct epoll_event events[64];
+    int event_count;
+};
+
+// `struct curl_sockaddr` of the manual page "CURLOPT_OPENSOCKETFUNCTION".
+struct socket_address {
+    int family;
+    int type;
+    int protocol;
+    unsigned length;
+    struct sockaddr address;
+};
+
+// `struct CURLMsg` of the manual page "curl_multi_info_read".
+struct message {
+    int kind;
+    void *easy;
+    union {
+        void *pointer;
+        int code;
+    } data;
+};
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static struct interest *interest(struct errand_curl_loop *loop, int socket) {
+    if (socket < 0) return NULL;
+    size_t place = (size_t)socket;
+    if (place >= loop->interest_count) {
+        size_t count = loop->interest_count * 2 > place + 1 ? loop->interest_count * 2 : place + 64;
+        struct interest *interests = realloc(loop->interests, count * sizeof *interests);
+        if (!interests) return NULL;
+        memset(interests + loop->interest_count, 0, (count - loop->interest_count) * sizeof *interests);
+        loop->interests = interests;
+        loop->interest_count = count;
+    }
+    return &loop->interests[place];
+}
+
+static void watch(struct errand_curl_loop *loop, int socket, struct interest *interest, unsigned char wanted) {
+    if (interest->watched == wanted) return;
+    if (!wanted) {
+        epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
+        interest->watched = 0;
+        return;
+    }
+    struct epoll_event event = {0};
+    event.events = (wanted & wants_input ? (unsigned)EPOLLIN : 0) | (wanted & wants_output ? (unsigned)EPOLLOUT : 0);
+    event.data.fd = socket;
+    int change = interest->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    int result = epoll_ctl(loop->epoll, change, socket, &event);
+    if (result != 0 && errno == ENOENT) result = epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event);
+    if (result != 0 && errno == EEXIST) result = epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event);
+    interest->watched = result == 0 ? wanted : 0;
+}
+
+static int socket_changed(void *easy, int socket, int what, void *data, void *own) {
+    (void)easy;
+    (void)own;
+    struct errand_curl_loop *loop = data;
+    struct interest *interest_ = interest(loop, socket);
+    if (!interest_) return 0;
+    interest_->wanted = what == wants_nothing ? 0 : (unsigned char)(what & (wants_input | wants_output));
+    // Output is always ready, so watching for it without a reason would never let the loop wait.
+    if (interest_->wanted || interest_->watched & wants_output) watch(loop, socket, interest_, interest_->wanted);
+    return 0;
+}
+
+static int timer_changed(void *multi, long milliseconds, void *data) {
+    (void)multi;
+    struct errand_curl_loop *loop = data;
+    loop->due = milliseconds < 0 ? -1 : now() + milliseconds;
+    return 0;
+}
+
+// Programs that are started while it is open do not inherit it.
+static int open_socket(void *data, int purpose, struct socket_address *address) {
+    (void)purpose;
+    int result = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+    struct interest *interest_ = interest(data, result);
+    if (interest_) memset(interest_, 0, sizeof *interest_);
+    return result;
+}
+
+// The system removes a closed socket from epoll's list.
+static int close_socket(void *data, int socket) {
+    struct interest *interest_ = interest(data, socket);
+    if (interest_) memset(interest_, 0, sizeof *interest_);
+    return close(socket);
+}
+
+errand_curl_loop *errand_curl_loop_create(void) {
+    struct errand_curl_loop *loop = calloc(1, sizeof *loop);
+    if (!loop) return NULL;
+    loop->due = -1;
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    loop->multi = errand_curl.multi_init();
+    struct epoll_event event = {0};
+    event.events = EPOLLIN;
+    event.data.fd = loop->wake;
+    if (loop->epoll < 0 || loop->wake < 0 || !loop->multi
+        || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wake, &event) != 0) {
+        errand_curl_loop_free(loop);
+        return NULL;
+    }
+    errand_curl.multi_setopt(loop->multi, set_socket_function, socket_changed);
+    errand_curl.multi_setopt(loop->multi, set_socket_data, loop);
+    errand_curl.multi_setopt(loop->multi, set_timer_function, timer_changed);
+    errand_curl.multi_setopt(loop->multi, set_timer_data, loop);
+    return loop;
+}
+
+void errand_curl_loop_free(errand_curl_loop *loop) {
+    if (loop->multi) errand_curl.multi_cleanup(loop->multi);
+    if (loop->epoll >= 0) close(loop->epoll);
+    if (loop->wake >= 0) close(loop->wake);
+    free(loop->interests);
+    free(loop);
+}
+
+int errand_curl_loop_set(errand_curl_loop *loop, int option, long value) {
+    return errand_curl.multi_setopt(loop->multi, option, value);
+}
+
+void errand_curl_loop_prepare(errand_curl_loop *loop, void *easy) {
+    errand_curl.easy_setopt(easy, ErrandCurlOptionOpenSocketFunction, open_socket);
+    errand_curl.easy_setopt(easy, ErrandCurlOptionOpenSocketData, loop);
+    errand_curl.easy_setopt(easy, ErrandCurlOptionCloseSocketFunction, close_socket);
+    errand_curl.easy_setopt(easy, ErrandCurlOptionCloseSocketData, loop);
+}
+
+int errand_curl_loop_add(errand_curl_loop *loop, void *easy) { return errand_curl.multi_add_handle(loop->multi, easy); }
+
+int errand_curl_loop_remove(errand_curl_loop *loop, void *easy) {
+    return errand_curl.multi_remove_handle(loop->multi, easy);
+}
+
+static void handle(struct errand_curl_loop *loop, const struct epoll_event *event) {
+    int socket = event->data.fd;
+    if (socket == loop->wake) {
+        uint64_t count;
+        (void)!read(loop->wake, &count, sizeof count);
+        return;
+    }
+    struct interest *interest_ = interest(loop, socket);
+    if (!interest_) return;
+    if (!interest_->wanted) {
+        // The server has closed a connection that no request uses, or has sent something unasked.
+        watch(loop, socket, interest_, 0);
+        return;
+    }
+    int mask = (event->events & EPOLLIN ? event_input : 0) | (event->events & EPOLLOUT ? event_output : 0)
+        | (event->events & (EPOLLERR | EPOLLHUP) ? event_error : 0);
+    int running;
+    errand_curl.multi_socket_action(loop->multi, socket, mask, &running);
+}
+
+void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds) {
+    int64_t wait = milliseconds;
+    if (loop->due >= 0) {
+        int64_t left = loop->due - now();
+        if (left < 0) left = 0;
+        if (wait < 0 || left < wait) wait = left;
+    }
+    if (wait > 3600000) wait = 3600000;
+    loop->event_count = epoll_wait(loop->epoll, loop->events, sizeof loop->events / sizeof *loop->events, (int)wait);
+}
+
+void errand_curl_loop_process(errand_curl_loop *loop) {
+    for (int i = 0; i < loop->event_count; i++) handle(loop, &loop->events[i]);
+    loop->event_count = 0;
+    if (loop->due >= 0 && loop->due <= now()) {
+        loop->due = -1;
+        int running;
+        errand_curl.multi_socket_action(loop->multi, no_socket, 0, &running);
+    }
+}
+
+void *errand_curl_loop_next_ended(errand_curl_loop *loop, int *code) {
+    int left;
+    for (;;) {
+        struct message *message = errand_curl.multi_info_read(loop->multi, &left);
+        if (!message) return NULL;
+        if (message->kind != transfer_ended) continue;
+        *code = message->data.code;
+        return message->easy;
+    }
+}
+
+void errand_curl_loop_wake(errand_curl_loop *loop) {
+    uint64_t one = 1;
+    (void)!write(loop->wake, &one, sizeof one);
+}
+
+#endif

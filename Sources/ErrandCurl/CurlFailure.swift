@@ -1,0 +1,58 @@
+#if os(Linux)
+internal import Errand
+internal import Foundation
+
+/// Maps the errors of libcurl to those of the library.
+enum CurlFailure {
+    /// Returns the error for a code of libcurl ("libcurl-errors").
+    static func error(_ code: Int32, of handle: CurlHandle, _ exchange: CurlExchange) -> NetworkError {
+        let message = handle.errorMessage(code)
+        let reason = reason(
+            code,
+            message,
+            hasHeader: exchange.hasHeader,
+            systemError: handle.systemError,
+            idleTimeout: exchange.options.idleTimeout
+        )
+        return NetworkError(reason)
+    }
+
+    /// Returns the reason for a code and a message.
+    static func reason(
+        _ code: Int32,
+        _ message: String,
+        hasHeader: Bool,
+        systemError: Int32,
+        idleTimeout: Duration
+    ) -> NetworkError.Reason {
+        switch code {
+        case 1: return .malformedStatusLine
+        case 3: return .unsupportedHost("as given")
+        case 5: return .proxyNotFound
+        case 6: return .hostNotFound
+        case 7 where systemError == ENETUNREACH || systemError == ENETDOWN: return .noConnection
+        case 7 where !message.contains("proxy"): return .connectionRefused
+        case 18: return .closedInBody
+        case 27 where !hasHeader: return .headerSectionTooLarge
+        case 28: return .idleTimeout(idleTimeout)
+        case 52: return .closedWithoutResponse
+        // The body may not be sent again, or cannot be read again.
+        case 65: return .closedWithoutResponse
+        case 58: return .tlsHandshakeFailed("the client certificate or its key cannot be used")
+        case 77: return .certificateRefused("the certificates to trust cannot be read")
+        case 90: return .certificateRefused("its public key is none of those that are pinned")
+        case 98: return .tlsHandshakeFailed(CurlMessage.wantsClientCertificate)
+        default: break
+        }
+        if let reason = CurlMessage.reason(in: message, hasHeader: hasHeader) { return reason }
+        return switch code {
+        case 7: .connectionRefused
+        case 8: .malformedStatusLine
+        case 16, 55, 56, 92: CurlMessage.reset(hasHeader)
+        case 35: .tlsHandshakeFailed("the TLS library does not say why")
+        case 60: .certificateRefused("the TLS library does not say why")
+        default: .other("libcurl ended the transfer with its error \(code)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,261 @@
+#if os(Linux)
+internal import CErrandCurl
+internal import Errand
+internal import Foundation
+
+/// One handle of libcurl, which carries one transfer at a time and is used again for the next.
+///
+/// Used by the event loop's thread only.
+final class CurlHandle {
+    let easy: UnsafeMutableRawPointer
+    /// The exchange of the transfer, or `nil` between two.
+    private(set) var exchange: CurlExchange?
+    /// The place among the handles in use.
+    var place = 0
+
+    private let configuration: CurlTransport.Configuration
+    private let loop: OpaquePointer
+    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
+    /// The header fields of the last request and their list, because most requests have the same ones.
+    private var fields: [HTTPHeaders.Field] = []
+    private var hasBody = false
+    private var list: UnsafeMutableRawPointer?
+    private var resolve: UnsafeMutableRawPointer?
+    /// Whether options are set that not every request sets.
+    private var needsReset = false
+
+    /// `CURL_ERROR_SIZE`.
+    private static let errorTextSize = 256
+
+    /// Creates a handle; `nil` without memory.
+    init?(_ configuration: CurlTransport.Configuration, on loop: OpaquePointer) {
+        guard let easy = errand_curl_easy_create() else { return nil }
+        self.easy = easy
+        self.configuration = configuration
+        self.loop = loop
+        errorText.initialize(repeating: 0, count: Self.errorTextSize)
+        setUp()
+    }
+
+    deinit {
+        errand_curl_easy_free(easy)
+        errand_curl_list_free(list)
+        errand_curl_list_free(resolve)
+        errorText.deallocate()
+    }
+
+    // MARK: One transfer
+
+    /// Sets what a request needs.
+    func begin(_ exchange: CurlExchange, at now: ContinuousClock.Instant) {
+        self.exchange = exchange
+        errorText[0] = 0
+        let request = exchange.request
+        set(ErrandCurlOptionURL, request.url.absoluteString)
+        setFields(of: request)
+        setMethod(of: request, exchange)
+        setHost(of: request.url)
+        let isSecure = request.url.scheme == "https"
+        if isSecure { change(ErrandCurlOptionWaitForMultiplexing, 1) }
+        if !exchange.mayShareConnection { change(ErrandCurlOptionFreshConnection, 1) }
+        if exchange.options.isStream { change(ErrandCurlOptionForbidReuse, 1) }
+        exchange.begin(self, at: now)
+    }
+
+    /// Makes the handle ready for another request.
+    func end() {
+        exchange = nil
+        guard needsReset else { return }
+        needsReset = false
+        errand_curl_easy_reset(easy)
+        setUp()
+    }
+
+    /// libcurl's message for the last error, or that of its code.
+    func errorMessage(_ code: Int32) -> String {
+        errorText[0] == 0 ? String(cString: errand_curl_error_text(code)) : String(cString: errorText)
+    }
+
+    /// `errno` of the last connection that failed.
+    var systemError: Int32 { Int32(truncatingIfNeeded: errand_curl_get_long(easy, Int32(ErrandCurlInfoSystemError))) }
+
+    // `CURLPAUSE_RECV` and `CURLPAUSE_CONT`; it fails if the transfer has ended, which needs no handling.
+    func pause() { _ = errand_curl_easy_pause(easy, 1) }
+    func resume() { _ = errand_curl_easy_pause(easy, 0) }
+
+    // MARK: Options
+
+    /// Sets the options that all requests share.
+    private func setUp() {
+        let own = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        errand_curl_loop_prepare(loop, easy)
+        set(ErrandCurlOptionErrorBuffer, errorText)
+        for option in [
+            ErrandCurlOptionPrivate, ErrandCurlOptionHeaderData, ErrandCurlOptionWriteData, ErrandCurlOptionReadData,
+            ErrandCurlOptionSeekData,
+        ] { set(option, own) }
+        errand_curl_set_function(easy, Int32(ErrandCurlOptionHeaderFunction), Callbacks.header)
+        errand_curl_set_function(easy, Int32(ErrandCurlOptionWriteFunction), Callbacks.write)
+        errand_curl_set_function(easy, Int32(ErrandCurlOptionReadFunction), Callbacks.read)
+        errand_curl_set_function(easy, Int32(ErrandCurlOptionSeekFunction), Callbacks.seek)
+        set(ErrandCurlOptionNoSignal, 1)
+        // http and https: `CURLPROTO_HTTP | CURLPROTO_HTTPS`.
+        set(ErrandCurlOptionProtocols, 3)
+        set(ErrandCurlOptionDisallowUserInURL, 1)
+        // What is sent is what was signed.
+        set(ErrandCurlOptionPathAsIs, 1)
+        // The content is decoded by ContentDecoder.
+        set(ErrandCurlOptionContentDecoding, 0)
+        set(ErrandCurlOptionSuppressConnectHeaders, 1)
+        // The idle timeout covers the connection.
+        set(ErrandCurlOptionConnectTimeout, Int(Int32.max))
+        set(ErrandCurlOptionBufferSize, 64 << 10)
+        if list != nil { set(ErrandCurlOptionHTTPHeader, list) }
+        configuration.apply(to: self)
+        // Ending a transfer does not wait for its name lookup; since 7.87.
+        set(ErrandCurlOptionQuickExit, 1)
+    }
+
+    private func setFields(of request: OutgoingRequest) {
+        let hasBody = request.hasBody
+        if list != nil, hasBody == self.hasBody, request.headers.elementsEqual(fields, by: { $0.isIdentical(to: $1) }) {
+            return
+        }
+        errand_curl_list_free(list)
+        list = nil
+        fields = Array(request.headers)
+        self.hasBody = hasBody
+        for field in fields {
+            // A field without a value ends in a semicolon (CURLOPT_HTTPHEADER).
+            add(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        if !request.headers.contains("Accept") { add("Accept:") }
+        if !request.headers.contains("Accept-Encoding"), !ContentDecoder.names.isEmpty {
+            add("Accept-Encoding: \(ContentDecoder.names.joined(separator: ", "))")
+        }
+        if !request.headers.contains("User-Agent"), let userAgent = configuration.userAgent {
+            add("User-Agent: \(userAgent)")
+        }
+        if hasBody {
+            if !request.headers.contains("Content-Type") { add("Content-Type: application/octet-stream") }
+            add("Expect:")
+        } else if !request.headers.contains("Content-Type") {
+            add("Content-Type:")
+        }
+        set(ErrandCurlOptionHTTPHeader, list)
+    }
+
+    private func add(_ line: String) { list = errand_curl_list_append(list, line) ?? list }
+
+    /// Sets the method and how the body is sent.
+    private func setMethod(of request: OutgoingRequest, _ exchange: CurlExchange) {
+        let method = request.method
+        guard !request.hasBody else {
+            // Read from the exchange, so that libcurl asks before it sends the request again.
+            change(ErrandCurlOptionUpload, 1)
+            errand_curl_set_size(easy, Int32(ErrandCurlOptionBodySize), request.body.byteCount ?? -1)
+            if method != .put { change(ErrandCurlOptionCustomRequest, method.rawValue) }
+            return
+        }
+        switch method {
+        case .get: break
+        case .head: change(ErrandCurlOptionNoBody, 1)
+        case .post, .put, .patch:
+            // A length of 0 is stated (RFC 9110, section 8.6).
+            change(ErrandCurlOptionPost, 1)
+            errand_curl_set_size(easy, Int32(ErrandCurlOptionPostSize), 0)
+            set(ErrandCurlOptionCopiedPost, "")
+            if method != .post { change(ErrandCurlOptionCustomRequest, method.rawValue) }
+        default: change(ErrandCurlOptionCustomRequest, method.rawValue)
+        }
+    }
+
+    /// Sets the addresses of a host that has its own.
+    private func setHost(of url: URL) {
+        guard !configuration.addresses.isEmpty, let host = url.host()?.lowercased(),
+            let addresses = configuration.addresses.first(where: { $0.key.lowercased() == host })?.value,
+            !addresses.isEmpty
+        else { return }
+        let port = url.port ?? (url.scheme == "https" ? 443 : 80)
+        errand_curl_list_free(resolve)
+        resolve = errand_curl_list_append(nil, "\(host):\(port):\(addresses.joined(separator: ","))")
+        needsReset = true
+        set(ErrandCurlOptionResolve, resolve)
+    }
+
+    private func change(_ option: Int, _ value: Int) {
+        needsReset = true
+        set(option, value)
+    }
+
+    private func change(_ option: Int, _ value: String) {
+        needsReset = true
+        set(option, value)
+    }
+
+    func set(_ option: Int, _ value: Int) { _ = errand_curl_set_long(easy, Int32(option), value) }
+
+    /// The library copies the text.
+    func set(_ option: Int, _ value: String) {
+        _ = value.withCString { errand_curl_set_pointer(easy, Int32(option), $0) }
+    }
+
+    func set(_ option: Int, _ value: UnsafeRawPointer?) { _ = errand_curl_set_pointer(easy, Int32(option), value) }
+
+    /// The library copies the bytes.
+    func set(_ option: Int, _ value: Data) {
+        _ = value.withUnsafeBytes { bytes in
+            bytes.baseAddress.map { errand_curl_set_bytes(easy, Int32(option), $0, bytes.count) } ?? 0
+        }
+    }
+}
+
+extension HTTPHeaders.Field {
+    fileprivate func isIdentical(to other: HTTPHeaders.Field) -> Bool { name == other.name && value == other.value }
+}
+
+/// What libcurl calls during a transfer, with the handle as the last argument.
+private enum Callbacks {
+    private typealias Reception = @convention(c) (UnsafePointer<CChar>, Int, Int, UnsafeRawPointer) -> Int
+    private typealias Supply = @convention(c) (UnsafeMutableRawPointer, Int, Int, UnsafeRawPointer) -> Int
+    private typealias Seek = @convention(c) (UnsafeRawPointer, Int64, Int32) -> Int32
+
+    /// `CURL_READFUNC_ABORT`, `CURL_SEEKFUNC_OK` and `CURL_SEEKFUNC_FAIL`.
+    private static let (readAborts, seekSucceeds, seekFails): (Int, Int32, Int32) = (0x1000_0000, 0, 1)
+
+    // Fewer bytes than there were end the transfer.
+    static let header = function(
+        { bytes, size, count, handle in
+            let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return exchange(handle)?.receive(line: line) == true ? line.count : 0
+        } as Reception
+    )
+
+    static let write = function(
+        { bytes, size, count, handle in
+            let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return exchange(handle)?.receive(bytes) == true ? bytes.count : -1
+        } as Reception
+    )
+
+    static let read = function(
+        { buffer, size, count, handle in
+            exchange(handle)?.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) ?? readAborts
+        } as Supply
+    )
+
+    static let seek = function(
+        { handle, offset, origin in
+            offset == 0 && origin == SEEK_SET && exchange(handle)?.rewind() == true ? seekSucceeds : seekFails
+        } as Seek
+    )
+
+    private static func function<Function>(_ function: Function) -> errand_curl_function {
+        unsafeBitCast(function, to: errand_curl_function.self)
+    }
+
+    private static func exchange(_ handle: UnsafeRawPointer) -> CurlExchange? {
+        Unmanaged<CurlHandle>.fromOpaque(handle).takeUnretainedValue().exchange
+    }
+}
+#endif

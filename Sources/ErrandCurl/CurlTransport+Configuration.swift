@@ -1,0 +1,252 @@
+#if os(Linux)
+internal import CErrandCurl
+public import Foundation
+
+extension CurlTransport {
+    /// What a ``CurlTransport`` uses for its connections.
+    ///
+    /// The server's certificate and its host name are always verified; a test server needs a certificate of a CA in ``trust``.
+    public struct Configuration: Sendable {
+        /// The certificates of authorities that a server's certificate must lead to.
+        public enum Trust: Sendable, Hashable {
+            /// Those of the system, as libcurl was built to find them.
+            case system
+            /// The certificates in a file in PEM format, instead of those of the system.
+            case file(path: String)
+            /// Certificates in PEM format, instead of those of the system.
+            case pem(Data)
+        }
+
+        /// A certificate that proves who the client is.
+        public struct ClientCertificate: Sendable, Hashable {
+            /// The certificate and those that lead to its authority, in PEM format.
+            public var certificate: Data
+            /// The private key in PEM format.
+            public var key: Data
+            /// The passphrase of the key, or `nil` if it is not encrypted.
+            public var passphrase: String?
+
+            /// Creates a client certificate from PEM bytes.
+            public init(certificate: Data, key: Data, passphrase: String? = nil) {
+                (self.certificate, self.key, self.passphrase) = (certificate, key, passphrase)
+            }
+        }
+
+        /// The oldest version of TLS that is accepted.
+        public enum TLSVersion: Sendable, Hashable {
+            /// TLS 1.2 (RFC 5246) or newer.
+            case v1_2
+            /// TLS 1.3 (RFC 8446) or newer.
+            case v1_3
+        }
+
+        /// The proxy that connections are made through.
+        public enum Proxy: Sendable, Hashable {
+            /// The one that the environment names: `http_proxy`, `https_proxy`, `all_proxy`, without the hosts of `no_proxy`.
+            case environment
+            /// None, whatever the environment says.
+            case none
+            /// One proxy for all hosts but some.
+            ///
+            /// - `url`: Its URL: `http`, `https`, `socks5` (names are resolved here) or `socks5h` (by the proxy), with host and
+            ///   port, without user and password.
+            /// - `user`, `password`: The credentials, or `nil` for a proxy without.
+            /// - `bypass`: The hosts that are reached directly: names, which include their subdomains, and addresses.
+            case url(String, user: String? = nil, password: String? = nil, bypass: [String] = [])
+        }
+
+        /// The version of HTTP.
+        public enum HTTPVersion: Sendable, Hashable {
+            /// HTTP/2 over TLS if the server offers it, and otherwise HTTP/1.1.
+            case automatic
+            /// HTTP/1.1 only.
+            case http1
+            /// HTTP/2 always, also without TLS; the server must be known to support it ("prior knowledge", RFC 9113, section 3.3).
+            case http2
+        }
+
+        /// The authorities that are trusted. The default is those of the system.
+        public var trust: Trust
+        /// The SHA-256 digests of public keys (RFC 7469, section 2.4: of the `SubjectPublicKeyInfo`), of which the server's
+        /// must be one. An empty list, the default, accepts the key of every certificate that is trusted.
+        public var pinnedKeys: [Data]
+        /// The certificate for servers that ask for one, or `nil` for none.
+        public var clientCertificate: ClientCertificate?
+        /// The oldest version of TLS. The default is 1.2.
+        public var minimumTLSVersion: TLSVersion
+        /// The proxy. The default is that of the environment, as with URLSession.
+        public var proxy: Proxy
+        /// The IP addresses of hosts that are not looked up, by host name without port.
+        public var addresses: [String: [String]]
+        /// The path of a Unix socket that all connections are made to, or `nil`. The URL's host is only sent as `Host` then.
+        public var unixSocket: String?
+        /// The name of a network interface, such as `eth1`, or a local address that connections are made from, or `nil`.
+        public var interface: String?
+        /// The version of HTTP. The default is automatic.
+        public var httpVersion: HTTPVersion
+        /// The maximum number of connections to one host, at least 1. The default is 8. Further requests wait, with their
+        /// idle timeout running. Streams have a connection of their own and do not count.
+        public var maximumConnectionsPerHost: Int
+        /// The maximum number of connections, or `nil`, the default, for no limit.
+        public var maximumConnections: Int?
+        /// The maximum number of connections that are kept for later requests, or `nil`, the default, for four times the
+        /// number of requests in flight.
+        public var maximumIdleConnections: Int?
+        /// The maximum time that a connection may have been unused to be used again, in whole seconds. The default is 118 s.
+        public var idleConnectionLifetime: Duration
+        /// The maximum age of a connection to be used again, in whole seconds; or `nil`, the default, for no limit.
+        public var connectionLifetime: Duration?
+        /// The value of `User-Agent` for requests that have none, or `nil`, the default, to send none.
+        public var userAgent: String?
+
+        /// Creates a configuration from what differs from the defaults.
+        public init(
+            trust: Trust = .system,
+            pinnedKeys: [Data] = [],
+            clientCertificate: ClientCertificate? = nil,
+            minimumTLSVersion: TLSVersion = .v1_2,
+            proxy: Proxy = .environment,
+            addresses: [String: [String]] = [:],
+            unixSocket: String? = nil,
+            interface: String? = nil,
+            httpVersion: HTTPVersion = .automatic,
+            maximumConnectionsPerHost: Int = 8,
+            maximumConnections: Int? = nil,
+            maximumIdleConnections: Int? = nil,
+            idleConnectionLifetime: Duration = .seconds(118),
+            connectionLifetime: Duration? = nil,
+            userAgent: String? = nil
+        ) {
+            self.trust = trust
+            self.pinnedKeys = pinnedKeys
+            self.clientCertificate = clientCertificate
+            self.minimumTLSVersion = minimumTLSVersion
+            self.proxy = proxy
+            self.addresses = addresses
+            self.unixSocket = unixSocket
+            self.interface = interface
+            self.httpVersion = httpVersion
+            self.maximumConnectionsPerHost = maximumConnectionsPerHost
+            self.maximumConnections = maximumConnections
+            self.maximumIdleConnections = maximumIdleConnections
+            self.idleConnectionLifetime = idleConnectionLifetime
+            self.connectionLifetime = connectionLifetime
+            self.userAgent = userAgent
+        }
+    }
+}
+
+extension CurlTransport.Configuration {
+    /// A configuration that cannot be used.
+    public struct Invalid: Error, Sendable, CustomStringConvertible {
+        /// The property and what is wrong with it.
+        public let description: String
+    }
+
+    /// Throws ``Invalid`` for what libcurl would ignore or refuse with each request.
+    func validate() throws(Invalid) {
+        for key in pinnedKeys where key.count != 32 {
+            throw Invalid(
+                description: "pinnedKeys: a SHA-256 digest has 32 bytes, and this one has \(key.count); "
+                    + "decode the base64 or hexadecimal text first"
+            )
+        }
+        switch trust {
+        case .system: break
+        case .file(let path):
+            guard FileManager.default.isReadableFile(atPath: path) else {
+                throw Invalid(description: "trust: the file cannot be read: \(path)")
+            }
+        case .pem(let data):
+            guard data.range(of: Data("-----BEGIN ".utf8)) != nil else {
+                throw Invalid(description: "trust: the bytes contain no certificate in PEM format")
+            }
+        }
+        if let certificate = clientCertificate {
+            for (name, data) in [("certificate", certificate.certificate), ("key", certificate.key)]
+            where data.range(of: Data("-----BEGIN ".utf8)) == nil {
+                throw Invalid(description: "clientCertificate: the \(name) is not in PEM format")
+            }
+        }
+        if case .url(let url, _, _, _) = proxy {
+            let parts = URLComponents(string: url)
+            guard let parts, let scheme = parts.scheme?.lowercased(), parts.host?.isEmpty == false,
+                ["http", "https", "socks5", "socks5h"].contains(scheme)
+            else {
+                throw Invalid(description: "proxy: not the URL of a proxy, such as http://proxy.example:3128")
+            }
+            guard parts.user == nil, parts.password == nil else {
+                throw Invalid(description: "proxy: user and password are arguments of their own, and not part of the URL")
+            }
+        }
+        let texts: [(String, String?)] = [
+            ("userAgent", userAgent), ("unixSocket", unixSocket), ("interface", interface),
+        ]
+        for (name, text) in texts where text?.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) == true {
+            throw Invalid(description: "\(name): contains a control character")
+        }
+        for (host, list) in addresses {
+            for address in list where !Self.isAddress(address) {
+                throw Invalid(description: "addresses: \(address), for \(host), is not an IP address")
+            }
+        }
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        var (four, six) = (in_addr(), in6_addr())
+        return inet_pton(AF_INET, text, &four) == 1 || inet_pton(AF_INET6, text, &six) == 1
+    }
+
+    /// Sets what all requests of a transport share.
+    func apply(to handle: CurlHandle) {
+        switch trust {
+        case .system: break
+        case .file(let path):
+            handle.set(ErrandCurlOptionTrustFile, path)
+            handle.set(ErrandCurlOptionTrustFolder, nil as UnsafeRawPointer?)
+        case .pem(let data):
+            handle.set(ErrandCurlOptionTrust, data)
+            handle.set(ErrandCurlOptionTrustFolder, nil as UnsafeRawPointer?)
+        }
+        if !pinnedKeys.isEmpty {
+            let pins = pinnedKeys.map { "sha256//\($0.base64EncodedString())" }.joined(separator: ";")
+            handle.set(ErrandCurlOptionPinnedKey, pins)
+        }
+        if let clientCertificate {
+            handle.set(ErrandCurlOptionCertificate, clientCertificate.certificate)
+            handle.set(ErrandCurlOptionKey, clientCertificate.key)
+            if let passphrase = clientCertificate.passphrase { handle.set(ErrandCurlOptionKeyPassword, passphrase) }
+        }
+        // `CURL_SSLVERSION_TLSv1_2` and `CURL_SSLVERSION_TLSv1_3`.
+        let version = minimumTLSVersion == .v1_3 ? 7 : 6
+        handle.set(ErrandCurlOptionTLSVersion, version)
+        handle.set(ErrandCurlOptionProxyTLSVersion, version)
+        applyProxy(to: handle)
+        if let unixSocket { handle.set(ErrandCurlOptionUnixSocket, unixSocket) }
+        if let interface { handle.set(ErrandCurlOptionInterface, interface) }
+        // `CURL_HTTP_VERSION_2TLS`, `…_1_1` and `…_2_PRIOR_KNOWLEDGE`.
+        let versions: [HTTPVersion: Int] = [.automatic: 4, .http1: 2, .http2: 5]
+        handle.set(ErrandCurlOptionHTTPVersion, versions[httpVersion] ?? 4)
+        handle.set(ErrandCurlOptionMaximumIdleAge, Self.seconds(idleConnectionLifetime))
+        if let connectionLifetime { handle.set(ErrandCurlOptionMaximumLifetime, max(1, Self.seconds(connectionLifetime))) }
+    }
+
+    private func applyProxy(to handle: CurlHandle) {
+        switch proxy {
+        case .environment: break
+        case .none: handle.set(ErrandCurlOptionProxy, "")
+        case .url(let url, let user, let password, let bypass):
+            handle.set(ErrandCurlOptionProxy, url)
+            handle.set(ErrandCurlOptionNoProxy, bypass.joined(separator: ","))
+            if user != nil || password != nil {
+                let credentials = [user, password].map { ($0 ?? "").addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
+                handle.set(ErrandCurlOptionProxyUserPassword, credentials.joined(separator: ":"))
+            }
+        }
+    }
+
+    private static func seconds(_ duration: Duration) -> Int {
+        Int(min(max(0, duration.components.seconds), Int64(Int32.max)))
+    }
+}
+#endif

@@ -1,0 +1,109 @@
+#if os(Linux)
+internal import CErrandCurl
+public import Errand
+internal import Foundation
+
+/// A ``Transport`` on the libcurl of the system, without URLSession.
+///
+/// ```swift
+/// import ErrandCurl
+///
+/// let agent = Agent(config: config, transport: CurlTransport())
+/// ```
+///
+/// No response can end the process, requests of one process do not wait for each other in one queue, and header fields keep
+/// their order. ``Configuration`` sets what URLSession on Linux cannot: the certificates to trust, pinned keys, a client
+/// certificate, a proxy, addresses, a Unix socket.
+///
+/// A transport has one thread, which is started by the first request and ends two seconds after the last one. libcurl is opened
+/// when the first transport of the process is created; version 7.80 or newer is required.
+public final class CurlTransport: StoppableTransport {
+    /// The version of the libcurl of this system, such as `7.88.1`, or `nil` if there is none.
+    public static var libraryVersion: String? {
+        errand_curl_version_number() == 0 ? nil : String(cString: errand_curl_version())
+    }
+
+    /// What this system lacks to use libcurl, and what to install; `nil` if nothing is missing.
+    ///
+    /// If there is something, every send fails with it as the text of ``NetworkError/Reason/other(_:)``.
+    public static var unavailability: String? { errand_curl_missing().map { String(cString: $0) } }
+
+    private struct Loops {
+        let requests: CurlEventLoop
+        /// For exchanges with a connection of their own, which must not count among those to a host.
+        let streams: CurlEventLoop
+    }
+
+    /// `nil` if libcurl cannot be used.
+    private let loops: Loops?
+
+    /// Creates a transport with the default configuration, which keeps its connections as long as it lives.
+    public convenience init() { self.init(valid: Configuration()) }
+
+    /// Creates a transport, which keeps its connections as long as it lives.
+    ///
+    /// - Parameter configuration: What its connections use.
+    /// - Throws: ``CurlTransport/Configuration/Invalid`` if the configuration cannot be used.
+    public convenience init(configuration: Configuration) throws {
+        try configuration.validate()
+        self.init(valid: configuration)
+    }
+
+    private init(valid configuration: Configuration) {
+        let limit = max(1, configuration.maximumConnectionsPerHost)
+        if errand_curl_missing() == nil, let requests = CurlEventLoop(configuration, maximumConnectionsPerHost: limit),
+            let streams = CurlEventLoop(configuration, maximumConnectionsPerHost: 0)
+        {
+            loops = Loops(requests: requests, streams: streams)
+        } else {
+            loops = nil
+        }
+    }
+
+    deinit {
+        loops?.requests.close()
+        loops?.streams.close()
+    }
+
+    /// Sends a request.
+    ///
+    /// - Parameters:
+    ///   - request: The validated request.
+    ///   - options: The limits of this exchange.
+    /// - Returns: The final header section, with a body that is complete or still in transit.
+    /// - Throws: ``NetworkError``, or `CancellationError` if the task was cancelled.
+    public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+        try await send(request, options: options, stop: nil)
+    }
+
+    /// Sends a request, and ends the exchange when the slot is stopped.
+    ///
+    /// - Parameters:
+    ///   - request: The validated request.
+    ///   - options: The limits of this exchange.
+    ///   - stop: The place for the exchange, or `nil` if only the cancellation of the task ends it.
+    /// - Returns: The final header section, with a body that is complete or still in transit.
+    /// - Throws: ``NetworkError``, or `CancellationError` if the exchange was stopped or its task cancelled.
+    public func send(
+        _ request: OutgoingRequest,
+        options: TransportOptions,
+        stop: StopSlot?
+    ) async throws -> TransportResponse {
+        var request = request
+        if case .source = request.body { request.body = request.body.measured }
+        guard let loops else {
+            throw NetworkError(.other(Self.unavailability ?? "no file descriptor is left for an event loop"))
+        }
+        let loop = options.isStream ? loops.streams : loops.requests
+        let exchange = CurlExchange(request, options, on: loop)
+        return try await withTaskCancellationHandler {
+            // Before it starts, so that a send that has ended sends nothing.
+            stop?.fill(with: exchange)
+            loop.submit(.start(exchange))
+            return try await exchange.response()
+        } onCancel: {
+            exchange.stop()
+        }
+    }
+}
+#endif

@@ -1,0 +1,158 @@
+#if os(Linux)
+internal import Errand
+internal import Foundation
+
+/// The header section of a response, while its lines arrive.
+///
+/// Interim sections are replaced by the next one, and trailers are ignored.
+struct HeaderSection {
+    private(set) var statusCode = 0
+    /// Whether the section of the final response is complete.
+    private(set) var isFinal = false
+    /// The `Content-Length`, or `nil` without one, or if the framing is chunked.
+    private(set) var contentLength: Int64?
+    /// The content codings in the order in which they were applied, in lower case and without `identity`.
+    private(set) var codings: [String] = []
+
+    private var fields: [UInt8] = []
+    private var isChunked = false
+    /// The size of what has arrived: names and values of the section, and all of interim ones.
+    private var byteCount = 0
+
+    /// Adds a line as it was received, with its end.
+    ///
+    /// - Parameters:
+    ///   - line: The line.
+    ///   - limit: The maximum size of all names and values.
+    /// - Returns: The reason why the response is rejected, or `nil`.
+    mutating func add(_ line: UnsafeRawBufferPointer, limit: Int) -> NetworkError.Reason? {
+        if isFinal { return nil }
+        // A line that ends otherwise is read differently by different programs (RFC 9112, section 2.2).
+        guard line.count >= 2, line[line.count - 2] == .carriageReturn, line[line.count - 1] == .lineFeed else {
+            return .malformedHeader
+        }
+        let content = UnsafeRawBufferPointer(rebasing: line[..<(line.count - 2)])
+        if content.isEmpty { return end() }
+        let reason = content.starts(with: Self.statusPrefix) ? begin(content) : addField(content)
+        if let reason { return reason }
+        return byteCount > limit ? .headerSectionTooLarge : nil
+    }
+
+    /// The fields in their order, which are read on first access.
+    var headers: HTTPHeaders { HTTPHeaders(reading: { [fields] in Self.parse(fields) }) }
+
+    private static let statusPrefix = Array("HTTP/".utf8)
+
+    private mutating func begin(_ line: UnsafeRawBufferPointer) -> NetworkError.Reason? {
+        let digits = line.drop { $0 != .space }.drop { $0 == .space }.prefix(3)
+        guard digits.count == 3, digits.allSatisfy(\.isDigit) else { return .malformedStatusLine }
+        statusCode = digits.reduce(0) { $0 * 10 + Int($1 - .zero) }
+        (contentLength, isChunked, codings) = (nil, false, [])
+        fields.removeAll(keepingCapacity: true)
+        byteCount += line.count
+        return statusCode < 100 ? .malformedStatusLine : nil
+    }
+
+    private mutating func end() -> NetworkError.Reason? {
+        guard statusCode >= 100 else { return .malformedStatusLine }
+        isFinal = statusCode >= 200
+        if isChunked { contentLength = nil }
+        return nil
+    }
+
+    private mutating func addField(_ line: UnsafeRawBufferPointer) -> NetworkError.Reason? {
+        guard !line.contains(0) else { return .malformedHeader }
+        byteCount += line.count
+        if line[0] == .space || line[0] == .tab {
+            // RFC 9112, section 5.2: a continuation belongs to the line before it.
+            guard !fields.isEmpty else { return .malformedHeader }
+            fields[fields.count - 1] = .space
+            fields.append(contentsOf: line)
+            fields.append(.lineFeed)
+            return nil
+        }
+        guard let colon = line.firstIndex(of: .colon), colon > 0 else { return .malformedHeader }
+        let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
+        guard !name.contains(where: { $0 <= .space || $0 == 0x7F }) else { return .malformedHeader }
+        fields.append(contentsOf: line)
+        fields.append(.lineFeed)
+        return note(name, UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
+    }
+
+    /// Notes what decides how the body is read.
+    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> NetworkError.Reason? {
+        switch name.count {
+        case 14 where name.isName("content-length"): return noteLength(value)
+        case 16 where name.isName("content-encoding"):
+            codings += Self.tokens(value).filter { $0 != "identity" }
+            return nil
+        case 17 where name.isName("transfer-encoding"):
+            isChunked = true
+            return nil
+        default: return nil
+        }
+    }
+
+    /// RFC 9110, section 8.6: a list of equal numbers is one, everything else is invalid.
+    private mutating func noteLength(_ value: UnsafeRawBufferPointer) -> NetworkError.Reason? {
+        for part in value.split(separator: .comma, omittingEmptySubsequences: false) {
+            guard let length = Self.number(part), contentLength ?? length == length else { return .invalidContentLength }
+            contentLength = length
+        }
+        return nil
+    }
+
+    /// Returns the number that digits between spaces state, or `nil` if there is none or it is too large.
+    private static func number(_ bytes: Slice<UnsafeRawBufferPointer>) -> Int64? {
+        var number: Int64?
+        var hasEnded = false
+        for byte in bytes {
+            if byte == .space || byte == .tab {
+                hasEnded = number != nil
+                continue
+            }
+            guard byte.isDigit, !hasEnded else { return nil }
+            let (product, isTooLarge) = (number ?? 0).multipliedReportingOverflow(by: 10)
+            let (sum, isTooLargeToo) = product.addingReportingOverflow(Int64(byte - .zero))
+            guard !isTooLarge, !isTooLargeToo else { return nil }
+            number = sum
+        }
+        return number
+    }
+
+    private static func tokens(_ value: UnsafeRawBufferPointer) -> [String] {
+        String(decoding: value, as: UTF8.self).lowercased().split(separator: ",")
+            .map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    private static func parse(_ bytes: [UInt8]) -> [HTTPHeaders.Field] {
+        bytes.split(separator: .lineFeed).compactMap { line in
+            guard let colon = line.firstIndex(of: .colon) else { return nil }
+            return HTTPHeaders.Field(name: text(line[..<colon]), value: text(line[(colon + 1)...]))
+        }
+    }
+
+    /// Text in UTF-8, or else in ISO 8859-1, which has a character for each byte (RFC 9110, section 5.5).
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether this is a name that is given in lower case.
+    fileprivate func isName(_ name: StaticString) -> Bool {
+        count == name.utf8CodeUnitCount && (0..<count).allSatisfy { self[$0] | 0x20 == name.utf8Start[$0] }
+    }
+}
+
+extension UInt8 {
+    fileprivate static let carriageReturn = UInt8(ascii: "\r")
+    fileprivate static let lineFeed = UInt8(ascii: "\n")
+    fileprivate static let space = UInt8(ascii: " ")
+    fileprivate static let tab = UInt8(ascii: "\t")
+    fileprivate static let comma = UInt8(ascii: ",")
+    fileprivate static let colon = UInt8(ascii: ":")
+    fileprivate static let zero = UInt8(ascii: "0")
+    fileprivate var isDigit: Bool { self >= .zero && self <= .zero + 9 }
+}
+#endif

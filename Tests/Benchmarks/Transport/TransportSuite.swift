@@ -1,0 +1,116 @@
+import Errand
+import ErrandCurl
+import Foundation
+
+extension Suite {
+    /// What a transport on libcurl makes of a send, over URLSession.
+    static let transport = Suite(name: "transport", summary: "CurlTransport over URLSessionTransport") { reporter in
+        guard let server = try NginxServer() else {
+            return reporter.skip("transport", because: "nginx is not installed")
+        }
+        try await TransportBench(url: server.url, reporter: reporter).run()
+    }
+}
+
+private struct TransportBench {
+    let url: URL
+    let reporter: Reporter
+
+    private static let rounds = 9
+
+    /// What one client took for many sends.
+    private struct Sample {
+        var time: Double
+        var wallTime: Double
+        var slowest: Double
+    }
+
+    func run() async throws {
+        for concurrency in [1, 64, 256] {
+            let counts = concurrency == 1 ? (ours: 2_000, theirs: 600) : (ours: 24_000, theirs: 3_000)
+            let rounds = try await compare(.curl, counts.ours, .errand, counts.theirs, concurrency)
+            let against = "the same agent over URLSessionTransport"
+            try tell("transport.rps.\(concurrency)", rounds.map { $1.wallTime / $0.wallTime }, against)
+            try tell("transport.cpu.\(concurrency)", rounds.map { $0.time / $1.time }, against)
+            try tell("transport.p99.\(concurrency)", rounds.map { $0.slowest / $1.slowest }, against)
+            let times = Rounds(values: rounds.map { $0.0.time * 1e6 })
+            try reporter.tell("transport.time.\(concurrency)", times.median, unit: "µs per send", spread: times.spread)
+        }
+        let raw = try await compare(.curlTransport, 24_000, .lean, 3_000, 64)
+        try tell("transport.raw.64", raw.map { $1.wallTime / $0.wallTime }, "a lean delegate session + JSONDecoder")
+        let share = try await compare(.curl, 24_000, .curlTransport, 24_000, 64)
+        try tell("transport.share.64", share.map { $0.time / $1.time }, "the transport without the agent")
+    }
+
+    /// Measures two clients in turns.
+    private func compare(
+        _ ours: Client,
+        _ ourCount: Int,
+        _ theirs: Client,
+        _ theirCount: Int,
+        _ concurrency: Int
+    ) async throws -> [(Sample, Sample)] {
+        let fetches = [ours, theirs].map { $0.makeFetch(url) }
+        for fetch in fetches { _ = try await sample(fetch, 512, concurrency) }
+        var samples: [(Sample, Sample)] = []
+        for round in 0..<Self.rounds {
+            let isFirst = round.isMultiple(of: 2)
+            let before = isFirst ? nil : try await sample(fetches[1], theirCount, concurrency)
+            let own = try await sample(fetches[0], ourCount, concurrency)
+            let other = if let before { before } else { try await sample(fetches[1], theirCount, concurrency) }
+            samples.append((own, other))
+        }
+        return samples
+    }
+
+    @concurrent
+    private func sample(_ fetch: @escaping Client.Fetch, _ count: Int, _ concurrency: Int) async throws -> Sample {
+        let before = ProcessFigures.processorTime
+        let began = ContinuousClock.now
+        let delays = try await withThrowingTaskGroup(of: [Duration].self) { group in
+            for _ in 0..<concurrency {
+                group.addTask {
+                    var delays: [Duration] = []
+                    for _ in 0..<count / concurrency {
+                        let began = ContinuousClock.now
+                        _ = try await fetch()
+                        delays.append(.now - began)
+                    }
+                    return delays
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }.sorted()
+        }
+        let wallTime = (ContinuousClock.now - began) / .seconds(1)
+        return Sample(
+            time: (ProcessFigures.processorTime - before) / Double(delays.count),
+            wallTime: wallTime / Double(delays.count),
+            slowest: delays[delays.count * 99 / 100] / .seconds(1)
+        )
+    }
+
+    private func tell(_ name: String, _ values: [Double], _ against: String) throws {
+        let rounds = Rounds(values: values)
+        try reporter.tell(name, rounds.median, unit: "ratio", against: against, spread: rounds.spread)
+    }
+}
+
+extension Client {
+    /// Errand over libcurl.
+    static let curl = Client(name: "curl") { server in
+        let agent = Agent(config: NetworkConfig(baseURL: BaseURL(server)), transport: CurlTransport())
+        return { try await agent.send(GetUser()) }
+    }
+
+    /// The transport on libcurl without an agent.
+    static let curlTransport = Client(name: "curl-transport") { server in
+        let transport = CurlTransport()
+        let decoder = JSONDecoder()
+        let request = OutgoingRequest(url: server.appending(path: "user"), headers: ["Accept": "application/json"])
+        return {
+            let response = try await transport.send(request, options: TransportOptions())
+            guard response.statusCode == 200, let body = response.body.whole else { throw URLError(.badServerResponse) }
+            return try decoder.decode(User.self, from: body)
+        }
+    }
+}
