@@ -64,7 +64,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ErrandIntegrationTests",
-            dependencies: ["Errand", "ErrandCurl", "ErrandTesting", "TestSupport"],
+            dependencies: ["Errand", "ErrandCurl", "CErrandCurl", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -72,7 +72,9 @@ final class ContentDecoder {
     private let stages: [Stage]
     private var hasInput = false
 
-    /// Creates a decoder; throws ``NetworkError`` for a coding that is not supported.
+    /// Creates a decoder of codings in the order in which they were applied.
+    ///
+    /// - Throws: ``NetworkError`` for a coding that is not supported.
     init(_ codings: [String]) throws(NetworkError) {
         guard codings.count <= Self.maximumCodings else { throw NetworkError(.invalidContentCoding) }
         var stages: [Stage] = []
@@ -119,7 +121,9 @@ final class ContentDecoder {
         }
     }
 
-    /// Throws ``NetworkError`` if the content has ended early. A content without a byte, such as that of HEAD, has not.
+    /// Checks that the content has not ended early; one without a byte, such as that of HEAD, has not.
+    ///
+    /// - Throws: ``NetworkError``.
     func end() throws(NetworkError) {
         guard !hasInput || stages.allSatisfy(\.isComplete) else { throw NetworkError(.invalidContentCoding) }
     }

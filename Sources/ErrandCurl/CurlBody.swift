@@ -226,11 +226,12 @@ struct BodyLimits: Sendable {
         (maximumSize, maximumExpansion) = (options.maximumBodySize, options.maximumExpansion)
     }
 
-    /// Throws ``NetworkError`` if a body exceeds a limit.
+    /// Checks that a body exceeds no limit.
     ///
     /// - Parameters:
     ///   - decoded: The number of decoded bytes so far.
     ///   - received: The number of bytes they were decoded from, or `nil` if the content has no coding.
+    /// - Throws: ``NetworkError``.
     func check(_ decoded: Int, received: Int?) throws(NetworkError) {
         guard decoded <= maximumSize else { throw NetworkError(.bodyTooLarge(limit: maximumSize)) }
         if let received, decoded > TransportOptions.expansionFloor, decoded / max(1, received) >= maximumExpansion {

@@ -42,7 +42,7 @@ final class CurlEventLoop: Sendable {
     /// Memory for short use.
     var scratch: UnsafeMutableRawBufferPointer { transfers.scratch }
 
-    /// Passes a command to the thread. From any thread; returns at once.
+    /// Passes a command to the thread, from any thread; returns at once.
     func submit(_ command: Command) {
         let (isAsleep, isNew) = inbox.withLock { inbox -> (Bool, Bool) in
             inbox.commands.append(command)

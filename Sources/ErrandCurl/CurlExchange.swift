@@ -15,9 +15,9 @@ final class CurlExchange: StoppableExchange {
     ///
     /// Unchecked: only the event loop's thread uses it.
     private nonisolated(unsafe) var reception: Reception
-    /// The handle while libcurl has the transfer. Unchecked: only the event loop's thread uses it.
+    /// The handle while libcurl has the transfer; unchecked, because only the event loop's thread uses it.
     nonisolated(unsafe) var handle: CurlHandle?
-    /// Whether the exchange was stopped before it began, or has ended. Unchecked: only the event loop's thread uses it.
+    /// Whether the exchange was stopped before it began, or has ended; unchecked like the handle.
     nonisolated(unsafe) var hasEnded = false
 
     private struct Reception {
@@ -47,7 +47,7 @@ final class CurlExchange: StoppableExchange {
     /// Waits for the header section, with the body as far as it is read ahead; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
 
-    /// Ends the exchange for its caller at once, and its transfer as soon as the event loop can. From any thread.
+    /// Ends the exchange for its caller at once, from any thread, and its transfer as soon as the event loop can.
     func stop() {
         outcome.deliver(.failure(CancellationError()))
         loop.submit(.stop(self))

@@ -125,7 +125,7 @@ final class CurlHandle {
         list = nil
         fields = Array(request.headers)
         self.hasBody = hasBody
-        for field in fields {
+        for field in request.headers.withOneCookieLine {
             // A field without a value ends in a semicolon (CURLOPT_HTTPHEADER).
             add(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
@@ -207,6 +207,16 @@ final class CurlHandle {
         _ = value.withUnsafeBytes { bytes in
             bytes.baseAddress.map { errand_curl_set_bytes(easy, Int32(option), $0, bytes.count) } ?? 0
         }
+    }
+}
+
+extension HTTPHeaders {
+    /// The fields with one line of cookies at most (RFC 6265, section 5.4); other lines stay as they are.
+    fileprivate var withOneCookieLine: HTTPHeaders {
+        guard values(for: "Cookie").count > 1 else { return self }
+        var copy = self
+        copy["Cookie"] = self["Cookie"]
+        return copy
     }
 }
 

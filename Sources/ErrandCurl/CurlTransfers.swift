@@ -42,7 +42,7 @@ final class CurlTransfers {
     /// Whether no exchange is under way.
     var isEmpty: Bool { used.isEmpty }
 
-    /// Makes ``run(atMost:)`` return. From any thread.
+    /// Makes ``wait(atMost:)`` return, from any thread.
     func wake() { errand_curl_loop_wake(loop) }
 
     func handle(_ command: CurlEventLoop.Command) {

@@ -35,9 +35,9 @@ extension CurlTransport {
         /// The oldest version of TLS that is accepted.
         public enum TLSVersion: Sendable, Hashable {
             /// TLS 1.2 (RFC 5246) or newer.
-            case v1_2
+            case tls12
             /// TLS 1.3 (RFC 8446) or newer.
-            case v1_3
+            case tls13
         }
 
         /// The proxy that connections are made through.
@@ -65,34 +65,50 @@ extension CurlTransport {
             case http2
         }
 
-        /// The authorities that are trusted. The default is those of the system.
+        /// The authorities that are trusted.
+        ///
+        /// The default is those of the system.
         public var trust: Trust
-        /// The SHA-256 digests of public keys (RFC 7469, section 2.4: of the `SubjectPublicKeyInfo`), of which the server's
-        /// must be one. An empty list, the default, accepts the key of every certificate that is trusted.
+        /// The SHA-256 digests of public keys, of which the server's must be one.
+        ///
+        /// Each is 32 bytes, the digest of the `SubjectPublicKeyInfo` (RFC 7469, section 2.4). An empty list, the default,
+        /// accepts the key of every certificate that is trusted.
         public var pinnedKeys: [Data]
         /// The certificate for servers that ask for one, or `nil` for none.
         public var clientCertificate: ClientCertificate?
-        /// The oldest version of TLS. The default is 1.2.
+        /// The oldest version of TLS.
+        ///
+        /// The default is 1.2.
         public var minimumTLSVersion: TLSVersion
-        /// The proxy. The default is that of the environment, as with URLSession.
+        /// The proxy.
+        ///
+        /// The default is that of the environment, as with URLSession.
         public var proxy: Proxy
         /// The IP addresses of hosts that are not looked up, by host name without port.
         public var addresses: [String: [String]]
-        /// The path of a Unix socket that all connections are made to, or `nil`. The URL's host is only sent as `Host` then.
+        /// The path of a Unix socket that all connections are made to, or `nil`.
+        ///
+        /// The URL's host is only sent as `Host` then.
         public var unixSocket: String?
         /// The name of a network interface, such as `eth1`, or a local address that connections are made from, or `nil`.
         public var interface: String?
-        /// The version of HTTP. The default is automatic.
+        /// The version of HTTP.
+        ///
+        /// The default is automatic.
         public var httpVersion: HTTPVersion
-        /// The maximum number of connections to one host, at least 1. The default is 8. Further requests wait, with their
-        /// idle timeout running. Streams have a connection of their own and do not count.
+        /// The maximum number of connections to one host, at least 1.
+        ///
+        /// The default is 8. Further requests wait, with their idle timeout running. Streams have a connection of their own
+        /// and do not count.
         public var maximumConnectionsPerHost: Int
         /// The maximum number of connections, or `nil`, the default, for no limit.
         public var maximumConnections: Int?
         /// The maximum number of connections that are kept for later requests, or `nil`, the default, for four times the
         /// number of requests in flight.
         public var maximumIdleConnections: Int?
-        /// The maximum time that a connection may have been unused to be used again, in whole seconds. The default is 118 s.
+        /// The maximum time that a connection may have been unused to be used again, in whole seconds.
+        ///
+        /// The default is 118 seconds.
         public var idleConnectionLifetime: Duration
         /// The maximum age of a connection to be used again, in whole seconds; or `nil`, the default, for no limit.
         public var connectionLifetime: Duration?
@@ -104,7 +120,7 @@ extension CurlTransport {
             trust: Trust = .system,
             pinnedKeys: [Data] = [],
             clientCertificate: ClientCertificate? = nil,
-            minimumTLSVersion: TLSVersion = .v1_2,
+            minimumTLSVersion: TLSVersion = .tls12,
             proxy: Proxy = .environment,
             addresses: [String: [String]] = [:],
             unixSocket: String? = nil,
@@ -176,7 +192,7 @@ extension CurlTransport.Configuration {
                 throw Invalid(description: "proxy: not the URL of a proxy, such as http://proxy.example:3128")
             }
             guard parts.user == nil, parts.password == nil else {
-                throw Invalid(description: "proxy: user and password are arguments of their own, and not part of the URL")
+                throw Invalid(description: "proxy: user and password are arguments of their own, not part of the URL")
             }
         }
         let texts: [(String, String?)] = [
@@ -218,7 +234,7 @@ extension CurlTransport.Configuration {
             if let passphrase = clientCertificate.passphrase { handle.set(ErrandCurlOptionKeyPassword, passphrase) }
         }
         // `CURL_SSLVERSION_TLSv1_2` and `CURL_SSLVERSION_TLSv1_3`.
-        let version = minimumTLSVersion == .v1_3 ? 7 : 6
+        let version = minimumTLSVersion == .tls13 ? 7 : 6
         handle.set(ErrandCurlOptionTLSVersion, version)
         handle.set(ErrandCurlOptionProxyTLSVersion, version)
         applyProxy(to: handle)
@@ -228,7 +244,9 @@ extension CurlTransport.Configuration {
         let versions: [HTTPVersion: Int] = [.automatic: 4, .http1: 2, .http2: 5]
         handle.set(ErrandCurlOptionHTTPVersion, versions[httpVersion] ?? 4)
         handle.set(ErrandCurlOptionMaximumIdleAge, Self.seconds(idleConnectionLifetime))
-        if let connectionLifetime { handle.set(ErrandCurlOptionMaximumLifetime, max(1, Self.seconds(connectionLifetime))) }
+        if let connectionLifetime {
+            handle.set(ErrandCurlOptionMaximumLifetime, max(1, Self.seconds(connectionLifetime)))
+        }
     }
 
     private func applyProxy(to handle: CurlHandle) {
@@ -239,8 +257,11 @@ extension CurlTransport.Configuration {
             handle.set(ErrandCurlOptionProxy, url)
             handle.set(ErrandCurlOptionNoProxy, bypass.joined(separator: ","))
             if user != nil || password != nil {
-                let credentials = [user, password].map { ($0 ?? "").addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
-                handle.set(ErrandCurlOptionProxyUserPassword, credentials.joined(separator: ":"))
+                // libcurl decodes both.
+                let parts = [user, password].map { text in
+                    (text ?? "").addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+                }
+                handle.set(ErrandCurlOptionProxyUserPassword, parts.joined(separator: ":"))
             }
         }
     }

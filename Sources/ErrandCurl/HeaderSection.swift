@@ -80,7 +80,8 @@ struct HeaderSection {
     }
 
     /// Notes what decides how the body is read.
-    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> NetworkError.Reason? {
+    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> NetworkError.Reason?
+    {
         switch name.count {
         case 14 where name.isName("content-length"): return noteLength(value)
         case 16 where name.isName("content-encoding"):
@@ -96,7 +97,9 @@ struct HeaderSection {
     /// RFC 9110, section 8.6: a list of equal numbers is one, everything else is invalid.
     private mutating func noteLength(_ value: UnsafeRawBufferPointer) -> NetworkError.Reason? {
         for part in value.split(separator: .comma, omittingEmptySubsequences: false) {
-            guard let length = Self.number(part), contentLength ?? length == length else { return .invalidContentLength }
+            guard let length = Self.number(part), contentLength ?? length == length else {
+                return .invalidContentLength
+            }
             contentLength = length
         }
         return nil

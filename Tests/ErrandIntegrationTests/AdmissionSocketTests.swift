@@ -58,7 +58,7 @@ struct AdmissionSocketTests {
 
     @Test func permitsAreNeverExceededAndWaitingIsMeasured() async throws {
         defer { server.stop() }
-        let wire = Gauge(URLSessionTransport())
+        let wire = Gauge(TransportUnderTest.make())
         let agent = Agent(config: config { $0.throttle = Throttle(maximumPerHost: 3) }, transport: wire)
         server.on(.get, "/quick", .json("7").delayed(by: .milliseconds(5)))
         let tasks = (0..<200).map { _ in

@@ -6,7 +6,7 @@ import Testing
 /// What URLSession on Linux does not survive, seen in a process of its own: `Documentation/KnownLimitations.md`.
 ///
 /// Where one of these tests fails, the system has been mended: then the fault belongs into ``FaultVerdict/table``.
-@Suite(.serialized, .limit(seconds: 60))
+@Suite(.serialized, .onURLSession, .limit(seconds: 60))
 struct FatalFaultTests {
     @Sendable
     private static func meet(_ fault: MockFault) async throws {

@@ -97,7 +97,7 @@ struct HTTP2StreamTests {
         let nginx = try Nginx(in: #require(TLSRig.folder), upstream: UInt16(try #require(upstream.url.port)))
         defer { nginx.stop() }
         try await nginx.waitUntilReady()
-        let transport = URLSessionTransport()
+        let transport = TransportUnderTest.make()
         let request = OutgoingRequest(url: nginx.url)
         let limit = surplus == .rejected ? 1 << 20 : size
         let task = Task {
@@ -109,7 +109,7 @@ struct HTTP2StreamTests {
             task.cancel()
         }
         await #expect(throws: (any Error).self) { try await task.value }
-        _ = try await URLSessionTransport().send(OutgoingRequest(url: small.baseURL), options: TransportOptions())
+        _ = try await TransportUnderTest.make().send(OutgoingRequest(url: small.baseURL), options: TransportOptions())
         print("HTTP/2 stream: \(upstream.sentByteCount >> 10) KiB of a body that is not wanted (\(surplus))")
         #expect(upstream.sentByteCount < 100 << 20)
     }
@@ -193,7 +193,7 @@ struct HTTP2StreamTests {
         )
         defer { nginx.stop() }
         try await nginx.waitUntilReady()
-        let transport = URLSessionTransport()
+        let transport = TransportUnderTest.make()
         defer { #expect(upstream.requestCount == 0) }
         for body in Body.allCases {
             for path in ["/early", "/limited"] {

@@ -116,7 +116,7 @@ struct HTTP2UploadTests {
         let nginx = try Nginx(in: #require(TLSRig.folder), upstream: upstream.port)
         defer { nginx.stop() }
         try await nginx.waitUntilReady()
-        let transport = URLSessionTransport()
+        let transport = TransportUnderTest.make()
         let url = nginx.url
         let began = ContinuousClock.now
         let failures = await withTaskGroup(of: String?.self) { group in
@@ -202,7 +202,7 @@ final class Nginx {
     func waitUntilReady() async throws {
         for _ in 0..<200 {
             let probe = OutgoingRequest(url: try #require(URL(string: "https://localhost:\(port)/ready")))
-            let response = try? await URLSessionTransport().send(probe, options: TransportOptions())
+            let response = try? await TransportUnderTest.make().send(probe, options: TransportOptions())
             if response != nil { return }
             // nginx has no other sign that it listens.
             try await Task.sleep(for: .milliseconds(25))

@@ -21,7 +21,7 @@ struct IdleTimeoutTests {
     private func send(
         _ request: OutgoingRequest,
         timeout: Duration,
-        by transport: URLSessionTransport = URLSessionTransport()
+        by transport: any StoppableTransport = TransportUnderTest.make()
     ) async throws -> TransportResponse {
         try await transport.send(request, options: TransportOptions(idleTimeout: timeout))
     }
@@ -42,7 +42,7 @@ struct IdleTimeoutTests {
 
     @Test
     func eachExchangeHasItsOwnTimeout() async {
-        let transport = URLSessionTransport()
+        let transport = TransportUnderTest.make()
         await withTaskGroup { group in
             for milliseconds in [900, 100, 500] {
                 group.addTask {
@@ -87,7 +87,7 @@ struct IdleTimeoutTests {
     @Test
     func exchangeTimesOutAfterItsTransportIsReleased() async {
         let error = await #expect(throws: NetworkError.self) {
-            try await send(outgoing("hang"), timeout: .milliseconds(150), by: URLSessionTransport())
+            try await send(outgoing("hang"), timeout: .milliseconds(150), by: TransportUnderTest.make())
         }
         #expect(error?.reason == .idleTimeout(.milliseconds(150)))
     }

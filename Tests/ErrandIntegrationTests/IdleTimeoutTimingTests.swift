@@ -11,7 +11,7 @@ struct IdleTimeoutTimingTests {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/hang", .text("x").faulted(.hang))
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 8)
+        let transport = TransportUnderTest.make(maximumConnectionsPerHost: 8)
         let request = OutgoingRequest(url: server.baseURL.appending(path: "hang"))
         await withTaskGroup { group in
             for milliseconds in [20_000, 900, 100, 500, 250, 1100] {

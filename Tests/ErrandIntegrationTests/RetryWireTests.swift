@@ -23,7 +23,7 @@ struct RetryWireTests {
         server.on(.post, "/x", .text("long enough to be cut").faulted(fault))
         let agent = Agent(
             config: NetworkConfig(baseURL: server.baseURL),
-            transport: URLSessionTransport(maximumConnectionsPerHost: 1)
+            transport: TransportUnderTest.make(maximumConnectionsPerHost: 1)
         )
         let body = RequestBody.data(Data(repeating: 7, count: byteCount))
         let post = GeneralRequest("/x").method(.post).body(byteCount == 0 ? .empty : body).expecting(Void.self)
@@ -54,7 +54,7 @@ struct RetryWireTests {
         let server = try MockServer()
         defer { server.stop() }
         server.enqueue(.text("warm"), .text("x").faulted(.resetBeforeHead), .status(204))
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1)
+        let transport = TransportUnderTest.make(maximumConnectionsPerHost: 1)
         _ = try await transport.send(OutgoingRequest(url: server.baseURL), options: TransportOptions())
         let body = OutgoingBody.source(FiveBytes(isReplayable: isReplayable))
         let put = OutgoingRequest(method: .put, url: server.baseURL, body: body)

@@ -172,7 +172,7 @@ struct StreamPressureTimingTests {
         defer { server.stop() }
         let agent = Agent(
             config: NetworkConfig(baseURL: server.baseURL),
-            transport: URLSessionTransport(maximumConnectionsPerHost: 1)
+            transport: TransportUnderTest.make(maximumConnectionsPerHost: 1)
         )
         var streams: [ResponseStream] = []
         let began = ContinuousClock.now

@@ -16,6 +16,12 @@ enum TLSRig {
         return probe?.status == 0 ? nil : "mount namespaces are not allowed"
     }()
 
+    /// Why the servers alone cannot run here, or `nil`.
+    static let obstacleToServers: String? = {
+        let missing = ["openssl", "python3"].filter { path(of: $0) == nil }
+        return missing.isEmpty ? nil : "\(missing.joined(separator: ", ")) missing"
+    }()
+
     /// In a process that trusts the authority: the folder of the certificates.
     static let folder = ProcessInfo.processInfo.environment["ERRAND_TLS_FOLDER"].map { URL(filePath: $0) }
 
@@ -31,8 +37,7 @@ enum TLSRig {
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let made = try run(["sh", "-c", certificates], in: folder)
-        guard made.status == 0 else { return made }
+        try makeCertificates(in: folder)
         let bind = "cat \(list) ca.pem > list.crt && mount --bind list.crt \(list) && exec \"$@\""
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return try run(
@@ -42,6 +47,29 @@ enum TLSRig {
             ],
             in: folder
         )
+    }
+
+    /// Makes the certificates and authorities in a folder.
+    static func makeCertificates(in folder: URL) throws {
+        let made = try run(["sh", "-c", certificates], in: folder)
+        guard made.status == 0 else { throw Failed(output: made.output) }
+    }
+
+    /// Runs a program and returns the bytes that it prints.
+    static func output(of command: [String], in folder: URL) throws -> Data {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = command
+        process.currentDirectoryURL = folder
+        process.standardOutput = output
+        try process.run()
+        defer { process.waitUntilExit() }
+        return output.fileHandleForReading.readDataToEndOfFile()
+    }
+
+    /// A program of the rig has failed.
+    struct Failed: Error {
+        let output: String
     }
 
     private static func run(_ command: [String], in folder: URL? = nil) throws -> (status: Int32, output: String) {
@@ -85,6 +113,7 @@ enum TLSRig {
         leaf wrongname 2048 DNS:example.org ca
         leaf weak 1024 DNS:localhost ca
         leaf unknown 2048 DNS:localhost stranger
+        leaf client 2048 DNS:client ca
         openssl req -x509 -newkey rsa:2048 -nodes -keyout self.key -out self.pem -days 30 -subj "/CN=localhost" \
             -addext "subjectAltName=DNS:localhost"
         : > index.txt
@@ -180,7 +209,19 @@ final class TLSServers {
             t = context.wrap_socket(c, server_side=True, do_handshake_on_connect=False)
             try: t.do_handshake()
             # Closing at once would reset the connection and could overtake the alert.
-            except ssl.SSLError: time.sleep(0.5)
+            except ssl.SSLError: return time.sleep(0.5)
+            t.recv(4096); t.send(OK)
+        def old(c):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+            context.load_cert_chain("good.pem", "good.key")
+            context.wrap_socket(c, server_side=True).recv(4096)
+        def only12(c):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+            context.load_cert_chain("good.pem", "good.key")
+            t = context.wrap_socket(c, server_side=True); t.recv(4096); t.send(OK)
         def proxy(status):
             def handle(c):
                 c.recv(4096); c.send(b"HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n" % status)
@@ -220,7 +261,7 @@ final class TLSServers {
             "good": good, "expired": tls("expired"), "future": tls("future"), "self": tls("self"),
             "unknown": tls("unknown"), "wrongname": tls("wrongname"), "weak": tls("weak", level=0),
             "plain": lambda c: (c.recv(4096), c.send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")),
-            "client certificate": client_certificate,
+            "client certificate": client_certificate, "old": old, "1.2": only12,
             "handshake closed": lambda c: c.recv(4096),
             "handshake reset": lambda c: (c.recv(4096), reset(c)),
             "first handshake closed": first_handshake_lost,

@@ -52,7 +52,7 @@ struct TLSFailureTests {
 
     @Test
     func eachFailureHasItsReason() async throws {
-        let transport = URLSessionTransport()
+        let transport = TransportUnderTest.make()
         for (name, reason) in Self.reasons {
             let request = OutgoingRequest(url: try servers.url(name))
             let error = await #expect(throws: NetworkError.self, "\(name)") {
@@ -86,7 +86,7 @@ struct TLSFailureTests {
         defer { unsetenv("https_proxy") }
         let request = OutgoingRequest(url: try servers.url("good"))
         let error = await #expect(throws: NetworkError.self) {
-            _ = try await URLSessionTransport().send(request, options: TransportOptions(idleTimeout: .seconds(10)))
+            _ = try await TransportUnderTest.make().send(request, options: TransportOptions(idleTimeout: .seconds(10)))
         }
         #expect(error?.reason == reason, "\(String(describing: error?.underlying))")
     }
@@ -94,7 +94,7 @@ struct TLSFailureTests {
     /// A body that is given as data cannot be read again by URLSession: the transport sends the request anew.
     @Test(arguments: ["stale", "stale after body"], [HTTPMethod.put, .post])
     func bodyIsSentWholeOrNotAgainWhenAKeptConnectionDies(_ server: String, _ method: HTTPMethod) async throws {
-        let transport = URLSessionTransport(maximumConnectionsPerHost: 1)
+        let transport = TransportUnderTest.make(maximumConnectionsPerHost: 1)
         var failures = 0
         for round in 0..<10 {
             for part in ["first", "second"] {
@@ -117,7 +117,7 @@ struct TLSFailureTests {
             }
         }
         let url = try servers.url(server, path: "/bodies")
-        let log = try await URLSessionTransport().send(OutgoingRequest(url: url), options: TransportOptions())
+        let log = try await TransportUnderTest.make().send(OutgoingRequest(url: url), options: TransportOptions())
         let bodies = try JSONDecoder().decode([String: Int].self, from: await log.body.collect(upTo: 1 << 20))
         // One content for each path: no body is cut or mixed with another.
         #expect(Set(bodies.keys.map { $0.prefix { $0 != " " } }).count == bodies.count)

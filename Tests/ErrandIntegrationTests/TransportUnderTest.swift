@@ -8,11 +8,15 @@ enum TransportUnderTest {
     static let isCurl = ProcessInfo.processInfo.environment["ERRAND_TRANSPORT"] == "curl"
 
     /// Returns a new transport.
-    static func make() -> any StoppableTransport {
+    static func make(maximumConnectionsPerHost count: Int = 8) -> any StoppableTransport {
         #if os(Linux)
-        if isCurl { return CurlTransport() }
+        if isCurl {
+            let configuration = CurlTransport.Configuration(maximumConnectionsPerHost: count)
+            // Such a configuration is valid.
+            return (try? CurlTransport(configuration: configuration)) ?? CurlTransport()
+        }
         #endif
-        return URLSessionTransport()
+        return URLSessionTransport(maximumConnectionsPerHost: count)
     }
 }
 

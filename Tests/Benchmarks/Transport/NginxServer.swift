@@ -15,7 +15,8 @@ final class NginxServer {
         folder = FileManager.default.temporaryDirectory.appending(path: "errand-nginx-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let port = try Self.freePort()
-        url = URL(string: "http://127.0.0.1:\(port)/")!
+        guard let url = URL(string: "http://127.0.0.1:\(port)/") else { return nil }
+        self.url = url
         try Data(Self.configuration(port).utf8).write(to: folder.appending(path: "nginx.conf"))
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [

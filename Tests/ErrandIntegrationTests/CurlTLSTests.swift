@@ -1,0 +1,95 @@
+#if os(Linux)
+import Errand
+import ErrandCurl
+import Foundation
+import Testing
+
+/// Trust, pins and client certificates of the transport on libcurl, against servers in Python.
+@Suite(
+    .serialized,
+    .enabled(if: TLSRig.obstacleToServers == nil, "\(TLSRig.obstacleToServers ?? "")"),
+    .timeLimit(.minutes(2))
+)
+final class CurlTLSTests {
+    private let folder: URL
+    private let servers: TLSServers
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "errand-tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try TLSRig.makeCertificates(in: folder)
+        servers = try TLSServers(in: folder)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private func file(_ name: String) throws -> Data { try Data(contentsOf: folder.appending(path: name)) }
+
+    private func status(
+        _ server: String,
+        _ change: (inout CurlTransport.Configuration) throws -> Void = { _ in }
+    ) async throws -> Int {
+        var configuration = CurlTransport.Configuration(trust: .pem(try file("ca.pem")))
+        try change(&configuration)
+        let request = OutgoingRequest(url: try servers.url(server))
+        let options = TransportOptions(idleTimeout: .seconds(10))
+        return try await CurlTransport(configuration: configuration).send(request, options: options).statusCode
+    }
+
+    @Test func eachBadServerIsRefusedForItsOwnReason() async throws {
+        let rows: [(String, NetworkError.Reason)] =
+            TLSFailureTests.reasons + [
+                ("old", .tlsHandshakeFailed("the server supports no TLS version that this system allows"))
+            ]
+        for (name, reason) in rows {
+            let error = await #expect(throws: NetworkError.self, "\(name)") { try await self.status(name) }
+            #expect(error?.reason == reason, "\(name)")
+        }
+        #expect(try await status("good") == 200)
+    }
+
+    @Test func anAuthorityIsTrustedFromBytesAndFromAFileAndTheSystemsAreNot() async throws {
+        #expect(try await status("good") { $0.trust = .file(path: folder.appending(path: "ca.pem").path) } == 200)
+        let error = await #expect(throws: NetworkError.self) { try await self.status("good") { $0.trust = .system } }
+        #expect(error?.kind == .insecureConnection)
+        let stranger = await #expect(throws: NetworkError.self) {
+            try await self.status("good") { $0.trust = .pem(try self.file("stranger.pem")) }
+        }
+        #expect(stranger?.reason == .certificateRefused("its issuer is not known"))
+    }
+
+    @Test func onlyAPinnedKeyIsAccepted() async throws {
+        let command =
+            "openssl x509 -in good.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary"
+        let pin = try TLSRig.output(of: ["sh", "-c", command], in: folder)
+        #expect(pin.count == 32)
+        #expect(try await status("good") { $0.pinnedKeys = [Data(count: 32), pin] } == 200)
+        let error = await #expect(throws: NetworkError.self) {
+            try await self.status("good") { $0.pinnedKeys = [Data(count: 32)] }
+        }
+        #expect(error?.reason == .certificateRefused("its public key is none of those that are pinned"))
+    }
+
+    @Test func aClientCertificateIsPresented() async throws {
+        let certificate = CurlTransport.Configuration.ClientCertificate(
+            certificate: try file("client.pem"),
+            key: try file("client.key")
+        )
+        #expect(try await status("client certificate") { $0.clientCertificate = certificate } == 200)
+        var wrong = certificate
+        wrong.key = try file("good.key")
+        let error = await #expect(throws: NetworkError.self) {
+            try await self.status("client certificate") { $0.clientCertificate = wrong }
+        }
+        #expect(error?.reason == .tlsHandshakeFailed("the client certificate or its key cannot be used"))
+    }
+
+    @Test func aServerBelowTheFloorIsRefused() async throws {
+        #expect(try await status("1.2") == 200)
+        let error = await #expect(throws: NetworkError.self) {
+            try await self.status("1.2") { $0.minimumTLSVersion = .tls13 }
+        }
+        #expect(error?.kind == .insecureConnection)
+    }
+}
+#endif

@@ -1,0 +1,304 @@
+#if os(Linux)
+import CErrandCurl
+import Errand
+import ErrandCurl
+import ErrandTesting
+import Foundation
+import Testing
+
+/// What only the transport on libcurl does.
+@Suite(.limit(seconds: 120))
+struct CurlTransportTests {
+    private static func transport(
+        _ change: (inout CurlTransport.Configuration) -> Void = { _ in }
+    ) throws -> CurlTransport {
+        var configuration = CurlTransport.Configuration()
+        change(&configuration)
+        return try CurlTransport(configuration: configuration)
+    }
+
+    private static func get(
+        _ transport: CurlTransport,
+        _ url: URL,
+        _ headers: HTTPHeaders = [:]
+    ) async throws -> TransportResponse {
+        try await transport.send(OutgoingRequest(url: url, headers: headers), options: TransportOptions())
+    }
+
+    // MARK: The library
+
+    @Test func everyNumberIsTheOneOfTheLibrary() {
+        let names: [(Int, String)] = [
+            (ErrandCurlOptionWriteData, "WRITEDATA"), (ErrandCurlOptionURL, "URL"), (ErrandCurlOptionProxy, "PROXY"),
+            (ErrandCurlOptionProxyUserPassword, "PROXYUSERPWD"), (ErrandCurlOptionReadData, "READDATA"),
+            (ErrandCurlOptionErrorBuffer, "ERRORBUFFER"), (ErrandCurlOptionWriteFunction, "WRITEFUNCTION"),
+            (ErrandCurlOptionReadFunction, "READFUNCTION"), (ErrandCurlOptionHTTPHeader, "HTTPHEADER"),
+            (ErrandCurlOptionKeyPassword, "KEYPASSWD"), (ErrandCurlOptionHeaderData, "HEADERDATA"),
+            (ErrandCurlOptionTLSVersion, "SSLVERSION"), (ErrandCurlOptionCustomRequest, "CUSTOMREQUEST"),
+            (ErrandCurlOptionNoBody, "NOBODY"), (ErrandCurlOptionUpload, "UPLOAD"), (ErrandCurlOptionPost, "POST"),
+            (ErrandCurlOptionInterface, "INTERFACE"), (ErrandCurlOptionTrustFile, "CAINFO"),
+            (ErrandCurlOptionFreshConnection, "FRESH_CONNECT"), (ErrandCurlOptionForbidReuse, "FORBID_REUSE"),
+            (ErrandCurlOptionHeaderFunction, "HEADERFUNCTION"), (ErrandCurlOptionTrustFolder, "CAPATH"),
+            (ErrandCurlOptionHTTPVersion, "HTTP_VERSION"), (ErrandCurlOptionBufferSize, "BUFFERSIZE"),
+            (ErrandCurlOptionNoSignal, "NOSIGNAL"), (ErrandCurlOptionPrivate, "PRIVATE"),
+            (ErrandCurlOptionBodySize, "INFILESIZE_LARGE"), (ErrandCurlOptionPostSize, "POSTFIELDSIZE_LARGE"),
+            (ErrandCurlOptionConnectTimeout, "CONNECTTIMEOUT_MS"),
+            (ErrandCurlOptionContentDecoding, "HTTP_CONTENT_DECODING"),
+            (ErrandCurlOptionOpenSocketFunction, "OPENSOCKETFUNCTION"),
+            (ErrandCurlOptionOpenSocketData, "OPENSOCKETDATA"), (ErrandCurlOptionCopiedPost, "COPYPOSTFIELDS"),
+            (ErrandCurlOptionSeekFunction, "SEEKFUNCTION"), (ErrandCurlOptionSeekData, "SEEKDATA"),
+            (ErrandCurlOptionNoProxy, "NOPROXY"), (ErrandCurlOptionProtocols, "PROTOCOLS"),
+            (ErrandCurlOptionResolve, "RESOLVE"), (ErrandCurlOptionCloseSocketFunction, "CLOSESOCKETFUNCTION"),
+            (ErrandCurlOptionCloseSocketData, "CLOSESOCKETDATA"), (ErrandCurlOptionPinnedKey, "PINNEDPUBLICKEY"),
+            (ErrandCurlOptionUnixSocket, "UNIX_SOCKET_PATH"), (ErrandCurlOptionPathAsIs, "PATH_AS_IS"),
+            (ErrandCurlOptionWaitForMultiplexing, "PIPEWAIT"), (ErrandCurlOptionProxyTLSVersion, "PROXY_SSLVERSION"),
+            (ErrandCurlOptionSuppressConnectHeaders, "SUPPRESS_CONNECT_HEADERS"),
+            (ErrandCurlOptionDisallowUserInURL, "DISALLOW_USERNAME_IN_URL"),
+            (ErrandCurlOptionUploadBufferSize, "UPLOAD_BUFFERSIZE"), (ErrandCurlOptionMaximumIdleAge, "MAXAGE_CONN"),
+            (ErrandCurlOptionCertificate, "SSLCERT_BLOB"), (ErrandCurlOptionKey, "SSLKEY_BLOB"),
+            (ErrandCurlOptionTrust, "CAINFO_BLOB"), (ErrandCurlOptionProxyTrust, "PROXY_CAINFO_BLOB"),
+            (ErrandCurlOptionMaximumLifetime, "MAXLIFETIME_CONN"), (ErrandCurlOptionQuickExit, "QUICK_EXIT"),
+        ]
+        for (number, name) in names { #expect(errand_curl_option_number(name) == number, "\(name)") }
+    }
+
+    @Test func theLibraryIsThere() {
+        #expect(CurlTransport.unavailability == nil)
+        #expect(CurlTransport.libraryVersion?.isEmpty == false)
+    }
+
+    // MARK: The message
+
+    @Test func onlyTheFieldsOfTheRequestAreSent() async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        var headers: HTTPHeaders = ["X-B": "1", "X-A": "2"]
+        headers.add("X-B", "3")
+        _ = try await Self.get(Self.transport(), server.url, headers)
+        let lines = try #require(server.requests.first).components(separatedBy: "\r\n")
+        #expect(lines[0] == "GET /x HTTP/1.1")
+        #expect(lines[1] == "Host: 127.0.0.1:\(server.port)")
+        let codings = lines.filter { $0.hasPrefix("Accept-Encoding: ") }
+        #expect(codings.count == 1)
+        #expect(lines[2...].filter { !$0.isEmpty && !codings.contains($0) } == ["X-B: 1", "X-A: 2", "X-B: 3"])
+    }
+
+    @Test func aUserAgentIsSentUnlessTheRequestHasOne() async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        let transport = try Self.transport { $0.userAgent = "Shop/1.0" }
+        _ = try await Self.get(transport, server.url)
+        _ = try await Self.get(transport, server.url, ["User-Agent": "Own/2"])
+        #expect(server.requests[0].contains("\r\nUser-Agent: Shop/1.0\r\n"))
+        #expect(server.requests[1].contains("\r\nUser-Agent: Own/2\r\n"))
+        #expect(!server.requests[1].contains("Shop"))
+    }
+
+    @Test func fieldsOfAResponseKeepTheirOrderAndTheirLines() async throws {
+        let server = try RawServer {
+            RawServer.Reply(
+                "HTTP/1.1 200 OK\r\nX-B: 1\r\nSet-Cookie: a=1\r\nX-A: 2\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n"
+            )
+        }
+        defer { server.stop() }
+        let response = try await Self.get(Self.transport(), server.url)
+        #expect(response.headers.map(\.name) == ["X-B", "Set-Cookie", "X-A", "Set-Cookie", "Content-Length"])
+        #expect(response.headers.map(\.value) == ["1", "a=1", "2", "b=2", "0"])
+    }
+
+    static let cutResponses: [(name: String, bytes: Data)] = [
+        ("length", Data("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nhello world".utf8)),
+        (
+            "chunks",
+            Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n".utf8)
+        ),
+        (
+            "trailers",
+            Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n".utf8)
+        ),
+        (
+            "interim",
+            Data("HTTP/1.1 103 Early\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)
+        ),
+        (
+            "gzip",
+            Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".utf8) + gzipChunk
+                + Data("0\r\n\r\n".utf8)
+        ),
+    ]
+
+    /// "hello world" in one stored block.
+    private static let gzip: [UInt8] = [
+        0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255, 1, 11, 0, 0xF4, 0xFF, 0x68, 0x65, 0x6C, 0x6C, 0x6F, 0x20, 0x77, 0x6F,
+        0x72,
+        0x6C, 0x64, 0x85, 0x11, 0x4A, 0x0D, 11, 0, 0, 0,
+    ]
+    private static let gzipChunk = Data("22\r\n".utf8) + Data(gzip) + Data("\r\n".utf8)
+
+    @Test(arguments: cutResponses.indices)
+    func aResponseCutAtAnyByteIsAnError(_ index: Int) async throws {
+        let whole = Self.cutResponses[index].bytes
+        let replies = Lock<[RawServer.Reply]>([])
+        let server = try RawServer { replies.withLock { $0.isEmpty ? RawServer.Reply(whole) : $0.removeFirst() } }
+        defer { server.stop() }
+        let transport = try Self.transport()
+        for cut in 0..<whole.count {
+            for isReset in [false, true] {
+                replies.withLock { $0 = [RawServer.Reply(whole.prefix(cut), isReset: isReset)] }
+                // libcurl does not send a POST again.
+                let request = OutgoingRequest(method: .post, url: server.url, body: .data(Data("x".utf8)))
+                let result = await Task {
+                    try await transport.send(request, options: TransportOptions()).body.collect(upTo: 1000)
+                }.result
+                switch result {
+                case .success(let body):
+                    // Of chunks libcurl does not miss the last line feed, after which no content can follow.
+                    #expect(index > 0 && index != 3 && cut == whole.count - 1, "\(cut)")
+                    #expect(["hello world", "hello"].contains(String(decoding: body, as: UTF8.self)))
+                case .failure(let error as NetworkError):
+                    #expect([.connectionLost, .invalidResponse].contains(error.kind), "\(cut): \(error.reason)")
+                case .failure(let error): Issue.record(error)
+                }
+            }
+        }
+        let response = try await Self.get(transport, server.url)
+        #expect(
+            ["hello world", "hello", "ok"].contains(String(decoding: response.body.whole ?? Data(), as: UTF8.self))
+        )
+    }
+
+    @Test(arguments: [0, 5, Int.max])
+    func aCodedBodyThatEndsEarlyIsAnError(_ readAhead: Int) async throws {
+        let head = Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ".utf8)
+        let reply = Lock(Data())
+        let server = try RawServer { RawServer.Reply(reply.withLock { $0 }) }
+        defer { server.stop() }
+        for count in 1...Self.gzip.count {
+            reply.withLock { $0 = head + Data("\(count)\r\n\r\n".utf8) + Self.gzip.prefix(count) }
+            let options = TransportOptions(readAhead: readAhead)
+            let request = OutgoingRequest(url: server.url)
+            let result = await Task {
+                try await Self.transport().send(request, options: options).body.collect(upTo: 100)
+            }.result
+            if count == Self.gzip.count {
+                #expect(try result.get() == Data("hello world".utf8))
+            } else {
+                #expect(throws: NetworkError.self, "\(count)") { try result.get() }
+            }
+        }
+    }
+
+    // MARK: Connections
+
+    @Test func connectionMetricsSayWhatWasMadeAndWhatWasReused() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .json("{}"))
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: CurlTransport())
+        let first = try await agent.response(for: GeneralRequest("/x").expecting(Data.self))
+        let second = try await agent.response(for: GeneralRequest("/x").expecting(Data.self))
+        let made = try #require(first.metrics.attempts.first?.connection)
+        let reused = try #require(second.metrics.attempts.first?.connection)
+        #expect(!made.isReused && made.connect != nil && made.tls == nil)
+        #expect(reused.isReused && reused.connect == nil && reused.nameLookup == nil)
+        #expect(made.protocolName == "http/1.1")
+        #expect(made.remoteAddress == "127.0.0.1:\(server.port)")
+        #expect(made.sentByteCount > 20 && made.receivedByteCount > 20)
+    }
+
+    @Test func addressesReplaceTheLookupOfAHost() async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        let transport = try Self.transport { $0.addresses = ["Shop.example": ["127.0.0.1"]] }
+        let url = try #require(URL(string: "http://shop.example:\(server.port)/a"))
+        #expect(try await Self.get(transport, url).statusCode == 200)
+        #expect(server.requests[0].contains("\r\nHost: shop.example:\(server.port)\r\n"))
+    }
+
+    @Test func aUnixSocketServesEveryHost() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString).sock").path
+        let server = try RawServer(path: path) { .ok }
+        defer {
+            server.stop()
+            unlink(path)
+        }
+        let transport = try Self.transport { $0.unixSocket = path }
+        let url = try #require(URL(string: "http://docker/containers"))
+        #expect(try await Self.get(transport, url).statusCode == 200)
+        #expect(server.requests[0].hasPrefix("GET /containers HTTP/1.1\r\nHost: docker\r\n"))
+    }
+
+    @Test func connectionsAreMadeFromAnInterface() async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        let transport = try Self.transport { $0.interface = "127.0.0.9" }
+        #expect(try await Self.get(transport, server.url).statusCode == 200)
+        let wrong = try Self.transport { $0.interface = "no-such-interface" }
+        await #expect(throws: NetworkError.self) { try await Self.get(wrong, server.url) }
+    }
+
+    @Test func aProxyIsAskedForAllHostsButThoseItIsBypassedFor() async throws {
+        let (server, proxy) = (try RawServer { .ok }, try RawServer { .ok })
+        defer {
+            server.stop()
+            proxy.stop()
+        }
+        let address = "http://127.0.0.1:\(proxy.port)"
+        let transport = try Self.transport {
+            $0.proxy = .url(address, user: "ada", password: "p:w@d", bypass: ["127.0.0.1"])
+        }
+        _ = try await Self.get(transport, server.url)
+        #expect(proxy.requests.isEmpty && server.requests.count == 1)
+        let url = try #require(URL(string: "http://shop.example/a"))
+        _ = try await Self.get(transport, url)
+        let sent = try #require(proxy.requests.first)
+        #expect(sent.hasPrefix("GET http://shop.example/a HTTP/1.1\r\n"))
+        #expect(sent.contains("\r\nProxy-Authorization: Basic \(Data("ada:p:w@d".utf8).base64EncodedString())\r\n"))
+    }
+
+    @Test func anIPv6LiteralIsReached() async throws {
+        let url = try #require(URL(string: "http://[::1]:1/"))
+        let error = await #expect(throws: NetworkError.self) { try await Self.get(Self.transport(), url) }
+        #expect([.connectionRefused, .noConnection].contains(error?.reason))
+    }
+
+    @Test(arguments: [
+        ("pinnedKeys", CurlTransport.Configuration(pinnedKeys: [Data("short".utf8)])),
+        ("trust", CurlTransport.Configuration(trust: .file(path: "/no/such/file"))),
+        ("trust", CurlTransport.Configuration(trust: .pem(Data("x".utf8)))),
+        ("clientCertificate", CurlTransport.Configuration(clientCertificate: .init(certificate: Data(), key: Data()))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("proxy.example:3128"))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://ada:x@proxy.example:3128"))),
+        ("addresses", CurlTransport.Configuration(addresses: ["a.example": ["localhost"]])),
+        ("userAgent", CurlTransport.Configuration(userAgent: "a\r\nX: b")),
+    ])
+    func aConfigurationThatCannotBeUsedIsRefused(_ property: String, _ configuration: CurlTransport.Configuration) {
+        let error = #expect(throws: CurlTransport.Configuration.Invalid.self) {
+            try CurlTransport(configuration: configuration)
+        }
+        #expect(error?.description.hasPrefix("\(property): ") == true)
+    }
+
+    // MARK: What is left
+
+    @Test func transportsThatAreDroppedLeaveNoFileOpen() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .text("x").closingConnection())
+        let count = ProcessInfo.processInfo.environment["ERRAND_AGENTS"].flatMap { Int($0) } ?? 200
+        func agent() async throws {
+            let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: CurlTransport())
+            _ = try await agent.send(GeneralRequest("/x").expecting(Data.self))
+        }
+        for _ in 0..<20 { try await agent() }
+        let before = openFiles
+        for _ in 0..<count { try await agent() }
+        let giveUp = ContinuousClock.now + .seconds(60)
+        while openFiles > before + 40, ContinuousClock.now < giveUp { await Task.yield() }
+        // Other tests open files at the same time.
+        #expect(openFiles <= before + 40)
+    }
+
+    private var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+}
+#endif

@@ -1,0 +1,115 @@
+#if os(Linux)
+import Errand
+import ErrandTesting
+import Foundation
+import Glibc
+
+/// A server that sends given bytes in response to each request, and keeps what it was sent.
+final class RawServer: Sendable {
+    /// What is sent to one connection, and how it ends.
+    struct Reply: Sendable {
+        var bytes: Data
+        /// Whether the connection is reset, and not closed, after the bytes.
+        var isReset = false
+        /// Whether the connection is closed after the bytes; otherwise it is when the client closes it.
+        var isClosed = true
+
+        init(_ bytes: Data, isReset: Bool = false, isClosed: Bool = true) {
+            (self.bytes, self.isReset, self.isClosed) = (bytes, isReset, isClosed)
+        }
+
+        init(_ text: String, isClosed: Bool = true) { self.init(Data(text.utf8), isClosed: isClosed) }
+
+        static let ok = Reply("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", isClosed: false)
+    }
+
+    /// The port, or 0 for a Unix socket.
+    let port: UInt16
+    private let listener: Int32
+    private let received = Lock<[String]>([])
+    private let reply: @Sendable () -> Reply
+
+    /// The requests, header sections and bodies as far as they came with them.
+    var requests: [String] { received.withLock { $0 } }
+    var url: URL { URL(string: "http://127.0.0.1:\(port)/x") ?? URL(filePath: "/") }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - path: The path of a Unix socket, or `nil` for a port of 127.0.0.1.
+    ///   - reply: Returns what the next request is sent.
+    /// - Throws: `POSIXError`.
+    init(path: String? = nil, _ reply: @escaping @Sendable () -> Reply) throws {
+        self.reply = reply
+        if let path {
+            listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
+            let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+            try Self.listen(listener) { bind in
+                withUnsafePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind($0, size) }
+                }
+            }
+            port = 0
+        } else {
+            listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let listener = listener
+            try Self.listen(listener) { bind in
+                withUnsafeMutablePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                        bind(address, size) && getsockname(listener, address, &size) == 0
+                    }
+                }
+            }
+            port = UInt16(bigEndian: address.sin_port)
+        }
+        let listener = listener
+        Thread.detachNewThread { [self] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0 else { return }
+                Thread.detachNewThread { self.serve(connection) }
+            }
+        }
+    }
+
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private static func listen(
+        _ listener: Int32,
+        _ bind: ((UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool
+    ) throws {
+        guard bind({ Glibc.bind(listener, $0, $1) == 0 }), Glibc.listen(listener, 200) == 0 else {
+            throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO)
+        }
+    }
+
+    private func serve(_ connection: Int32) {
+        defer { close(connection) }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0 else { return }
+            received.withLock { $0.append(String(decoding: buffer[..<count], as: UTF8.self)) }
+            let reply = reply()
+            reply.bytes.withUnsafeBytes { bytes in
+                if let start = bytes.baseAddress { send(connection, start, bytes.count, Int32(MSG_NOSIGNAL)) }
+            }
+            if reply.isReset {
+                var linger = linger(l_onoff: 1, l_linger: 0)
+                setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+            }
+            if reply.isClosed || reply.isReset { return }
+        }
+    }
+}
+#endif
