@@ -44,7 +44,7 @@ extension Steps {
         },
         Step("A throttle: two at once, 20 per second, higher priorities first") { tour in
             let throttle = Throttle(maximumPerHost: 2, rate: .perSecond(20))
-            let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), throttle: throttle))
+            let agent = tour.agent(NetworkConfig(baseURL: BaseURL(tour.server.baseURL), throttle: throttle))
             let began = ContinuousClock.now
             let queued = try await withThrowingTaskGroup(of: Duration.self) { group in
                 for id in 0..<8 {
@@ -59,7 +59,7 @@ extension Steps {
             return "8 sends took \(time.formatted(.units(allowed: [.milliseconds]))), one every 50 ms"
         },
         Step("A send gate rejects a send before anything is sent, with its own error") { tour in
-            let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), sendGates: [MembersOnly()]))
+            let agent = tour.agent(NetworkConfig(baseURL: BaseURL(tour.server.baseURL), sendGates: [MembersOnly()]))
             let before = tour.server.requestCount
             do {
                 _ = try await agent.send(GetUser(id: 1))

@@ -24,7 +24,7 @@ extension Steps {
                 // Another agent with the same cache directory, as after a restart.
                 var config = agent.config
                 config.cache = ResponseCache(directory: folder)
-                let response = try await Agent(config: config).response(for: GeneralRequest("/offline"))
+                let response = try await tour.agent(config).response(for: GeneralRequest("/offline"))
                 try hold(response.source.isFromCache && count() == 1, "\(response.source)")
                 return "\(response.model), \(response.source)"
             }
@@ -72,7 +72,7 @@ extension Steps {
             cachePolicy: policy,
             cache: ResponseCache(directory: folder)
         )
-        return try await body(Agent(config: config), folder)
+        return try await body(tour.agent(config), folder)
     }
 }
 

@@ -37,7 +37,7 @@ extension Steps {
             }
             let session = AuthenticationSession(Tokens(), credential: "old")
             let config = NetworkConfig(baseURL: BaseURL(tour.server.baseURL), authentication: .session(session))
-            let agent = Agent(config: config)
+            let agent = tour.agent(config)
             let sum = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<100 { group.addTask { try await agent.get("/private") } }
                 return try await group.reduce(0, +)
@@ -62,7 +62,7 @@ extension Steps {
                 authorization: .bearer("secret-token"),
                 accessories: [LoggingAccessory(level: .outcomes) { lines.add($0) }]
             )
-            let agent = Agent(config: config)
+            let agent = tour.agent(config)
             let request = GeneralRequest("/users/1").query(["access_token": "secret-token", "page": 2])
             _ = try await agent.send(request)
             let curl = try await agent.plan(for: request).curl

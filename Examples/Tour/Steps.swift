@@ -56,7 +56,7 @@ enum Steps {
             return "POST \(seen?.path ?? "") \(seen?.text ?? "") → order \(order.id)"
         },
         Step("A config is a value: replaced while a send runs, it changes only later sends") { tour in
-            let agent = Agent(config: NetworkConfig(baseURL: tour.server.baseURL))
+            let agent = tour.agent(NetworkConfig(baseURL: tour.server.baseURL))
             agent.config.headers["X-Version"] = "1"
             let before = tour.server.requestCount
             async let early = agent.send(GeneralRequest("/echo").expecting(String.self, at: #"headers.x-version"#))
@@ -73,7 +73,7 @@ enum Steps {
                 urlFilters: [Language()],
                 adapters: [Signature()]
             )
-            let echo = try await Agent(config: config).send(GeneralRequest("/echo"))
+            let echo = try await tour.agent(config).send(GeneralRequest("/echo"))
             let (target, signature) = (echo["target"]?.string, echo["headers"]?["x-signature"]?.string)
             try hold(target == "/echo/en" && signature == "GET /echo/en", "\(target ?? "-") \(signature ?? "-")")
             return "\(target ?? ""), signed '\(signature ?? "")'"
@@ -127,7 +127,7 @@ enum Steps {
     static let observing = [
         Step("Accessories are notified of the start and end of every send") { tour in
             let diary = Diary()
-            let agent = Agent(config: NetworkConfig(baseURL: BaseURL(tour.server.baseURL), accessories: [diary]))
+            let agent = tour.agent(NetworkConfig(baseURL: BaseURL(tour.server.baseURL), accessories: [diary]))
             _ = try await agent.send(GetUser(id: 1))
             _ = try? await agent.send(GeneralRequest("/gateway"))
             // Three events for each send, and two retries of the 502.
@@ -140,7 +140,7 @@ enum Steps {
             config.accessories = [percentages, TerminalProgress("      mirror")]
             let body = Data(repeating: 7, count: 300_000)
             let mirror = GeneralRequest("/mirror").method(.post).body(.data(body)).expecting(Data.self)
-            let response = try await Agent(config: config).send(mirror)
+            let response = try await tour.agent(config).send(mirror)
             let seen = percentages.lines
             try hold(response == body && seen.contains("upload 100 %") && seen.last == "download 100 %", "\(seen)")
             return seen.joined(separator: ", ")

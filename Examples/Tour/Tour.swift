@@ -30,11 +30,16 @@ final class Tour: Sendable {
 
     let server: MockServer
     let agent: Agent
+    private let makeTransport: @Sendable () -> any Transport
 
-    init(server: MockServer) {
+    init(server: MockServer, over makeTransport: @escaping @Sendable () -> any Transport) {
         self.server = server
-        agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        self.makeTransport = makeTransport
+        agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: makeTransport())
     }
+
+    /// Returns an agent with a config of its own, over the transport of the tour.
+    func agent(_ config: NetworkConfig) -> Agent { Agent(config: config, transport: makeTransport()) }
 
     func chapter(_ title: String, _ steps: [Step]) async {
         print("\n\(title)")

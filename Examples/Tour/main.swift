@@ -5,9 +5,10 @@ import Foundation
 // Shows every capability over real sockets: a MockServer runs in this process, and every step sends requests to it.
 // Each step prints its result. The tour exits with a nonzero status if any step fails.
 
+let transports = TourTransport(Array(CommandLine.arguments.dropFirst()))
 let server = try MockServer()
 Shop.serve(on: server)
-let tour = Tour(server: server)
+let tour = Tour(server: server, over: transports.make)
 
 await tour.chapter("Declaring", Steps.declaring)
 await tour.chapter("Configuring", Steps.configuring)

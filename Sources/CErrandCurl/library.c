@@ -66,7 +66,6 @@ static void load(void) {
     FIND(version_info, "curl_version_info");
     FIND(easy_init, "curl_easy_init");
     FIND(easy_cleanup, "curl_easy_cleanup");
-    FIND(easy_reset, "curl_easy_reset");
     FIND(easy_pause, "curl_easy_pause");
     FIND(easy_setopt, "curl_easy_setopt");
     FIND(easy_getinfo, "curl_easy_getinfo");
@@ -81,7 +80,6 @@ static void load(void) {
     FIND(multi_remove_handle, "curl_multi_remove_handle");
     FIND(multi_socket_action, "curl_multi_socket_action");
     FIND(multi_info_read, "curl_multi_info_read");
-    FIND(multi_assign, "curl_multi_assign");
 #undef FIND
     if (missing[0]) return;
     if (errand_curl.global_init(global_all) != 0) {

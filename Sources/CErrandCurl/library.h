@@ -11,7 +11,6 @@ struct errand_curl_functions {
     void *(*version_info)(int);
     void *(*easy_init)(void);
     void (*easy_cleanup)(void *);
-    void (*easy_reset)(void *);
     int (*easy_pause)(void *, int);
     int (*easy_setopt)(void *, int, ...);
     int (*easy_getinfo)(void *, int, ...);
@@ -26,7 +25,6 @@ struct errand_curl_functions {
     int (*multi_remove_handle)(void *, void *);
     int (*multi_socket_action)(void *, int, int, int *);
     void *(*multi_info_read)(void *, int *);
-    int (*multi_assign)(void *, int, void *);
 };
 
 extern struct errand_curl_functions errand_curl;

@@ -47,6 +47,8 @@ struct errand_curl_loop {
     size_t interest_count;
     struct epoll_event events[64];
     int event_count;
+    // Whether the last wait did not look at the sockets, because libcurl's timer was due.
+    int has_skipped;
 };
 
 // `struct curl_sockaddr` of the manual page "CURLOPT_OPENSOCKETFUNCTION".
@@ -148,7 +150,8 @@ errand_curl_loop *errand_curl_loop_create(void) {
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     loop->multi = errand_curl.multi_init();
     struct epoll_event event = {0};
-    event.events = EPOLLIN;
+    // By edge: it is never read, and each write is an event.
+    event.events = EPOLLIN | (unsigned)EPOLLET;
     event.data.fd = loop->wake;
     if (loop->epoll < 0 || loop->wake < 0 || !loop->multi
         || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wake, &event) != 0) {
@@ -189,11 +192,7 @@ int errand_curl_loop_remove(errand_curl_loop *loop, void *easy) {
 
 static void handle(struct errand_curl_loop *loop, const struct epoll_event *event) {
     int socket = event->data.fd;
-    if (socket == loop->wake) {
-        uint64_t count;
-        (void)!read(loop->wake, &count, sizeof count);
-        return;
-    }
+    if (socket == loop->wake) return;
     struct interest *interest_ = interest(loop, socket);
     if (!interest_) return;
     if (!interest_->wanted) {
@@ -215,6 +214,9 @@ void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds) {
         if (wait < 0 || left < wait) wait = left;
     }
     if (wait > 3600000) wait = 3600000;
+    // A timer that is due, as for each new transfer, needs no system call; a second one lets sockets have their turn.
+    loop->has_skipped = loop->due >= 0 && wait == 0 && !loop->has_skipped;
+    if (loop->has_skipped) return;
     loop->event_count = epoll_wait(loop->epoll, loop->events, sizeof loop->events / sizeof *loop->events, (int)wait);
 }
 

@@ -15,7 +15,6 @@ enum { blob_is_copied = 1 };
 
 void *errand_curl_easy_create(void) { return errand_curl.easy_init(); }
 void errand_curl_easy_free(void *easy) { errand_curl.easy_cleanup(easy); }
-void errand_curl_easy_reset(void *easy) { errand_curl.easy_reset(easy); }
 int errand_curl_easy_pause(void *easy, int mask) { return errand_curl.easy_pause(easy, mask); }
 
 int errand_curl_set_long(void *easy, int option, long value) { return errand_curl.easy_setopt(easy, option, value); }

@@ -74,7 +74,7 @@ final class ContentDecoder {
 
     /// Creates a decoder of codings in the order in which they were applied.
     ///
-    /// - Throws: ``NetworkError`` for a coding that is not supported.
+    /// - Throws: `NetworkError` for a coding that is not supported.
     init(_ codings: [String]) throws(NetworkError) {
         guard codings.count <= Self.maximumCodings else { throw NetworkError(.invalidContentCoding) }
         var stages: [Stage] = []
@@ -95,7 +95,7 @@ final class ContentDecoder {
     /// Decodes into a buffer.
     ///
     /// - Returns: The number of bytes, 0 if more input is needed.
-    /// - Throws: ``NetworkError`` for damaged data.
+    /// - Throws: `NetworkError` for damaged data.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(NetworkError) -> Int {
         try read(into: buffer, from: stages.count - 1)
     }
@@ -123,7 +123,7 @@ final class ContentDecoder {
 
     /// Checks that the content has not ended early; one without a byte, such as that of HEAD, has not.
     ///
-    /// - Throws: ``NetworkError``.
+    /// - Throws: `NetworkError`.
     func end() throws(NetworkError) {
         guard !hasInput || stages.allSatisfy(\.isComplete) else { throw NetworkError(.invalidContentCoding) }
     }

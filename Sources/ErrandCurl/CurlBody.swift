@@ -231,7 +231,7 @@ struct BodyLimits: Sendable {
     /// - Parameters:
     ///   - decoded: The number of decoded bytes so far.
     ///   - received: The number of bytes they were decoded from, or `nil` if the content has no coding.
-    /// - Throws: ``NetworkError``.
+    /// - Throws: `NetworkError`.
     func check(_ decoded: Int, received: Int?) throws(NetworkError) {
         guard decoded <= maximumSize else { throw NetworkError(.bodyTooLarge(limit: maximumSize)) }
         if let received, decoded > TransportOptions.expansionFloor, decoded / max(1, received) >= maximumExpansion {

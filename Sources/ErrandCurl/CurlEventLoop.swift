@@ -26,21 +26,19 @@ final class CurlEventLoop: Sendable {
     /// The time without an exchange after which the thread ends.
     private static let patience = Duration.seconds(2)
 
-    private let inbox = Lock(Inbox())
-    /// Unchecked: only used by the thread, of which there is one at most, and freed after it.
-    private nonisolated(unsafe) let transfers: CurlTransfers
+    private let configuration: CurlTransport.Configuration
+    private let maximumConnectionsPerHost: Int
+    private let inbox = LoopLock(Inbox())
+    /// Made by the first thread, so that a loop without an exchange has nothing.
+    ///
+    /// Unchecked: used by the thread, of which there is one at most; others only wake one that sleeps, as the inbox says.
+    private nonisolated(unsafe) var transfers: CurlTransfers?
 
-    /// Creates a loop; `nil` if the system has no more files or memory.
-    init?(_ configuration: CurlTransport.Configuration, maximumConnectionsPerHost: Int) {
-        guard let transfers = CurlTransfers(configuration, maximumConnectionsPerHost) else { return nil }
-        self.transfers = transfers
+    /// Creates a loop; a maximum of 0 is none.
+    init(_ configuration: CurlTransport.Configuration, maximumConnectionsPerHost: Int) {
+        self.configuration = configuration
+        self.maximumConnectionsPerHost = maximumConnectionsPerHost
     }
-
-    /// The time of the last event, which is precise enough for an idle timeout.
-    var now: ContinuousClock.Instant { transfers.now }
-
-    /// Memory for short use.
-    var scratch: UnsafeMutableRawBufferPointer { transfers.scratch }
 
     /// Passes a command to the thread, from any thread; returns at once.
     func submit(_ command: Command) {
@@ -49,7 +47,7 @@ final class CurlEventLoop: Sendable {
             defer { (inbox.isAsleep, inbox.isRunning) = (false, true) }
             return (inbox.isAsleep, !inbox.isRunning)
         }
-        if isNew { start() } else if isAsleep { transfers.wake() }
+        if isNew { start() } else if isAsleep { transfers?.wake() }
     }
 
     /// Ends the thread as soon as there is no exchange.
@@ -59,11 +57,11 @@ final class CurlEventLoop: Sendable {
             defer { inbox.isAsleep = false }
             return inbox.isAsleep
         }
-        if isAsleep { transfers.wake() }
+        if isAsleep { transfers?.wake() }
     }
 
     /// Makes the thread look at what it is asked for.
-    func wake() { transfers.wake() }
+    func wake() { if inbox.withLock(\.isAsleep) { transfers?.wake() } }
 
     private func start() {
         let thread = Thread { self.run() }
@@ -76,6 +74,8 @@ final class CurlEventLoop: Sendable {
         errand_block_signals()
         guard CurlExit.begin(self) else { return }
         defer { CurlExit.end(self) }
+        guard let transfers = transfers ?? CurlTransfers(configuration, maximumConnectionsPerHost) else { return fail() }
+        self.transfers = transfers
         var commands: [Command] = []
         var idleSince: ContinuousClock.Instant?
         while !CurlExit.isExiting {
@@ -99,6 +99,17 @@ final class CurlEventLoop: Sendable {
             transfers.wait(atMost: transfers.isEmpty ? Self.patience : nil)
             inbox.withLock { $0.isAsleep = false }
             transfers.process()
+        }
+    }
+
+    /// Ends the exchanges that wait for a thread that cannot run.
+    private func fail() {
+        let commands = inbox.withLock { inbox -> [Command] in
+            defer { (inbox.commands, inbox.isRunning) = ([], false) }
+            return inbox.commands
+        }
+        for case .start(let exchange) in commands {
+            exchange.end(.failure(NetworkError(.other("the system has no file descriptor left for a connection"))))
         }
     }
 

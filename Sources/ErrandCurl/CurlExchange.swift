@@ -10,7 +10,7 @@ final class CurlExchange: StoppableExchange {
     let request: OutgoingRequest
     let options: TransportOptions
     private let loop: CurlEventLoop
-    private let outcome = Delivery<Result<TransportResponse, any Error>>()
+    private let outcome = ExchangeOutcome()
     /// What is known of the response so far.
     ///
     /// Unchecked: only the event loop's thread uses it.
@@ -44,6 +44,8 @@ final class CurlExchange: StoppableExchange {
         reception = Reception(lastActivity: .now)
     }
 
+    private var now: ContinuousClock.Instant { handle?.transfers.now ?? .now }
+
     /// Waits for the header section, with the body as far as it is read ahead; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
 
@@ -75,7 +77,7 @@ final class CurlExchange: StoppableExchange {
 
     /// Processes a line of a header section; returns whether the transfer may continue.
     func receive(line: UnsafeRawBufferPointer) -> Bool {
-        reception.lastActivity = loop.now
+        reception.lastActivity = now
         guard !reception.headerSection.isFinal else { return true }
         if let reason = reception.headerSection.add(line, limit: options.maximumHeaderSize) {
             return fail(NetworkError(reason))
@@ -88,7 +90,7 @@ final class CurlExchange: StoppableExchange {
 
     /// Processes bytes of the body; returns whether the transfer may continue.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        reception.lastActivity = loop.now
+        reception.lastActivity = now
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
         do {
             if reception.receivedByteCount == 0 { try beginBody() }
@@ -107,7 +109,7 @@ final class CurlExchange: StoppableExchange {
 
     /// Fills a buffer with bytes of the request's body; returns their number, 0 at the end, or `nil` if there are none to be had.
     func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        reception.lastActivity = loop.now
+        reception.lastActivity = now
         do {
             let reader = try reception.reader ?? request.body.makeReader()
             reception.reader = reader
@@ -202,9 +204,10 @@ final class CurlExchange: StoppableExchange {
         }
         decoder.feed(Data(bytes))
         while true {
-            let count = try decoder.read(into: loop.scratch)
+            guard let scratch = handle?.transfers.scratch else { return }
+            let count = try decoder.read(into: scratch)
             guard count > 0 else { return }
-            reception.body.append(contentsOf: loop.scratch[..<count])
+            reception.body.append(contentsOf: scratch[..<count])
             try limits.check(reception.body.count, received: reception.receivedByteCount)
         }
     }

@@ -13,6 +13,9 @@ final class CurlHandle {
     /// The place among the handles in use.
     var place = 0
 
+    /// Those that the handle is one of; unchecked, because they own it.
+    unowned(unsafe) let transfers: CurlTransfers
+
     private let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
@@ -22,16 +25,18 @@ final class CurlHandle {
     private var list: UnsafeMutableRawPointer?
     private var resolve: UnsafeMutableRawPointer?
     /// Whether options are set that not every request sets.
-    private var needsReset = false
+    private var isChanged = false
+    private var waitsForMultiplexing = false
 
     /// `CURL_ERROR_SIZE`.
     private static let errorTextSize = 256
 
     /// Creates a handle; `nil` without memory.
-    init?(_ configuration: CurlTransport.Configuration, on loop: OpaquePointer) {
+    init?(_ configuration: CurlTransport.Configuration, of transfers: CurlTransfers, on loop: OpaquePointer) {
         guard let easy = errand_curl_easy_create() else { return nil }
         self.easy = easy
         self.configuration = configuration
+        self.transfers = transfers
         self.loop = loop
         errorText.initialize(repeating: 0, count: Self.errorTextSize)
         setUp()
@@ -55,8 +60,12 @@ final class CurlHandle {
         setFields(of: request)
         setMethod(of: request, exchange)
         setHost(of: request.url)
+        // Over TLS the first connection shows soon whether others are needed.
         let isSecure = request.url.scheme == "https"
-        if isSecure { change(ErrandCurlOptionWaitForMultiplexing, 1) }
+        if isSecure != waitsForMultiplexing {
+            waitsForMultiplexing = isSecure
+            set(ErrandCurlOptionWaitForMultiplexing, isSecure ? 1 : 0)
+        }
         if !exchange.mayShareConnection { change(ErrandCurlOptionFreshConnection, 1) }
         if exchange.options.isStream { change(ErrandCurlOptionForbidReuse, 1) }
         exchange.begin(self, at: now)
@@ -65,10 +74,18 @@ final class CurlHandle {
     /// Makes the handle ready for another request.
     func end() {
         exchange = nil
-        guard needsReset else { return }
-        needsReset = false
-        errand_curl_easy_reset(easy)
-        setUp()
+        guard isChanged else { return }
+        isChanged = false
+        set(ErrandCurlOptionGet, 1)
+        set(ErrandCurlOptionNoBody, 0)
+        set(ErrandCurlOptionGet, 1)
+        set(ErrandCurlOptionCustomRequest, nil)
+        set(ErrandCurlOptionCopiedPost, nil)
+        errand_curl_set_size(easy, Int32(ErrandCurlOptionBodySize), -1)
+        errand_curl_set_size(easy, Int32(ErrandCurlOptionPostSize), -1)
+        set(ErrandCurlOptionFreshConnection, 0)
+        set(ErrandCurlOptionForbidReuse, 0)
+        set(ErrandCurlOptionResolve, nil)
     }
 
     /// libcurl's message for the last error, or that of its code.
@@ -179,17 +196,17 @@ final class CurlHandle {
         let port = url.port ?? (url.scheme == "https" ? 443 : 80)
         errand_curl_list_free(resolve)
         resolve = errand_curl_list_append(nil, "\(host):\(port):\(addresses.joined(separator: ","))")
-        needsReset = true
+        isChanged = true
         set(ErrandCurlOptionResolve, resolve)
     }
 
     private func change(_ option: Int, _ value: Int) {
-        needsReset = true
+        isChanged = true
         set(option, value)
     }
 
     private func change(_ option: Int, _ value: String) {
-        needsReset = true
+        isChanged = true
         set(option, value)
     }
 

@@ -71,7 +71,7 @@ final class CurlTransfers {
 
     private func start(_ exchange: CurlExchange) {
         guard !exchange.hasEnded else { return }
-        guard let handle = spare.popLast() ?? CurlHandle(configuration, on: loop) else {
+        guard let handle = spare.popLast() ?? CurlHandle(configuration, of: self, on: loop) else {
             exchange.end(.failure(NetworkError(.other("libcurl has no memory for another transfer"))))
             return
         }

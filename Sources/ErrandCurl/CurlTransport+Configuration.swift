@@ -251,7 +251,9 @@ extension CurlTransport.Configuration {
 
     private func applyProxy(to handle: CurlHandle) {
         switch proxy {
-        case .environment: break
+        case .environment:
+            // libcurl would look for them again for each request.
+            if !Self.environmentHasProxy { handle.set(ErrandCurlOptionProxy, "") }
         case .none: handle.set(ErrandCurlOptionProxy, "")
         case .url(let url, let user, let password, let bypass):
             handle.set(ErrandCurlOptionProxy, url)
@@ -264,6 +266,12 @@ extension CurlTransport.Configuration {
                 handle.set(ErrandCurlOptionProxyUserPassword, parts.joined(separator: ":"))
             }
         }
+    }
+
+    private static var environmentHasProxy: Bool {
+        // Not HTTP_PROXY, which a client of a CGI program can set (CURLOPT_PROXY).
+        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        return names.contains { name in getenv(name).map { $0[0] != 0 } ?? false }
     }
 
     private static func seconds(_ duration: Duration) -> Int {

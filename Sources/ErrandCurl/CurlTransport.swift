@@ -3,7 +3,7 @@ internal import CErrandCurl
 public import Errand
 internal import Foundation
 
-/// A ``Transport`` on the libcurl of the system, without URLSession.
+/// A `Transport` on the libcurl of the system, without URLSession.
 ///
 /// ```swift
 /// import ErrandCurl
@@ -25,7 +25,7 @@ public final class CurlTransport: StoppableTransport {
 
     /// What this system lacks to use libcurl, and what to install; `nil` if nothing is missing.
     ///
-    /// If there is something, every send fails with it as the text of ``NetworkError/Reason/other(_:)``.
+    /// If there is something, every send fails with it as the text of `NetworkError.Reason.other(_:)`.
     public static var unavailability: String? { errand_curl_missing().map { String(cString: $0) } }
 
     private struct Loops {
@@ -51,13 +51,14 @@ public final class CurlTransport: StoppableTransport {
 
     private init(valid configuration: Configuration) {
         let limit = max(1, configuration.maximumConnectionsPerHost)
-        if errand_curl_missing() == nil, let requests = CurlEventLoop(configuration, maximumConnectionsPerHost: limit),
-            let streams = CurlEventLoop(configuration, maximumConnectionsPerHost: 0)
-        {
-            loops = Loops(requests: requests, streams: streams)
-        } else {
+        guard errand_curl_missing() == nil else {
             loops = nil
+            return
         }
+        loops = Loops(
+            requests: CurlEventLoop(configuration, maximumConnectionsPerHost: limit),
+            streams: CurlEventLoop(configuration, maximumConnectionsPerHost: 0)
+        )
     }
 
     deinit {
@@ -71,7 +72,7 @@ public final class CurlTransport: StoppableTransport {
     ///   - request: The validated request.
     ///   - options: The limits of this exchange.
     /// - Returns: The final header section, with a body that is complete or still in transit.
-    /// - Throws: ``NetworkError``, or `CancellationError` if the task was cancelled.
+    /// - Throws: `NetworkError`, or `CancellationError` if the task was cancelled.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
         try await send(request, options: options, stop: nil)
     }
@@ -83,7 +84,7 @@ public final class CurlTransport: StoppableTransport {
     ///   - options: The limits of this exchange.
     ///   - stop: The place for the exchange, or `nil` if only the cancellation of the task ends it.
     /// - Returns: The final header section, with a body that is complete or still in transit.
-    /// - Throws: ``NetworkError``, or `CancellationError` if the exchange was stopped or its task cancelled.
+    /// - Throws: `NetworkError`, or `CancellationError` if the exchange was stopped or its task cancelled.
     public func send(
         _ request: OutgoingRequest,
         options: TransportOptions,
@@ -92,7 +93,7 @@ public final class CurlTransport: StoppableTransport {
         var request = request
         if case .source = request.body { request.body = request.body.measured }
         guard let loops else {
-            throw NetworkError(.other(Self.unavailability ?? "no file descriptor is left for an event loop"))
+            throw NetworkError(.other(Self.unavailability ?? "libcurl cannot be used"))
         }
         let loop = options.isStream ? loops.streams : loops.requests
         let exchange = CurlExchange(request, options, on: loop)

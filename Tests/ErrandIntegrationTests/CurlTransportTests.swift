@@ -36,6 +36,7 @@ struct CurlTransportTests {
             (ErrandCurlOptionKeyPassword, "KEYPASSWD"), (ErrandCurlOptionHeaderData, "HEADERDATA"),
             (ErrandCurlOptionTLSVersion, "SSLVERSION"), (ErrandCurlOptionCustomRequest, "CUSTOMREQUEST"),
             (ErrandCurlOptionNoBody, "NOBODY"), (ErrandCurlOptionUpload, "UPLOAD"), (ErrandCurlOptionPost, "POST"),
+            (ErrandCurlOptionGet, "HTTPGET"),
             (ErrandCurlOptionInterface, "INTERFACE"), (ErrandCurlOptionTrustFile, "CAINFO"),
             (ErrandCurlOptionFreshConnection, "FRESH_CONNECT"), (ErrandCurlOptionForbidReuse, "FORBID_REUSE"),
             (ErrandCurlOptionHeaderFunction, "HEADERFUNCTION"), (ErrandCurlOptionTrustFolder, "CAPATH"),
@@ -257,9 +258,16 @@ struct CurlTransportTests {
     }
 
     @Test func anIPv6LiteralIsReached() async throws {
-        let url = try #require(URL(string: "http://[::1]:1/"))
-        let error = await #expect(throws: NetworkError.self) { try await Self.get(Self.transport(), url) }
-        #expect([.connectionRefused, .noConnection].contains(error?.reason))
+        let request = GeneralRequest("http://[::1]:1/")
+        let error = await #expect(throws: NetworkError.self) {
+            try await Agent(config: NetworkConfig(), transport: CurlTransport()).send(request)
+        }
+        #expect(error.map { [.connectionRefused, .noConnection].contains($0.reason) } == true)
+        let clear = await #expect(throws: NetworkError.self) {
+            try await Agent(config: NetworkConfig(), transport: URLSessionTransport()).send(request)
+        }
+        #expect(clear?.kind == .invalidRequest)
+        #expect(clear?.description.contains("use a host name") == true)
     }
 
     @Test(arguments: [

@@ -40,6 +40,7 @@ enum {
     ErrandCurlOptionForbidReuse = 75,
     ErrandCurlOptionHeaderFunction = 20079,
     ErrandCurlOptionTrustFolder = 10097,
+    ErrandCurlOptionGet = 80,
     ErrandCurlOptionHTTPVersion = 84,
     ErrandCurlOptionBufferSize = 98,
     ErrandCurlOptionNoSignal = 99,
@@ -121,7 +122,6 @@ typedef void (*errand_curl_function)(void);
 
 void *_Nullable errand_curl_easy_create(void);
 void errand_curl_easy_free(void *easy);
-void errand_curl_easy_reset(void *easy);
 int errand_curl_easy_pause(void *easy, int mask);
 int errand_curl_set_long(void *easy, int option, long value);
 int errand_curl_set_size(void *easy, int option, int64_t value);
@@ -147,11 +147,11 @@ typedef struct errand_curl_loop errand_curl_loop;
 errand_curl_loop *_Nullable errand_curl_loop_create(void);
 void errand_curl_loop_free(errand_curl_loop *loop);
 int errand_curl_loop_set(errand_curl_loop *loop, int option, long value);
-/// Makes the sockets of a transfer those of the loop; once for each handle, and again after a reset.
+/// Makes the sockets of a transfer those of the loop; once for each handle.
 void errand_curl_loop_prepare(errand_curl_loop *loop, void *easy);
 int errand_curl_loop_add(errand_curl_loop *loop, void *easy);
 int errand_curl_loop_remove(errand_curl_loop *loop, void *easy);
-/// Waits for sockets and timers, at most so many milliseconds (-1: without a limit).
+/// Waits for sockets and timers, at most so many milliseconds (-1: without a limit), or not at all if a timer is due.
 void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds);
 /// Does what the sockets and timers of the last wait are for.
 void errand_curl_loop_process(errand_curl_loop *loop);

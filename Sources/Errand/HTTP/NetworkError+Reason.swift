@@ -10,7 +10,7 @@ extension NetworkError {
         case invalidURL(String)
         /// The URL's scheme is neither http nor https.
         case unsupportedScheme(String)
-        /// The platform's transport does not support the host in this spelling, such as an IPv6 literal on Linux.
+        /// The transport does not support the host in this spelling, such as ``URLSessionTransport`` an IPv6 literal on Linux.
         case unsupportedHost(String)
         /// The method is not a token as defined by RFC 9110.
         case invalidMethod

@@ -120,10 +120,6 @@ struct URLParts: Sendable, Hashable {
     private var host: Substring.UTF8View { origin.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2) }
 
     private func checkHost() throws(NetworkError) {
-        #if canImport(FoundationNetworking)
-        // URLSession on this platform fails on IPv6 literals with a "bad URL" error.
-        if host.first == UInt8(ascii: "[") { throw NetworkError(.unsupportedHost(String(Substring(host)))) }
-        #endif
         guard Self.hasValidPort(host) else {
             throw NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
         }

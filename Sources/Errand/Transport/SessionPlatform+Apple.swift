@@ -19,6 +19,9 @@ enum SessionPlatform {
     /// Returns whether to respond to a redirect, which is always required.
     static func mayCompleteRedirect(of exchange: SessionExchange?) -> Bool { true }
 
+    /// Accepts every host.
+    static func checkHost(of url: URL) throws(NetworkError) {}
+
     /// Sets the length of a body that is sent as a stream.
     static func state(_ byteCount: Int64, in request: inout URLRequest) {
         request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")

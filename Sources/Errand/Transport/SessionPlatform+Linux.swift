@@ -24,6 +24,17 @@ enum SessionPlatform {
     /// URLSession can act on a cancellation.
     static func mayCompleteRedirect(of exchange: SessionExchange?) -> Bool { exchange?.isCancelled == false }
 
+    /// Throws for an IPv6 literal, on which URLSession fails with a "bad URL" error.
+    ///
+    /// - Parameter url: The URL of a request.
+    /// - Throws: ``NetworkError`` with ``NetworkError/Reason/unsupportedHost(_:)``.
+    static func checkHost(of url: URL) throws(NetworkError) {
+        guard url.absoluteString.utf8.contains(UInt8(ascii: "[")), url.host()?.contains(":") == true else {
+            return
+        }
+        throw NetworkError(.unsupportedHost(url.authority))
+    }
+
     /// Sets the length of a body that is sent as a stream.
     static func state(_ byteCount: Int64, in request: inout URLRequest) {
         request.setValue(String(byteCount), forHTTPHeaderField: "Content-Length")

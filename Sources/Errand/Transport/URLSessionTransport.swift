@@ -121,6 +121,7 @@ public final class URLSessionTransport: StoppableTransport {
         options: TransportOptions,
         stop: StopSlot?
     ) async throws -> TransportResponse {
+        try SessionPlatform.checkHost(of: request.url)
         let exchange = SessionExchange(request: request, options: options, control: control)
         return try await withTaskCancellationHandler {
             // Before it starts, so that a send that has ended sends nothing.
