@@ -74,7 +74,9 @@ final class CurlEventLoop: Sendable {
         errand_block_signals()
         guard CurlExit.begin(self) else { return }
         defer { CurlExit.end(self) }
-        guard let transfers = transfers ?? CurlTransfers(configuration, maximumConnectionsPerHost) else { return fail() }
+        guard let transfers = transfers ?? CurlTransfers(configuration, maximumConnectionsPerHost) else {
+            return fail()
+        }
         self.transfers = transfers
         var commands: [Command] = []
         var idleSince: ContinuousClock.Instant?

@@ -76,11 +76,12 @@ final class CurlHandle {
         exchange = nil
         guard isChanged else { return }
         isChanged = false
-        set(ErrandCurlOptionGet, 1)
-        set(ErrandCurlOptionNoBody, 0)
-        set(ErrandCurlOptionGet, 1)
         set(ErrandCurlOptionCustomRequest, nil)
+        // This makes the method POST, so GET comes after it.
         set(ErrandCurlOptionCopiedPost, nil)
+        set(ErrandCurlOptionNoBody, 0)
+        set(ErrandCurlOptionUpload, 0)
+        set(ErrandCurlOptionGet, 1)
         errand_curl_set_size(easy, Int32(ErrandCurlOptionBodySize), -1)
         errand_curl_set_size(easy, Int32(ErrandCurlOptionPostSize), -1)
         set(ErrandCurlOptionFreshConnection, 0)

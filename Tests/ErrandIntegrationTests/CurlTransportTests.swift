@@ -95,6 +95,31 @@ struct CurlTransportTests {
         #expect(!server.requests[1].contains("Shop"))
     }
 
+    /// Handles are used again, with the options of the request before.
+    @Test func everyMethodIsSentAsItIsAfterEveryOther() async throws {
+        let server = try MockServer { _ in .status(204) }
+        defer { server.stop() }
+        let transport = try Self.transport()
+        let bodies: [OutgoingBody] = [
+            .empty, .data(Data("body".utf8)), .source(PatternSource(count: 70_000, statesCount: true)),
+            .source(PatternSource(count: 70_000, statesCount: false)),
+        ]
+        var rows: [(method: HTTPMethod, body: OutgoingBody)] = [(.get, .empty), (.head, .empty)]
+        for method in [HTTPMethod.post, .put, .patch, .delete, "PROPFIND"] { rows += bodies.map { (method, $0) } }
+        for row in rows {
+            for next in rows {
+                for (method, body) in [row, next] {
+                    let request = OutgoingRequest(method: method, url: server.baseURL, body: body)
+                    let status = try await transport.send(request, options: TransportOptions()).statusCode
+                    let sent = try #require(server.requests.last)
+                    #expect(status == 204 && sent.method == method)
+                    let expected = if case .source = body { 70_000 } else { body.data?.count ?? 0 }
+                    #expect(sent.body.count == expected, "\(method) after \(row.method)")
+                }
+            }
+        }
+    }
+
     @Test func fieldsOfAResponseKeepTheirOrderAndTheirLines() async throws {
         let server = try RawServer {
             RawServer.Reply(
