@@ -3,11 +3,21 @@ import Foundation
 /// Counts the instructions of a send with valgrind's callgrind: steadier than any clock.
 struct InstructionCounter: Sendable {
     private let valgrind: URL
+    private let program: URL
 
     /// `nil` where valgrind is not installed.
     init?() {
         guard let valgrind = ChildProcess.program("valgrind") else { return nil }
         self.valgrind = valgrind
+        program = Self.stripped(ChildProcess.executable)
+    }
+
+    /// A copy of a program without debug information, some of which valgrind takes for corrupt and gives up on; the program
+    /// itself where that cannot be made.
+    private static func stripped(_ program: URL) -> URL {
+        let copy = program.appendingPathExtension("stripped")
+        let made: Void? = try? ChildProcess.run("strip", ["--strip-debug", "-o", copy.path, program.path])
+        return made == nil ? program : copy
     }
 
     /// The instructions of one send: the difference between many and few, so that the start is not counted.
@@ -20,7 +30,7 @@ struct InstructionCounter: Sendable {
 
     @concurrent
     private func total(_ client: Client, _ count: Int, _ concurrency: Int, _ url: URL) async throws -> Double {
-        let measured = [ChildProcess.executable.path, "--measure", client.name, "\(count)", "\(concurrency)"]
+        let measured = [program.path, "--measure", client.name, "\(count)", "\(concurrency)"]
         let options = ["--tool=callgrind", "--callgrind-out-file=/dev/null"]
         let output = try ChildProcess.output(of: valgrind, options + measured + [url.absoluteString])
         guard let line = output.split(separator: "\n").last(where: { $0.contains("Collected :") }),
