@@ -72,8 +72,8 @@ final class CurlEventLoop: Sendable {
 
     private func run() {
         errand_block_signals()
-        guard CurlExit.begin(self) else { return }
-        defer { CurlExit.end(self) }
+        guard let thread = CurlExit.begin(self) else { return }
+        defer { CurlExit.end(thread) }
         guard let transfers = transfers ?? CurlTransfers(configuration, maximumConnectionsPerHost) else {
             return fail()
         }

@@ -1,6 +1,5 @@
 #if os(Linux)
 internal import CErrandCurl
-internal import Errand
 internal import Foundation
 internal import Synchronization
 
@@ -9,7 +8,12 @@ internal import Synchronization
 /// The TLS library frees what it shares while the process exits. A thread that uses it meanwhile would crash, so the handler
 /// of this type, which is registered later and so called earlier, waits until there is none.
 enum CurlExit {
-    private static let loops = Lock<[ObjectIdentifier: CurlEventLoop]>([:])
+    private struct Threads {
+        var loops: [Int: CurlEventLoop] = [:]
+        var lastID = 0
+    }
+
+    private static let threads = LoopLock(Threads())
     private static let hasBegun = Atomic(false)
 
     /// The maximum time that the end of the process is delayed, in steps of a millisecond.
@@ -20,21 +24,27 @@ enum CurlExit {
     /// Whether the process exits, so that nothing of libcurl may be used or freed.
     static var isExiting: Bool { hasBegun.load(ordering: .acquiring) }
 
-    /// Records that a thread begins; returns `false` if it must not.
-    static func begin(_ loop: CurlEventLoop) -> Bool {
+    /// Records that a thread begins.
+    ///
+    /// - Returns: What to pass to ``end(_:)``, or `nil` if the thread must not begin.
+    static func begin(_ loop: CurlEventLoop) -> Int? {
         _ = registration
-        loops.withLock { $0[ObjectIdentifier(loop)] = loop }
-        guard isExiting else { return true }
-        end(loop)
-        return false
+        let id = threads.withLock { threads in
+            threads.lastID &+= 1
+            threads.loops[threads.lastID] = loop
+            return threads.lastID
+        }
+        guard isExiting else { return id }
+        end(id)
+        return nil
     }
 
-    static func end(_ loop: CurlEventLoop) { loops.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(loop)) } }
+    static func end(_ id: Int) { threads.withLock { _ = $0.loops.removeValue(forKey: id) } }
 
     private static func exit() {
         hasBegun.store(true, ordering: .releasing)
-        for loop in loops.withLock({ Array($0.values) }) { loop.wake() }
-        for _ in 0..<patience where !loops.withLock(\.isEmpty) { usleep(1000) }
+        for loop in threads.withLock({ Array($0.loops.values) }) { loop.wake() }
+        for _ in 0..<patience where !threads.withLock(\.loops.isEmpty) { usleep(1000) }
     }
 }
 #endif

@@ -196,7 +196,8 @@ final class CurlHandle {
         else { return }
         let port = url.port ?? (url.scheme == "https" ? 443 : 80)
         errand_curl_list_free(resolve)
-        resolve = errand_curl_list_append(nil, "\(host):\(port):\(addresses.joined(separator: ","))")
+        let list = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",")
+        resolve = errand_curl_list_append(nil, "\(host):\(port):\(list)")
         isChanged = true
         set(ErrandCurlOptionResolve, resolve)
     }

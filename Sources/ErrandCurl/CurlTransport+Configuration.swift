@@ -219,9 +219,11 @@ extension CurlTransport.Configuration {
         case .system: break
         case .file(let path):
             handle.set(ErrandCurlOptionTrustFile, path)
+            handle.set(ErrandCurlOptionProxyTrustFile, path)
             handle.set(ErrandCurlOptionTrustFolder, nil as UnsafeRawPointer?)
         case .pem(let data):
             handle.set(ErrandCurlOptionTrust, data)
+            handle.set(ErrandCurlOptionProxyTrust, data)
             handle.set(ErrandCurlOptionTrustFolder, nil as UnsafeRawPointer?)
         }
         if !pinnedKeys.isEmpty {
@@ -250,7 +252,8 @@ extension CurlTransport.Configuration {
     }
 
     private func applyProxy(to handle: CurlHandle) {
-        switch proxy {
+        // A socket is not reached through a proxy.
+        switch unixSocket == nil ? proxy : .none {
         case .environment:
             // libcurl would look for them again for each request.
             if !Self.environmentHasProxy { handle.set(ErrandCurlOptionProxy, "") }

@@ -1,5 +1,9 @@
 #if os(Linux)
+#if canImport(Glibc)
 internal import Glibc
+#else
+internal import Musl
+#endif
 
 /// A value that only one thread can access at a time, like `Lock` of the library, which is not specialized in another module:
 /// that took a tenth of the processor time of a send.

@@ -38,6 +38,7 @@ struct CurlTransportTests {
             (ErrandCurlOptionNoBody, "NOBODY"), (ErrandCurlOptionUpload, "UPLOAD"), (ErrandCurlOptionPost, "POST"),
             (ErrandCurlOptionGet, "HTTPGET"),
             (ErrandCurlOptionInterface, "INTERFACE"), (ErrandCurlOptionTrustFile, "CAINFO"),
+            (ErrandCurlOptionProxyTrustFile, "PROXY_CAINFO"),
             (ErrandCurlOptionFreshConnection, "FRESH_CONNECT"), (ErrandCurlOptionForbidReuse, "FORBID_REUSE"),
             (ErrandCurlOptionHeaderFunction, "HEADERFUNCTION"), (ErrandCurlOptionTrustFolder, "CAPATH"),
             (ErrandCurlOptionHTTPVersion, "HTTP_VERSION"), (ErrandCurlOptionBufferSize, "BUFFERSIZE"),

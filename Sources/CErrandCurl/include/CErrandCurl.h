@@ -63,6 +63,7 @@ enum {
     ErrandCurlOptionUnixSocket = 10231,
     ErrandCurlOptionPathAsIs = 234,
     ErrandCurlOptionWaitForMultiplexing = 237,
+    ErrandCurlOptionProxyTrustFile = 10246,
     ErrandCurlOptionProxyTLSVersion = 250,
     ErrandCurlOptionSuppressConnectHeaders = 265,
     ErrandCurlOptionDisallowUserInURL = 278,
