@@ -4,13 +4,13 @@ import Testing
 
 @testable import Errand
 
-/// Runs ``TLSFailureTests``, ``HTTP2UploadTests`` and ``HTTP2StreamTests`` in a process that trusts their certificates.
+/// Runs the suites of TLS and HTTP/2 in a process that trusts their certificates.
 @Suite(
     .enabled(if: TLSRig.obstacle == nil && TLSRig.folder == nil, "\(TLSRig.obstacle ?? "")"),
     .timeLimit(.minutes(5))
 )
 struct TLSTests {
-    @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests", "HTTP2StreamTests"])
+    @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests", "HTTP2StreamTests", "TLSExitTests"])
     func suitePassesInAProcessThatTrustsItsCertificates(_ suite: String) async throws {
         // The process is waited for on a thread of its own.
         let result = try await withCheckedThrowingContinuation { continuation in

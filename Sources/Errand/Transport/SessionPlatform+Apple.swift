@@ -6,6 +6,9 @@ enum SessionPlatform {
     /// A timeout that is never reached, in seconds: a year.
     static let never: TimeInterval = 31_536_000
 
+    /// Lets the process exit while a session uses TLS, which needs no preparation here.
+    static func prepareForExit() {}
+
     /// Returns the queue for callbacks, or `nil` to let the session create a serial queue.
     static func delegateQueue() -> OperationQueue? { nil }
 

@@ -2,10 +2,30 @@
 internal import Foundation
 internal import FoundationNetworking
 
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
 /// The specifics of URLSession in swift-corelibs-foundation.
 enum SessionPlatform {
     /// A timeout that is never reached, in seconds: it exceeds the range of URLSession's clock, and its timer is not started.
     static let never: TimeInterval = 1e13
+
+    /// Lets the process exit while a session uses TLS; must be called before the first session is created.
+    ///
+    /// OpenSSL frees its state in an exit handler, which it installs when libcurl initializes it. Sessions run, and are freed,
+    /// on other threads meanwhile, and would use that state. So OpenSSL is initialized here without the handler, as toolchains
+    /// from 6.4 do. It has no effect if OpenSSL was initialized before, or is not the TLS library of libcurl.
+    static func prepareForExit() { _ = isPreparedForExit }
+
+    private static let isPreparedForExit: Bool = {
+        typealias Initialize = @convention(c) (UInt64, OpaquePointer?) -> Int32
+        guard let function = dlsym(nil, "OPENSSL_init_crypto") else { return false }
+        // `OPENSSL_INIT_NO_ATEXIT` of crypto.h.
+        return unsafeBitCast(function, to: Initialize.self)(0x0008_0000, nil) == 1
+    }()
 
     /// Returns the queue for callbacks, or `nil` to let the session create one.
     static func delegateQueue() -> OperationQueue? { InlineQueue() }

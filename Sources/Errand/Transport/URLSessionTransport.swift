@@ -81,6 +81,7 @@ public final class URLSessionTransport: StoppableTransport {
     }
 
     private static func session(_ delegate: SessionDelegate, _ configuration: URLSessionConfiguration) -> URLSession {
+        SessionPlatform.prepareForExit()
         let queue = SessionPlatform.delegateQueue()
         return URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
     }
