@@ -80,6 +80,9 @@ public final class Agent: Sendable, RefreshClient {
 
     /// Cancels every running send whose context matches; each fails once with `CancellationError`.
     ///
+    /// A poll, pages, a chain, a stream of events and `responses(for:)` consist of sends that follow one another. Between two
+    /// of them they end in the same way if the context of the latest one matches.
+    ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.
     public func cancelAll(where predicate: (RequestContext) -> Bool = { _ in true }) {
@@ -113,17 +116,30 @@ extension Agent {
     /// from.
     @_disfavoredOverload  // A batch has overloads of its own, which would otherwise be ambiguous.
     public func response<R: Request>(for request: R) async throws -> Response<R.Model> {
-        let (model, accepted) = try await run(request, formatting: .callerByNeed)
+        try await response(for: request, step: .whole)
+    }
+
+    func response<R: Request & Sendable>(
+        for request: R,
+        step: CacheStep,
+        in sequence: SendSequence? = nil
+    ) async throws -> Response<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+        try sequence?.check()
+        if request.formattingContext == .caller {
+            let (model, accepted) = try await runOnCaller(request, step: step, in: sequence)
+            return accepted.response(with: model)
+        }
+        let (model, accepted) = try await runInBackground(request, step: step, in: sequence)
         return accepted.response(with: model)
     }
 
-    func response<R: Request & Sendable>(for request: R, step: CacheStep) async throws -> Response<R.Model>
-    where R.Model: Sendable, R.Formatter: Sendable {
-        if request.formattingContext == .caller {
-            let (model, accepted) = try await runOnCaller(request, step: step)
-            return accepted.response(with: model)
-        }
-        let (model, accepted) = try await runInBackground(request, step: step)
+    func response<R: Request>(
+        for request: R,
+        step: CacheStep,
+        in sequence: SendSequence? = nil
+    ) async throws -> Response<R.Model> {
+        try sequence?.check()
+        let (model, accepted) = try await run(request, formatting: .callerByNeed, step: step, in: sequence)
         return accepted.response(with: model)
     }
 
@@ -133,10 +149,11 @@ extension Agent {
         formatting: Metrics.Formatting,
         step: CacheStep = .whole,
         veto: () -> CacheVeto? = { nil },
+        in sequence: SendSequence? = nil,
         observedBy observer: (any Accessory)? = nil,
         delivering deliver: Pipeline.Deliver<R.Model>? = nil
     ) async throws -> Pipeline.Produced<R.Model> {
-        let send = makeSend(request, observedBy: observer)
+        let send = makeSend(request, in: sequence, observedBy: observer)
         return try await pipeline.run(request, as: send, formatting, step: step, veto: veto, delivering: deliver)
     }
 
@@ -144,6 +161,7 @@ extension Agent {
         _ request: R,
         within deadline: Deadline? = nil,
         isMember: Bool = false,
+        in sequence: SendSequence? = nil,
         observedBy observer: (any Accessory)? = nil
     ) -> Send {
         Send(
@@ -154,6 +172,7 @@ extension Agent {
             timeline: pipeline.timeline,
             within: deadline,
             isMember: isMember,
+            in: sequence,
             observedBy: observer
         )
     }
@@ -161,13 +180,15 @@ extension Agent {
     /// Runs a request on its caller whose formatting context is the caller.
     private func runOnCaller<R: Request & Sendable>(
         _ request: R,
-        step: CacheStep = .whole
+        step: CacheStep = .whole,
+        in sequence: SendSequence? = nil
     ) async throws -> Pipeline.Produced<R.Model> {
         try await run(
             request,
             formatting: .callerByChoice,
             step: step,
-            veto: { { request.shouldCache($0, of: $1) } }
+            veto: { { request.shouldCache($0, of: $1) } },
+            in: sequence
         )
     }
 
@@ -177,10 +198,11 @@ extension Agent {
         step: CacheStep = .whole,
         within deadline: Deadline? = nil,
         isMember: Bool = false,
+        in sequence: SendSequence? = nil,
         observedBy observer: (any Accessory)? = nil,
         delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)? = nil
     ) async throws -> Pipeline.Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        let send = makeSend(request, within: deadline, isMember: isMember, observedBy: observer)
+        let send = makeSend(request, within: deadline, isMember: isMember, in: sequence, observedBy: observer)
         guard send.accessories.isEmpty && send.hasLibraryFormatter else {
             return try await runWhole(request, as: send, step: step, delivering: deliver)
         }

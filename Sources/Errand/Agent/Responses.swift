@@ -17,8 +17,8 @@ extension Agent {
         for request: R,
         omittingRepeats omitsRepeats: Bool = false
     ) -> Responses<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Responses(omitsRepeats: omitsRepeats) { step in
-            try await self.response(for: request, step: step)
+        Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
+            try await self.response(for: request, step: step, in: sequence)
         }
     }
 
@@ -30,9 +30,8 @@ extension Agent {
     ///     payload.
     /// - Returns: A sequence of one or two values. Nothing is sent before the first one is requested.
     public func responses<R: Request>(for request: R, omittingRepeats omitsRepeats: Bool = false) -> Responses<R> {
-        Responses(omitsRepeats: omitsRepeats) { step in
-            let (model, accepted) = try await self.run(request, formatting: .callerByNeed, step: step)
-            return accepted.response(with: model)
+        Responses(sends: pipeline.sends, omitsRepeats: omitsRepeats) { step, sequence in
+            try await self.response(for: request, step: step, in: sequence)
         }
     }
 }
@@ -64,29 +63,36 @@ public struct Responses<R: Request>: AsyncSequence {
     /// A response with its model.
     public typealias Element = Response<R.Model>
 
-    fileprivate let omitsRepeats: Bool
-    fileprivate let run: (CacheStep) async throws -> Response<R.Model>
+    fileprivate typealias Run = (CacheStep, SendSequence) async throws -> Response<R.Model>
 
-    fileprivate init(omitsRepeats: Bool, run: @escaping (CacheStep) async throws -> Response<R.Model>) {
+    private let sends: RunningSends
+    fileprivate let omitsRepeats: Bool
+    fileprivate let run: Run
+
+    fileprivate init(sends: RunningSends, omitsRepeats: Bool, run: @escaping Run) {
+        self.sends = sends
         self.omitsRepeats = omitsRepeats
         self.run = run
     }
 
     /// Returns a new iterator; each iteration sends the request.
-    public func makeAsyncIterator() -> Iterator { Iterator(responses: self) }
+    public func makeAsyncIterator() -> Iterator { Iterator(responses: self, sequence: SendSequence(sends)) }
 
     /// The iterator of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
         private enum State {
-            case new
-            case delivered(Response<R.Model>)
+            case new(SendSequence)
+            case delivered(Response<R.Model>, SendSequence)
             case finished
         }
 
         private let responses: Responses
-        private var state = State.new
+        private var state: State
 
-        fileprivate init(responses: Responses) { self.responses = responses }
+        fileprivate init(responses: Responses, sequence: SendSequence) {
+            self.responses = responses
+            state = .new(sequence)
+        }
 
         /// Returns the next response, or `nil` after the last one.
         ///
@@ -95,14 +101,14 @@ public struct Responses<R: Request>: AsyncSequence {
         /// - Throws: The error of a send, which ends the sequence.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Response<R.Model>? {
             switch state {
-            case .new:
+            case .new(let sequence):
                 state = .finished
-                let response = try await responses.run(.first)
-                if response.isFollowed { state = .delivered(response) }
+                let response = try await responses.run(.first, sequence)
+                if response.isFollowed { state = .delivered(response, sequence) }
                 return response
-            case .delivered(let first):
+            case .delivered(let first, let sequence):
                 state = .finished
-                let response = try await responses.run(.second)
+                let response = try await responses.run(.second, sequence)
                 let isRepeat = response.payload.data == first.payload.data && response.statusCode == first.statusCode
                 return responses.omitsRepeats && isRepeat ? nil : response
             case .finished: return nil

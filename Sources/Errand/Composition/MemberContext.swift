@@ -13,6 +13,8 @@ struct MemberContext {
     var modifications: [RequestModification] = []
     /// Whether responses are kept beside their models, for the history of a chain or the responses of a batch.
     var keepsResponses = false
+    /// The sequence of the innermost chain.
+    var sequence: SendSequence?
 
     /// Starts a request that stays on the caller: it is prepared and formatted there, and sent in the background.
     func begin<R: Request>(
@@ -27,7 +29,7 @@ struct MemberContext {
             return await context.begin(request, formatting, veto: veto, then: deliver)
         }
         if let error = stopError { return await deliver(.failure(error)) }
-        let send = agent.makeSend(request, within: deadline, isMember: true)
+        let send = agent.makeSend(request, within: deadline, isMember: true, in: sequence)
         let stopID = stop.add { send.stop.stop() }
         let prepared: PreparedRequest
         do {
@@ -112,9 +114,14 @@ struct MemberContext {
             return await begin(request, .callerByChoice, veto: veto, then: deliver)
         }
         if let error = stopError { return await deliver(.failure(error)) }
-        loop.launch(endedBy: stop) { [agent, deadline, keepsResponses] in
+        loop.launch(endedBy: stop) { [agent, deadline, keepsResponses, sequence] in
             do {
-                let (model, accepted) = try await agent.runInBackground(request, within: deadline, isMember: true)
+                let (model, accepted) = try await agent.runInBackground(
+                    request,
+                    within: deadline,
+                    isMember: true,
+                    in: sequence
+                )
                 return Result.success(keepsResponses ? Delivered(accepted.response(with: model)) : Delivered(model))
             } catch {
                 return .failure(error)

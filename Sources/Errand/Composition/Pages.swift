@@ -18,8 +18,9 @@ public struct Pages<R: Request>: AsyncSequence {
     typealias Advance =
         nonisolated(nonsending) (_ last: Response<R.Model>?, _ index: Int) async throws -> Response<R.Model>?
 
+    let sends: RunningSends
     let limits: [PageLimit<R.Model>]
-    let makeAdvance: () -> Advance
+    let makeAdvance: (SendSequence) -> Advance
 
     /// Returns an iterator that starts with the first page.
     public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
@@ -27,15 +28,15 @@ public struct Pages<R: Request>: AsyncSequence {
     /// An iterator that sends the request for each page when it is requested.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let pages: Pages
-        private let advance: Advance
+        /// Requests a page, or is `nil` after the last; only it has the sequence of the sends.
+        private var advance: Advance?
         private var last: Response<R.Model>?
         private var count = 0
         private var items: [Int]
-        private var isOver = false
 
         fileprivate init(pages: Pages) {
             self.pages = pages
-            advance = pages.makeAdvance()
+            advance = pages.makeAdvance(SendSequence(pages.sends))
             items = pages.limits.map { _ in 0 }
         }
 
@@ -43,17 +44,18 @@ public struct Pages<R: Request>: AsyncSequence {
         ///
         /// - Throws: The error of the send, or of the rule if it cannot find the next page. Either ends the sequence.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Response<R.Model>? {
-            guard !isOver else { return nil }
+            guard let advance else { return nil }
             // Any error from here on ends the sequence.
-            isOver = true
+            self.advance = nil
             guard let response = try await advance(last, count - 1) else { return nil }
             last = response
             count += 1
-            isOver = false
+            var isOver = false
             for (place, limit) in pages.limits.enumerated() where limit.isReached(response.model, count, &items[place])
             {
                 isOver = true
             }
+            if !isOver { self.advance = advance }
             return response
         }
     }
@@ -73,14 +75,14 @@ extension Agent {
         by rule: PageRule<R.Model> = .links,
         upTo limits: PageLimit<R.Model>...
     ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Pages(limits: limits) {
+        Pages(sends: pipeline.sends, limits: limits) { sequence in
             var step: PageRule<R.Model>.Step?
             return { last, index in
-                guard let last else { return try await self.response(for: request) }
+                guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index)
                 step = next
-                return try await self.response(for: NextPage(base: request, step: next))
+                return try await self.response(for: NextPage(base: request, step: next), step: .whole, in: sequence)
             }
         }
     }
@@ -99,14 +101,14 @@ extension Agent {
         by rule: PageRule<R.Model> = .links,
         upTo limits: PageLimit<R.Model>...
     ) -> Pages<R> {
-        Pages(limits: limits) {
+        Pages(sends: pipeline.sends, limits: limits) { sequence in
             var step: PageRule<R.Model>.Step?
             return { last, index in
-                guard let last else { return try await self.response(for: request) }
+                guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index)
                 step = next
-                return try await self.response(for: NextPage(base: request, step: next))
+                return try await self.response(for: NextPage(base: request, step: next), step: .whole, in: sequence)
             }
         }
     }
@@ -124,12 +126,12 @@ extension Agent {
         upTo limits: PageLimit<R.Model>...,
         next: @escaping (Response<R.Model>) throws -> R?
     ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Pages(limits: limits) {
+        Pages(sends: pipeline.sends, limits: limits) { sequence in
             { last, index in
-                guard let last else { return try await self.response(for: request) }
+                guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let request = try next(last) else { return nil }
                 try checkPageCount(index)
-                return try await self.response(for: request)
+                return try await self.response(for: request, step: .whole, in: sequence)
             }
         }
     }
@@ -148,12 +150,12 @@ extension Agent {
         upTo limits: PageLimit<R.Model>...,
         next: @escaping (Response<R.Model>) throws -> R?
     ) -> Pages<R> {
-        Pages(limits: limits) {
+        Pages(sends: pipeline.sends, limits: limits) { sequence in
             { last, index in
-                guard let last else { return try await self.response(for: request) }
+                guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let request = try next(last) else { return nil }
                 try checkPageCount(index)
-                return try await self.response(for: request)
+                return try await self.response(for: request, step: .whole, in: sequence)
             }
         }
     }

@@ -8,7 +8,7 @@ public struct Polling<R: Request>: AsyncSequence {
     let agent: Agent
     let interval: Duration
     let isOver: (Response<R.Model>) throws -> Bool
-    let send: nonisolated(nonsending) () async throws -> Response<R.Model>
+    let send: nonisolated(nonsending) (SendSequence) async throws -> Response<R.Model>
 
     /// Returns an iterator, whose first request is sent without a delay.
     public func makeAsyncIterator() -> Iterator { Iterator(polling: self) }
@@ -27,25 +27,30 @@ public struct Polling<R: Request>: AsyncSequence {
         fileprivate let polling: Polling
         private var isFirst = true
         fileprivate private(set) var isOver = false
+        /// The sends, or `nil` after the last.
+        private var sequence: SendSequence?
 
-        fileprivate init(polling: Polling) { self.polling = polling }
+        fileprivate init(polling: Polling) {
+            self.polling = polling
+            sequence = SendSequence(polling.agent.pipeline.sends)
+        }
 
         /// Waits for the interval, sends the request and returns the response, or `nil` if `until` returned `true` for
         /// the last one.
         ///
         /// - Throws: The error of the send, which ends the sequence; `CancellationError`, also during the interval.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Response<R.Model>? {
-            guard !isOver else { return nil }
+            guard let sequence else { return nil }
             // Any error from here on ends the sequence.
-            isOver = true
+            (self.sequence, isOver) = (nil, true)
             if !isFirst {
                 let timeline = polling.agent.pipeline.timeline
-                try await timeline.sleep(timeline.now() + polling.interval.clamped)
+                try await sequence.wait(until: timeline.now() + polling.interval.clamped, on: timeline)
             }
-            try Task.checkCancellation()
             isFirst = false
-            let response = try await polling.send()
+            let response = try await polling.send(sequence)
             isOver = try polling.isOver(response)
+            if !isOver { self.sequence = sequence }
             return response
         }
     }
@@ -64,7 +69,9 @@ extension Agent {
         every interval: Duration,
         until isOver: @escaping (Response<R.Model>) throws -> Bool = { _ in false }
     ) -> Polling<R> where R.Model: Sendable, R.Formatter: Sendable {
-        Polling(agent: self, interval: interval, isOver: isOver) { try await self.response(for: request) }
+        Polling(agent: self, interval: interval, isOver: isOver) {
+            try await self.response(for: request, step: .whole, in: $0)
+        }
     }
 
     /// Sends a request repeatedly until a condition holds for its response; models are created on the caller's actor.
@@ -79,6 +86,8 @@ extension Agent {
         every interval: Duration,
         until isOver: @escaping (Response<R.Model>) throws -> Bool = { _ in false }
     ) -> Polling<R> {
-        Polling(agent: self, interval: interval, isOver: isOver) { try await self.response(for: request) }
+        Polling(agent: self, interval: interval, isOver: isOver) {
+            try await self.response(for: request, step: .whole, in: $0)
+        }
     }
 }

@@ -36,6 +36,8 @@ extension Pipeline {
             await notifyEnd(of: send, with: model, of: accepted, delivering: deliver, settled: settled)  // 12
         }
         end(send)
+        // Cancelled too late for this send, but not for those that would follow it.
+        if let sequence = send.sequence, send.stop.reason == .cancelled { sequence.stop() }
         return (model, accepted)
     }
 

@@ -4,31 +4,70 @@ struct RunningSends: Sendable {
         case send(Send)
         /// A fetch in the background, which no caller waits for.
         case inBackground(PreparedRequest)
-        /// A stream of events, which has no send between two connections.
-        case reconnecting(RequestContext, StopSignal)
 
         /// The context, with its URL once it is known.
         var context: RequestContext {
             switch self {
             case .send(let send): send.latestContext
             case .inBackground(let prepared): prepared.context
-            case .reconnecting(let context, _): context
             }
         }
 
-        var stop: StopSignal {
+        var sequence: SendSequence? { if case .send(let send) = self { send.sequence } else { nil } }
+
+        /// Ends it; returns whether it was too late for that.
+        func stop() -> Bool {
             switch self {
-            case .send(let send): send.stop
-            case .inBackground(let prepared): prepared.stop
-            case .reconnecting(_, let stop): stop
+            case .send(let send): send.stop.stop()
+            case .inBackground(let prepared): prepared.stop.stop()
             }
         }
     }
 
-    private let running = Lock<[Int: Running]>([:])
+    /// A sequence that has begun.
+    private struct Sequence {
+        let end: SendSequence.End
+        let stop: @Sendable () -> Void
+        /// The number of its running sends.
+        var count = 0
+        /// The latest send, until it has ended.
+        var send: Send?
+        /// The context of the last send that has ended.
+        var last: RequestContext?
 
-    /// Whether no send is running.
-    var isEmpty: Bool { running.withLock { $0.isEmpty } }
+        var context: RequestContext? { send?.latestContext ?? last }
+
+        mutating func begin(_ send: Send) {
+            count += 1
+            self.send = send
+        }
+
+        mutating func end(_ send: Send, _ context: RequestContext) {
+            count -= 1
+            last = context
+            if self.send === send { self.send = nil }
+        }
+    }
+
+    private struct State {
+        var running: [Int: Running] = [:]
+        var sequences: [ObjectIdentifier: Sequence] = [:]
+
+        /// Changes the sequences that a send is a part of.
+        mutating func change(_ send: Send, _ change: (inout Sequence) -> Void) {
+            var next = send.sequence
+            while let sequence = next {
+                let new = Sequence(end: sequence.end, stop: sequence.stop)
+                change(&sequences[ObjectIdentifier(sequence), default: new])
+                next = sequence.outer
+            }
+        }
+    }
+
+    private let state = Lock(State())
+
+    /// Whether no send is running, and no sequence of sends.
+    var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.sequences.isEmpty } }
 
     /// Records a send.
     ///
@@ -36,33 +75,54 @@ struct RunningSends: Sendable {
     /// refresh token would be lost.
     func note(_ send: Send) {
         guard !RefreshScope.isActive else { return }
-        running.withLock { $0[send.id] = .send(send) }
+        state.withLock { state in
+            state.running[send.id] = .send(send)
+            if send.sequence != nil { state.change(send) { $0.begin(send) } }
+        }
+        if send.sequence?.mustEnd == true { send.stop.stop() }
     }
 
-    func forget(_ send: Send) { running.withLock { $0[send.id] = nil } }
+    func forget(_ send: Send) {
+        guard send.sequence != nil else { return state.withLock { $0.running[send.id] = nil } }
+        let context = send.latestContext
+        state.withLock { state in
+            guard state.running.removeValue(forKey: send.id) != nil else { return }
+            state.change(send) { $0.end(send, context) }
+        }
+    }
+
+    /// Forgets a sequence, none of whose sends is running.
+    func forget(_ sequence: ObjectIdentifier) {
+        // What it holds is released outside of the lock.
+        _ = state.withLock { $0.sequences.removeValue(forKey: sequence) }
+    }
 
     /// Runs background work so that it can be ended like a send.
     func run(
         inBackground prepared: PreparedRequest,
         _ work: @escaping @Sendable () async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        running.withLock { $0[prepared.context.id] = .inBackground(prepared) }
-        defer { running.withLock { $0[prepared.context.id] = nil } }
+        state.withLock { $0.running[prepared.context.id] = .inBackground(prepared) }
+        defer { state.withLock { $0.running[prepared.context.id] = nil } }
         let watch = prepared.deadline?.watch(prepared.stop)
         defer { watch?.cancel() }
         return try await work()
     }
 
-    /// Records a stream of events by its first send, with the context of the latest one.
-    func note(reconnecting context: RequestContext, _ stop: StopSignal, firstID: Int) {
-        // Its sends have entries of their own.
-        running.withLock { $0[-firstID] = .reconnecting(context, stop) }
-    }
-
-    func forget(reconnecting firstID: Int) { running.withLock { $0[-firstID] = nil } }
-
     func cancelAll(where predicate: (RequestContext) -> Bool) {
-        let all = running.withLock { Array($0.values) }
-        for one in all where predicate(one.context) { one.stop.stop() }
+        let (running, sequences) = state.withLock { (Array($0.running.values), Array($0.sequences.values)) }
+        for one in running where predicate(one.context) {
+            // A send that has just succeeded would be followed by the next one.
+            if one.stop() { one.sequence?.stop() }
+        }
+        let stopped = sequences.filter { sequence in
+            guard sequence.count == 0 || sequence.end == .withItsSend else { return false }
+            return sequence.context.map(predicate) ?? false
+        }
+        guard !stopped.isEmpty else { return }
+        for sequence in stopped { sequence.stop() }
+        // What has begun in them meanwhile.
+        let begun = state.withLock { state in state.running.values.filter { $0.sequence?.mustEnd == true } }
+        for one in begun { _ = one.stop() }
     }
 }

@@ -24,6 +24,8 @@ final class Send: Sendable {
     let accessories: AccessoryChain
     /// Whether the send belongs to a composition.
     private let isMember: Bool
+    /// The sequence that the send is a part of, or `nil` if it stands alone.
+    let sequence: SendSequence?
 
     private struct State {
         var watch: Task<Void, any Error>?
@@ -43,9 +45,11 @@ final class Send: Sendable {
         timeline: Timeline,
         within inherited: Deadline? = nil,
         isMember: Bool = false,
+        in sequence: SendSequence? = nil,
         observedBy observer: (any Accessory)? = nil
     ) {
         self.isMember = isMember
+        self.sequence = sequence
         self.id = id
         self.client = client
         self.timeline = timeline

@@ -47,14 +47,13 @@ extension Agent {
     /// Prepares a request on its caller, sends it in a task of the stream, and waits for the response's header section.
     func open<R: Request>(_ request: R, receivedBy receiver: StreamReceiver) async throws -> ResponseStream {
         let request = StreamRequest(base: request, receiver: receiver)
-        let send = makeSend(request)
+        let send = makeSend(request, in: receiver.sequence)
         let prepared: PreparedRequest
         do {
             prepared = try await pipeline.prepare(request, as: send)
         } catch {
             throw await pipeline.end(send, throwing: error, delivering: Pipeline.Deliver<Void>?.none)
         }
-        receiver.didPrepare(prepared.context)
         let task = Task { [pipeline] in try await pipeline.run(prepared, as: send, for: receiver) }
         let opening = try await withTaskCancellationHandler {
             try await receiver.opened.value().get()

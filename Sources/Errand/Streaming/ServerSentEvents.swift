@@ -26,12 +26,13 @@ public struct ServerSentEvents: AsyncSequence {
         private var connection: (stream: ResponseStream, chunks: ResponseStream.Iterator, mayBeSentTwice: Bool)?
         /// The number of connections in succession that failed before an accepted header section.
         private var failures = 0
-        private var isFinished = false { didSet { if isFinished { sends = nil } } }
-        private var sends: ReconnectingSends?
+        private var isReconnection = false
+        private var isFinished = false { didSet { if isFinished { sequence = nil } } }
+        private var sequence: SendSequence?
 
         fileprivate init(_ events: ServerSentEvents) {
             self.events = events
-            sends = ReconnectingSends(events.sends)
+            sequence = SendSequence(events.sends)
             parser = ServerSentEventParser(lastEventID: events.lastEventID, limit: events.maximumEventSize)
         }
 
@@ -81,11 +82,11 @@ public struct ServerSentEvents: AsyncSequence {
         }
 
         private mutating func connect(isolation actor: isolated (any Actor)?) async throws {
-            let receiver = StreamReceiver(events: EventConnection(lastEventID: parser.lastEventID), of: sends)
-            let isReconnection = sends?.hasBegun == true
+            let receiver = StreamReceiver(events: EventConnection(lastEventID: parser.lastEventID), in: sequence)
+            defer { isReconnection = true }
             do {
                 let stream = try await events.open(receiver)
-                try sends?.check()
+                try sequence?.check()
                 failures = 0
                 if stream.statusCode == 204 {
                     isFinished = true
@@ -111,7 +112,7 @@ public struct ServerSentEvents: AsyncSequence {
                 unit: events.unit()
             )
             let end = events.timeline.now() + pause
-            try await sends?.wait(until: end, on: events.timeline)
+            try await sequence?.wait(until: end, on: events.timeline)
         }
     }
 }

@@ -44,19 +44,17 @@ final class StreamReceiver: BodyReceiver {
     private let state = Lock(State())
 
     /// The sends of the stream of events.
-    private let sends: ReconnectingSends?
+    let sequence: SendSequence?
 
-    init(events: EventConnection? = nil, of sends: ReconnectingSends? = nil) {
+    init(events: EventConnection? = nil, in sequence: SendSequence? = nil) {
         self.events = events
-        self.sends = sends
+        self.sequence = sequence
     }
 
     /// Whether the last request that was sent may be sent once more, or none was sent.
     var mayBeSentTwice: Bool { state.withLock { $0.mayBeSentTwice } }
 
     // MARK: Called by the send
-
-    func didPrepare(_ context: RequestContext) { sends?.note(context) }
 
     var received: (any Sendable)? { state.withLock { $0.isOpen } ? true : nil }
 

@@ -101,10 +101,14 @@ final class StopSignal: Sendable {
     /// Ends the send's current operations, and those that it would begin.
     ///
     /// Cancellation takes precedence over an expired deadline.
-    func stop(_ reason: Reason = .cancelled) {
-        let entries = state.withLock { state in
+    ///
+    /// - Returns: Whether the send had ended by itself before.
+    @discardableResult
+    func stop(_ reason: Reason = .cancelled) -> Bool {
+        let (entries, hadEnded) = state.withLock { state in
+            let hadEnded = if case .finished? = state.reason { true } else { false }
             if state.reason == nil || reason == .cancelled { state.reason = reason }
-            return state.entries
+            return (state.entries, hadEnded)
         }
         isEnding.store(true, ordering: .releasing)
         for (place, entry) in entries.enumerated().reversed() {
@@ -115,6 +119,7 @@ final class StopSignal: Sendable {
                 entry.stoppable.stop()
             }
         }
+        return hadEnded
     }
 
     /// Whether the deadline, and not the caller, ended the send.

@@ -1,0 +1,186 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// `cancelAll` between two sends that follow one another, when none is running.
+@Suite(.limit(seconds: 60)) struct SendSequenceTests {
+    /// A request that calls a function once its response has been formatted.
+    private struct Noticed: Request, Sendable {
+        typealias Model = Int
+        var tag = "noticed"
+        let didArrive: @Sendable () -> Void
+        var path: String { "/ok/1" }
+        func didProduce(_ model: Int, from response: RawResponse) { didArrive() }
+    }
+
+    private func isOver(_ rig: Rig) -> Bool { rig.agent.pipeline.sends.isEmpty }
+
+    // MARK: Polls
+
+    @Test func pollThatWaitsEndsAtOnce() async throws {
+        let clock = ManualClock()
+        let rig = Rig.numbers(clock: clock)
+        let task = Task {
+            for try await _ in rig.agent.poll(GetNumber(tag: "status"), every: .seconds(10)) {}
+        }
+        await clock.waitForSleepers()
+        rig.agent.cancelAll { $0.tag == "other" }
+        #expect(!isOver(rig))
+        rig.agent.cancelAll { $0.tag == "status" && $0.url?.path() == "/ok/1" }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(rig.transport.requestCount == 1)
+        #expect(isOver(rig))
+    }
+
+    @Test func pollIsEndedByItsReader() async throws {
+        let rig = Rig.numbers()
+        var count = 0
+        let error = await failure(of: {
+            for try await _ in rig.agent.poll(GetNumber(), every: .zero) {
+                count += 1
+                rig.agent.cancelAll()
+            }
+        })
+        #expect(error is CancellationError)
+        #expect(count == 1 && rig.transport.requestCount == 1)
+        #expect(isOver(rig))
+    }
+
+    @Test func pollEndsIfItsLastResponseCameTooSoonToBeCancelled() async throws {
+        let rig = Rig.numbers()
+        let poll = rig.agent.poll(Noticed { rig.agent.cancelAll() }, every: .zero)
+        var count = 0
+        let error = await failure(of: { for try await _ in poll { count += 1 } })
+        #expect(error is CancellationError)
+        #expect(count == 1 && rig.transport.requestCount == 1)
+    }
+
+    @Test func pollThatIsNoLongerReadIsForgotten() async throws {
+        let rig = Rig.numbers()
+        for try await _ in rig.agent.poll(GetNumber(), every: .zero) { break }
+        #expect(isOver(rig))
+        _ = try await rig.agent.poll(GetNumber(), every: .zero) { _ in true }.last()
+        #expect(isOver(rig))
+    }
+
+    // MARK: Pages
+
+    @Test func noPageIsRequestedAfterTheReaderCancels() async throws {
+        let rig = Rig.numbers()
+        var count = 0
+        let error = await failure(of: {
+            for try await page in rig.agent.pages(of: GetNumber(), next: { GetNumber(number: $0.model + 1) }) {
+                count += 1
+                if page.model == 2 { rig.agent.cancelAll { $0.url?.path() == "/ok/2" } }
+            }
+        })
+        #expect(error is CancellationError)
+        #expect(count == 2 && rig.transport.requestCount == 2)
+        #expect(isOver(rig))
+    }
+
+    @Test func noPageIsRequestedAfterItsRuleCancels() async throws {
+        let rig = Rig.numbers()
+        let pages = rig.agent.pages(of: GetNumber()) { last in
+            rig.agent.cancelAll()
+            return GetNumber(number: last.model + 1)
+        }
+        #expect(await failure(of: { for try await _ in pages {} }) is CancellationError)
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    // MARK: Chains
+
+    @Test(arguments: [false, true])
+    func chainEndsBeforeItsNextSend(_ isNested: Bool) async throws {
+        let rig = Rig.numbers()
+        let chain = ChainRequest(GetNumber(tag: "first")).then { number in
+            rig.agent.cancelAll { $0.tag == "first" }
+            return GetNumber(number: number + 1)
+        }
+        let error = await failure(of: {
+            if isNested {
+                return try await rig.agent.send(ChainRequest(chain).then { GetNumber(number: $0) })
+            }
+            return try await rig.agent.send(chain)
+        })
+        #expect(error is CancellationError)
+        #expect(rig.transport.requestCount == 1)
+        #expect(isOver(rig))
+    }
+
+    @Test func chainEndsAfterABatchOrAChainInIt() async throws {
+        for isBatch in [false, true] {
+            let rig = Rig.numbers()
+            let batch = ArrayBatchRequest([GetNumber(), GetNumber(number: 2)])
+            let chain = ChainRequest(GetNumber()).then { GetNumber(number: $0) }
+            let first = isBatch ? ChainRequest(batch).then { ChainStep.value($0.count) } : ChainRequest(chain)
+            let error = await failure(of: {
+                try await rig.agent.send(
+                    first.then { _ in
+                        rig.agent.cancelAll()
+                        return GetNumber()
+                    }
+                )
+            })
+            #expect(error is CancellationError)
+            #expect(rig.transport.requestCount == 2)
+            #expect(isOver(rig))
+        }
+    }
+
+    @Test func chainEndsIfItsSendCameTooSoonToBeCancelled() async throws {
+        let rig = Rig.numbers()
+        let error = await failure(of: {
+            try await rig.agent.send(
+                ChainRequest(Noticed { rig.agent.cancelAll { $0.tag == "noticed" } }).then { GetNumber(number: $0) }
+            )
+        })
+        #expect(error is CancellationError)
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func chainContinuesAfterACancelledStepWhoseFailureItIgnores() async throws {
+        let rig = Rig.numbers()
+        let task = Task {
+            try await rig.agent.send(
+                ChainRequest(GetNumber()).then { _ in GetNumber(kind: "wait", tag: "optional").ignoringFailure() }
+                    .then { GetNumber(number: $0 ?? 9) }
+            )
+        }
+        await rig.transport.waitForRequests(2)
+        rig.agent.cancelAll { $0.tag == "optional" }
+        #expect(try await task.value == 9)
+        #expect(isOver(rig))
+    }
+
+    @Test func chainOfAnotherTagIsNotEnded() async throws {
+        let rig = Rig.numbers()
+        let number = try await rig.agent.send(
+            ChainRequest(GetNumber(tag: "first")).then { number in
+                rig.agent.cancelAll { $0.tag == "other" }
+                return GetNumber(number: number + 1)
+            }
+        )
+        #expect(number == 2)
+    }
+
+    // MARK: Two responses
+
+    @Test func freshResponseIsNotRequestedAfterTheReaderCancels() async throws {
+        let rig = CachedRig(.cacheThenNetwork(maxAge: .seconds(60))) { _ in .json("1") }
+        let request = GeneralRequest("/x").expecting(Int.self)
+        _ = try await rig.agent.send(request)
+        var count = 0
+        let error = await failure(of: {
+            for try await _ in rig.agent.responses(for: request) {
+                count += 1
+                rig.agent.cancelAll()
+            }
+        })
+        #expect(error is CancellationError)
+        #expect(count == 1 && rig.count == 1)
+    }
+}
