@@ -133,5 +133,7 @@ struct UploadAvatar: Request {
 }
 
 func upload(_ file: URL, _ agent: Agent, show: @escaping @Sendable (Double) -> Void) async throws -> User {
-    try await agent.send(UploadAvatar(file: file)) { progress in show(progress.fractionCompleted) }
+    try await agent.send(UploadAvatar(file: file)) { progress in
+        if progress.direction == .upload { show(progress.fractionCompleted) }
+    }
 }

@@ -1,7 +1,7 @@
 /// A type that observes sends, such as a loading indicator, a log or metrics.
 ///
-/// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library. Every
-/// send produces exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
+/// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library.
+/// Every send produces exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
 public protocol Accessory: Sendable {
     /// Receives an event of a send.
     ///
@@ -15,28 +15,32 @@ public protocol Accessory: Sendable {
 public enum AccessoryEvent: Sendable {
     /// The send starts. This is the first event.
     case willStart
-    /// Bytes of a body of more than 64 KiB, or of any file that is downloaded, were sent or received. It occurs after each hundredth of the body, at least
-    /// 64 KiB, and at its end, and starts over with each attempt. `send(_:progress:)` reports the progress of the whole
-    /// send. Of responses, only those whose status is accepted are reported.
+    /// Bytes of a body of more than 64 KiB, or of any file that is downloaded, were sent or received.
     ///
-    /// Sent bytes were passed to the system; only the response shows whether the server has received them.
+    /// It occurs after each hundredth of the body, at least 64 KiB, and at its end, and starts over with each attempt.
+    /// `send(_:progress:)` reports the progress of the whole send. Of responses, only those whose status is accepted are
+    /// reported. Sent bytes were passed to the system; only the response shows whether the server has received them.
     case didProgress(TransferProgress)
     /// An attempt failed, and another one follows after a delay, which is zero if it goes to the next URL of a CDN.
     case willRetry(after: Duration, because: any Error)
     /// An attempt failed with this error and is not retried, although the policy allows it, because the
     /// ``RetryBudget`` of the host is exhausted.
     case didExhaustRetryBudget(because: any Error)
-    /// The send waits for a refresh of its credential: the server rejected it with this error, or it expires soon (`nil`).
+    /// The send waits for a refresh of its credential: the server rejected it with this error, or it expires soon
+    /// (`nil`).
     case willRefreshCredential(because: (any Error)?)
     /// A redirect is followed.
     case didRedirect(Redirect)
-    /// A declaration of the request has no effect, or probably another one than intended; once for each type of request.
+    /// A declaration of the request has no effect, or probably another one than intended; once for each type of
+    /// request.
     case didDiagnose(Diagnostic)
     /// The send has waited for a permit of the throttle.
     case didWait(Duration)
     /// The outcome is known; delivery follows.
     case willStop(Outcome)
-    /// The send has ended. This is the last event: after a callback's completion, or right before an async caller returns.
+    /// The send has ended.
+    ///
+    /// This is the last event: after a callback's completion, or right before an async caller returns.
     case didStop(Outcome)
 }
 
