@@ -29,7 +29,7 @@ enum Arguments {
         usage: swift run -c release Benchmarks [suite …] [--json]
 
         Runs the suites named, or all. A ratio is Errand over what it is against, so less is better;
-        both sides run alternately in one process, and the median of several rounds is told.
+        both sides run alternately in one process, and the median of several rounds is reported.
 
           --json   one JSON object per line: name, value, unit, against
           --list   the suites

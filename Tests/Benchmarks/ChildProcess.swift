@@ -12,7 +12,7 @@ enum ChildProcess {
 
     /// Runs a program to its end and returns what it printed, output and errors together.
     ///
-    /// - Throws: ``Failed`` when the program says that it failed.
+    /// - Throws: ``Failed`` if the program fails.
     static func output(of program: URL, _ arguments: [String]) throws -> String {
         let process = Process()
         let output = Pipe()
@@ -25,7 +25,7 @@ enum ChildProcess {
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationReason == .exit, process.terminationStatus == 0 else {
-            let words = text.split(separator: "\n").first { $0.contains("rror") } ?? "it said nothing of it"
+            let words = text.split(separator: "\n").first { $0.contains("rror") } ?? "no error was printed"
             throw Failed(description: "\(program.lastPathComponent) failed: \(words)")
         }
         return text

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the system says of this process.
+/// What the system reports of this process.
 enum ProcessFigures {
     /// Seconds of processor time, in user and system mode together.
     static var processorTime: Double { processorTime(of: RUSAGE_SELF) }
@@ -32,7 +32,7 @@ enum ProcessFigures {
     static var peakMemory: Double? { memory("VmHWM:") }
 
     private static func memory(_ name: String) -> Double? {
-        // Not there on every system, which is what nil says.
+        // Not there on every system, hence `nil`.
         guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) })
         else { return nil }

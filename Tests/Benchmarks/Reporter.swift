@@ -1,6 +1,6 @@
 import Foundation
 
-/// Tells measurements, as lines for people or for programs.
+/// Reports measurements, as lines for people or for programs.
 struct Reporter: Sendable {
     let asJSON: Bool
 
@@ -11,16 +11,16 @@ struct Reporter: Sendable {
         let against: String?
     }
 
-    /// Tells one measurement.
+    /// Reports one measurement.
     ///
     /// - Parameters:
     ///   - name: What checks read it by.
     ///   - value: The figure; the median where there are several.
     ///   - unit: What it counts.
-    ///   - against: What a ratio is over; `nil` for a figure of our own.
-    ///   - spread: From the smallest to the largest of several rounds; told to people only.
-    /// - Throws: A value that is not a number cannot be told as JSON.
-    func tell(
+    ///   - against: What the value is divided by in a ratio; `nil` for a figure of our own.
+    ///   - spread: From the smallest to the largest of several rounds; for people only.
+    /// - Throws: A value that is not a number cannot be reported as JSON.
+    func report(
         _ name: String,
         _ value: Double,
         unit: String,
@@ -40,7 +40,7 @@ struct Reporter: Sendable {
         }
     }
 
-    /// Says why something was not measured; never on the lines that programs read.
+    /// Reports why something was not measured; never on the lines that programs read.
     func skip(_ name: String, because reason: String) {
         FileHandle.standardError.write(Data("skipped \(name): \(reason)\n".utf8))
     }

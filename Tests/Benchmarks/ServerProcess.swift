@@ -2,20 +2,26 @@ import Errand
 import ErrandTesting
 import Foundation
 
-/// The server of the benchmarks, in a process of its own so that its work is not counted.
+/// A server in a process of its own, so that its work is not counted.
 ///
-/// It ends with this object, and also when this process ends in any other way.
+/// It prints its URL, and ends with its standard input: with this object, or when this process ends in any other way.
 final class ServerProcess {
     let url: URL
     private let process = Process()
-    // What the server reads from: its end is the sign that nobody needs it any more.
     private let input = Pipe()
 
-    /// Starts the server and waits until it listens.
-    init() throws {
+    /// Starts the server of the benchmarks, and waits until it listens.
+    convenience init() throws { try self.init(ChildProcess.executable, ["--serve"]) }
+
+    /// Starts a program in Python, and waits until it listens.
+    convenience init(python program: String) throws {
+        try self.init(ChildProcess.program("python3"), ["-c", program])
+    }
+
+    private init(_ program: URL?, _ arguments: [String]) throws {
         let output = Pipe()
-        process.executableURL = ChildProcess.executable
-        process.arguments = ["--serve"]
+        process.executableURL = program
+        process.arguments = arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()

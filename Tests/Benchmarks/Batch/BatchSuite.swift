@@ -53,7 +53,7 @@ private struct BatchCosts {
             ratios.append(times.ours / times.single)
         }
         let all = Rounds(values: ratios)
-        try reporter.tell(name, all.median, unit: "ratio", against: against, spread: all.spread)
+        try reporter.report(name, all.median, unit: "ratio", against: against, spread: all.spread)
     }
 
     /// MiB that the process gains from the 2,000th to the 100,000th request of one stream.
@@ -68,7 +68,7 @@ private struct BatchCosts {
             count += 1
             if count == 2_000 { before = ProcessFigures.residentMemory ?? 0 }
         }
-        try reporter.tell("batch.rss.stream", (ProcessFigures.residentMemory ?? 0) - before, unit: "MiB")
+        try reporter.report("batch.rss.stream", (ProcessFigures.residentMemory ?? 0) - before, unit: "MiB")
     }
 
     /// The same for results that are all kept, 48 bytes each.
@@ -84,7 +84,7 @@ private struct BatchCosts {
         let results = await agent.results(of: requests, maximumConcurrent: Self.concurrency)
         let growth = (ProcessFigures.residentMemory ?? 0) - before.load(ordering: .relaxed)
         for result in results { _ = try result.get() }
-        try reporter.tell("batch.rss.results", growth, unit: "MiB")
+        try reporter.report("batch.rss.results", growth, unit: "MiB")
     }
 
     private static func requests(_ count: Int) -> some Sequence<GetUser> { (0..<count).lazy.map { _ in GetUser() } }

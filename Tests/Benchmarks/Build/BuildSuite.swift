@@ -25,14 +25,14 @@ private struct BuildCosts {
             let pairs = try (0..<Self.rounds).map { _ in (new: try build(with: .current), old: try build(with: old)) }
             let against = "the same of commit \(Checkout.baseline)"
             let ratios = Rounds(values: pairs.map { $0.new.processorTime / $0.old.processorTime })
-            try reporter.tell("build.time", ratios.median, unit: "ratio", against: against, spread: ratios.spread)
+            try reporter.report("build.time", ratios.median, unit: "ratio", against: against, spread: ratios.spread)
             let waits = Rounds(values: pairs.map { $0.new.time / $0.old.time })
-            try reporter.tell("build.time.wall", waits.median, unit: "ratio", against: against, spread: waits.spread)
+            try reporter.report("build.time.wall", waits.median, unit: "ratio", against: against, spread: waits.spread)
             let seconds = Rounds(values: pairs.map(\.new.processorTime))
-            try reporter.tell("build.seconds", seconds.median, unit: "s", spread: seconds.spread)
+            try reporter.report("build.seconds", seconds.median, unit: "s", spread: seconds.spread)
             _ = try build(with: nil)
             let growth = Double(try strippedSize("With") - strippedSize("Without")) / 1e6
-            try reporter.tell("build.size", growth, unit: "MB")
+            try reporter.report("build.size", growth, unit: "MB")
         } catch let error as ChildProcess.Failed {
             for name in ["build.time", "build.size"] { reporter.skip(name, because: error.description) }
         }

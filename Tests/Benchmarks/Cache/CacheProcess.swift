@@ -1,7 +1,7 @@
 import Errand
 import Foundation
 
-/// What another process does to a cache while a test watches: entries here tell whether they are the right ones.
+/// What another process does to a cache while a test watches: entries show whether they are the right ones.
 enum CacheProcess {
     private static let keyCount = 64
     /// More than fit into the store, so that entries are evicted, too.

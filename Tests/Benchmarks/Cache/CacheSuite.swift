@@ -76,8 +76,8 @@ private struct CacheBench {
         return ProcessFigures.processorTime - before
     }
 
-    private func tell(_ name: String, _ ratios: Rounds, against: String) throws {
-        try reporter.tell(name, ratios.median, unit: "ratio", against: against, spread: ratios.spread)
+    private func report(_ name: String, _ ratios: Rounds, against: String) throws {
+        try reporter.report(name, ratios.median, unit: "ratio", against: against, spread: ratios.spread)
     }
 
     // MARK: Look-ups
@@ -91,7 +91,7 @@ private struct CacheBench {
             { for _ in 0..<repeats { for key in keys { try found(store.entry(for: key)) } } },
             [{ for _ in 0..<repeats { for path in paths { try POSIXFile.readChecked(path) } } }]
         )
-        try tell("cache.hit.disk.\(name).read", ratios[0], against: "POSIX read and the same checksum")
+        try report("cache.hit.disk.\(name).read", ratios[0], against: "POSIX read and the same checksum")
     }
 
     private func found(_ entry: CacheEntry?) throws {
@@ -109,22 +109,22 @@ private struct CacheBench {
             { for _ in 0..<10_000 { try found(large.entry(for: keys[Int.random(in: 0..<many, using: &generator)])) } },
             [{ for _ in 0..<10_000 { try found(small.entry(for: keys[Int.random(in: 0..<few, using: &generator)])) } }]
         )
-        try tell("cache.scale.100000", ratios[0], against: "1,000 entries")
+        try report("cache.scale.100000", ratios[0], against: "1,000 entries")
         let misses = (0..<10_000).map { CacheKey("miss \($0)") }
         let missed = try self.ratios(
             { for key in misses { _ = try large.entry(for: key) } },
             [{ for key in misses { _ = try small.entry(for: key) } }]
         )
-        try tell("cache.scale.100000.miss", missed[0], against: "1,000 entries")
+        try report("cache.scale.100000.miss", missed[0], against: "1,000 entries")
         guard ProcessFigures.residentMemory != nil else {
             return reporter.skip("cache.rss.100000", because: "the system has no file with memory figures")
         }
         let arguments = ["--cache-memory", large.directory.path, "\(many)"]
         let output = try ChildProcess.output(of: ChildProcess.executable, arguments)
         guard let growth = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw ChildProcess.Failed(description: "the child told no memory: \(output)")
+            throw ChildProcess.Failed(description: "the child reported no memory: \(output)")
         }
-        try reporter.tell("cache.rss.100000", growth, unit: "MiB")
+        try reporter.report("cache.rss.100000", growth, unit: "MiB")
     }
 
     /// A million entries, written without the store, because that takes half of the time.
@@ -144,7 +144,7 @@ private struct CacheBench {
             times.append((ContinuousClock.now - began) / .milliseconds(1))
         }
         let opening = Rounds(values: times)
-        try reporter.tell("cache.open.1000000", opening.median, unit: "ms", spread: opening.spread)
+        try reporter.report("cache.open.1000000", opening.median, unit: "ms", spread: opening.spread)
         func lookUp(_ store: DiskStore, _ keys: [CacheKey]) throws {
             for key in keys { try found(store.entry(for: key)) }
         }
@@ -152,14 +152,14 @@ private struct CacheBench {
         // The same entries in each round, so that the page cache has them.
         let manyKeys = (0..<10_000).map { _ in CacheSample.key(Int.random(in: 0..<many)) }
         let ratios = try ratios({ try lookUp(large, manyKeys) }, [{ try lookUp(small, fewKeys) }])
-        try tell("cache.scale.1000000", ratios[0], against: "1,000 entries")
+        try report("cache.scale.1000000", ratios[0], against: "1,000 entries")
         var cold: [Double] = []
         for _ in 0..<rounds {
             let keys = (0..<10_000).map { _ in CacheSample.key(Int.random(in: 0..<many)) }
             let other = try time { try lookUp(small, fewKeys) }
             cold.append(try time { try lookUp(large, keys) } / other)
         }
-        try tell("cache.scale.1000000.cold", Rounds(values: cold), against: "1,000 entries in the page cache")
+        try report("cache.scale.1000000.cold", Rounds(values: cold), against: "1,000 entries in the page cache")
     }
 
     private func memoryHits() async throws {
@@ -173,7 +173,7 @@ private struct CacheBench {
             times.append((ProcessFigures.processorTime - before) / 20_000 * 1e6)
         }
         let rounds = Rounds(values: times)
-        try reporter.tell("cache.hit.memory", rounds.median, unit: "µs", spread: rounds.spread)
+        try reporter.report("cache.hit.memory", rounds.median, unit: "µs", spread: rounds.spread)
     }
 
     // MARK: Stores
@@ -192,7 +192,7 @@ private struct CacheBench {
             { for (entry, key) in zip(entries, keys) { try store.store(entry, for: key) } },
             [{ for (file, path) in zip(files, paths) { try POSIXFile.write(file, aside: aside, as: path) } }]
         )
-        try tell("cache.store.\(name).rename", ratios[0], against: "POSIX write aside and rename")
+        try report("cache.store.\(name).rename", ratios[0], against: "POSIX write aside and rename")
     }
 
     // MARK: URLCache
@@ -218,7 +218,7 @@ private struct CacheBench {
             }
             ratios.append(ours / theirs)
         }
-        try tell("cache.hit.disk.urlcache", Rounds(values: ratios), against: "URLCache on disk, 1,000 entries")
+        try report("cache.hit.disk.urlcache", Rounds(values: ratios), against: "URLCache on disk, 1,000 entries")
     }
 
     private static func url(_ number: Int) -> URL {

@@ -31,10 +31,10 @@ private struct JSONBenchmarks {
         let work = { try require(try Self.errand(response, context).isWhole(count)) }
         let direct = try PairedTimes(rounds: 31, turns: byteCount < 1_000_000 ? 30 : 3, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.direct(body).isWhole(count)) }])
-        try tell("json.\(name).direct", direct[0], against: self.direct)
+        try report("json.\(name).direct", direct[0], against: self.direct)
         let tree = try PairedTimes(rounds: 15, turns: byteCount < 1_000_000 ? 8 : 1, repetitions: repetitions)
             .ratios(of: work, over: [{ try require(try Self.tree(body).isWhole(count)) }])
-        try tell("json.\(name).tree", tree[0], against: self.tree)
+        try report("json.\(name).tree", tree[0], against: self.tree)
     }
 
     /// An envelope whose code is a failure, with all of its data read and judged sound.
@@ -51,7 +51,7 @@ private struct JSONBenchmarks {
             },
             over: [{ try require(try Self.decoder.decode(HandWritten.self, from: body).code == 40001) }]
         )
-        try tell("json.refusal.1m.direct", ratios[0], against: direct)
+        try report("json.refusal.1m.direct", ratios[0], against: direct)
     }
 
     /// One small object behind a megabyte of others, the body validated on the way.
@@ -67,7 +67,7 @@ private struct JSONBenchmarks {
             },
             over: [{ try require(try Self.errand(response, context).isWhole(count)) }]
         )
-        try tell("json.path.1m.full", ratios[0], against: "decoding all of it")
+        try report("json.path.1m.full", ratios[0], against: "decoding all of it")
     }
 
     private func measureScanner() throws {
@@ -77,12 +77,12 @@ private struct JSONBenchmarks {
             let end = bytes.withUnsafeBytes { JSONScanner($0).skipValue(at: 0) }
             try require(end == bytes.count)
         })
-        try tellSpeed("json.scan.1m", skipped, byteCount: bytes.count)
+        try reportSpeed("json.scan.1m", skipped, byteCount: bytes.count)
         let validated = try PairedTimes(rounds: 21, turns: 10, repetitions: 2).times(of: {
             let range = try bytes.withUnsafeBytes { try JSONScanner.validate($0) }
             try require(range.count == bytes.count)
         })
-        try tellSpeed("json.validate.1m", validated, byteCount: bytes.count)
+        try reportSpeed("json.validate.1m", validated, byteCount: bytes.count)
     }
 
     private static let filter = EnvelopeFilter(code: "code", message: "msg", data: "data", success: [0])
@@ -117,13 +117,13 @@ private struct JSONBenchmarks {
         return RawResponse(headers: ["Content-Type": "application/json"], body: body, url: url)
     }
 
-    private func tell(_ name: String, _ ratios: Rounds, against: String) throws {
-        try reporter.tell(name, ratios.median, unit: "ratio", against: against, spread: ratios.spread)
+    private func report(_ name: String, _ ratios: Rounds, against: String) throws {
+        try reporter.report(name, ratios.median, unit: "ratio", against: against, spread: ratios.spread)
     }
 
-    private func tellSpeed(_ name: String, _ times: Rounds, byteCount: Int) throws {
+    private func reportSpeed(_ name: String, _ times: Rounds, byteCount: Int) throws {
         let speeds = Rounds(values: times.values.map { Double(byteCount) / $0 / 1e9 })
-        try reporter.tell(name, speeds.median, unit: "GB/s", spread: speeds.spread)
+        try reporter.report(name, speeds.median, unit: "GB/s", spread: speeds.spread)
     }
 }
 

@@ -35,7 +35,7 @@ struct InstructionCounter: Sendable {
         let output = try ChildProcess.output(of: valgrind, options + measured + [url.absoluteString])
         guard let line = output.split(separator: "\n").last(where: { $0.contains("Collected :") }),
             let total = line.split(separator: " ").last.flatMap({ Double($0) })
-        else { throw ChildProcess.Failed(description: "callgrind told no count") }
+        else { throw ChildProcess.Failed(description: "callgrind reported no count") }
         return total
     }
 }

@@ -11,9 +11,9 @@ enum MemoryGrowth {
         }
         let output = try ChildProcess.output(of: ChildProcess.executable, ["--growth", "\(end)", url.absoluteString])
         guard let growth = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw ChildProcess.Failed(description: "the child told no memory: \(output)")
+            throw ChildProcess.Failed(description: "the child reported no memory: \(output)")
         }
-        try reporter.tell("overhead.rss", growth, unit: "MiB")
+        try reporter.report("overhead.rss", growth, unit: "MiB")
     }
 
     /// Sends up to `count` times, and returns how many MiB the process gained after the first 2,000.

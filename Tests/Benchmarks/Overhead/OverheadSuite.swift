@@ -33,18 +33,18 @@ private struct Overhead {
     private func compareTimes(_ mode: String, _ concurrency: Int) async throws {
         let comparison = Comparison(concurrency: concurrency, count: 256, rounds: 75, url: url)
         let ratios = try await comparison.ratios(of: .errand, over: [.raw, .lean])
-        try tell("\(prefix).\(mode)", ratios[0], against: raw)
-        try tell("\(prefix).\(mode).lean", ratios[1], against: lean)
+        try report("\(prefix).\(mode)", ratios[0], against: raw)
+        try report("\(prefix).\(mode).lean", ratios[1], against: lean)
     }
 
     private func compareObserved() async throws {
         let comparison = Comparison(concurrency: 1, count: 256, rounds: 75, url: url)
         let ratios = try await comparison.ratios(of: .observed, over: [.errand])
-        try tell("overhead.observed", ratios[0], against: "the same without an accessory")
+        try report("overhead.observed", ratios[0], against: "the same without an accessory")
         let modified = try await comparison.ratios(of: .modified, over: [.errand])
-        try tell("overhead.modified", modified[0], against: "the same without modifiers")
+        try report("overhead.modified", modified[0], against: "the same without modifiers")
         let general = try await comparison.ratios(of: .general, over: [.errand])
-        try tell("overhead.general", general[0], against: "the same as a type of its own")
+        try report("overhead.general", general[0], against: "the same as a type of its own")
     }
 
     private func compareInstructions(_ mode: String, _ concurrency: Int) async throws {
@@ -60,12 +60,12 @@ private struct Overhead {
         } catch let error as ChildProcess.Failed {
             return reporter.skip(name, because: error.description)
         }
-        try reporter.tell(name, counts[0] / counts[1], unit: "ratio", against: raw)
-        try reporter.tell("\(name).lean", counts[0] / counts[2], unit: "ratio", against: lean)
-        try reporter.tell("\(name).count", counts[0], unit: "instructions per send")
+        try reporter.report(name, counts[0] / counts[1], unit: "ratio", against: raw)
+        try reporter.report("\(name).lean", counts[0] / counts[2], unit: "ratio", against: lean)
+        try reporter.report("\(name).count", counts[0], unit: "instructions per send")
     }
 
-    private func tell(_ name: String, _ ratios: Rounds, against: String) throws {
-        try reporter.tell(name, ratios.median, unit: "ratio", against: against, spread: ratios.spread)
+    private func report(_ name: String, _ ratios: Rounds, against: String) throws {
+        try reporter.report(name, ratios.median, unit: "ratio", against: against, spread: ratios.spread)
     }
 }

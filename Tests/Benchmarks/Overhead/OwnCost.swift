@@ -33,10 +33,10 @@ struct OwnCost {
         let sequential = try measure(Way(name: names[0], concurrency: 1, count: 5_000), new, old)
         _ = try measure(Way(name: names[1], concurrency: 64, count: 12_800), new, old)
         let switches = Rounds(values: sequential.map(\.switches))
-        try reporter.tell(names[2], switches.median, unit: "context switches per send", spread: switches.spread)
+        try reporter.report(names[2], switches.median, unit: "context switches per send", spread: switches.spread)
     }
 
-    /// Tells the ratio of the processor times, and returns the samples of the new version.
+    /// Reports the ratio of the processor times, and returns the samples of the new version.
     private func measure(_ way: Way, _ new: URL, _ old: URL) throws -> [Sample] {
         var samples: [Sample] = []
         var ratios: [Double] = []
@@ -50,9 +50,9 @@ struct OwnCost {
         }
         let rounds = Rounds(values: ratios)
         let against = "the same work of commit \(Checkout.baseline)"
-        try reporter.tell(way.name, rounds.median, unit: "ratio", against: against, spread: rounds.spread)
+        try reporter.report(way.name, rounds.median, unit: "ratio", against: against, spread: rounds.spread)
         let times = Rounds(values: samples.map(\.time))
-        try reporter.tell("\(way.name).time", times.median, unit: "µs", spread: times.spread)
+        try reporter.report("\(way.name).time", times.median, unit: "µs", spread: times.spread)
         return samples
     }
 

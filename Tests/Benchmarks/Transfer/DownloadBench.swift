@@ -12,25 +12,17 @@ struct DownloadBench {
     let reporter: Reporter
 
     private static let size = 256 << 20
-    private static let rounds = 5
 
     func run() async throws {
         guard ChildProcess.program("python3") != nil else {
             return reporter.skip("transfer.download", because: "python3 is not installed")
         }
-        let server = try PythonServer(Self.program)
+        let server = try ServerProcess(python: Self.program)
         let digest = try await digest(of: server.url)
         try await compare(server.url, DownloadOptions(), as: "transfer.download.raw")
         try await compare(server.url, DownloadOptions(sha256: digest), as: "transfer.download.digest")
-        guard ProcessFigures.peakMemory != nil else {
-            return reporter.skip("transfer.download.rss", because: "the system has no file with memory figures")
-        }
         let arguments = ["--download", folder.appending(path: "child.bin").path, server.url.absoluteString]
-        let output = try ChildProcess.output(of: ChildProcess.executable, arguments)
-        guard let growth = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-            throw ChildProcess.Failed(description: "the child told no memory: \(output)")
-        }
-        try reporter.tell("transfer.download.rss", growth, unit: "MiB")
+        try reporter.reportPeak("transfer.download.rss", of: arguments)
     }
 
     /// Returns the digest of what the server sends, which is the same block again and again.
@@ -44,25 +36,12 @@ struct DownloadBench {
         let agent = Agent(config: NetworkConfig(baseURL: BaseURL(url)))
         let raw = RawDownload()
         let target = folder.appending(path: "download.bin")
-        var ratios: [Double] = []
-        for round in 0..<Self.rounds {
-            var times = (ours: 0.0, raw: 0.0)
-            // Who goes first changes, so that neither gains by its place.
-            for turn in 0..<2 {
-                let before = ProcessFigures.processorTime
-                if (round + turn) % 2 == 0 {
-                    let file = try await agent.download(GeneralRequest("/"), to: target, options: options)
-                    guard file.byteCount == Self.size else { throw URLError(.badServerResponse) }
-                    times.ours = ProcessFigures.processorTime - before
-                } else {
-                    try await raw.download(url, to: target)
-                    times.raw = ProcessFigures.processorTime - before
-                }
-            }
-            ratios.append(times.ours / times.raw)
+        try await reporter.compare(name, against: "raw downloadTask(with:)") {
+            let file = try await agent.download(GeneralRequest("/"), to: target, options: options)
+            guard file.byteCount == Self.size else { throw URLError(.badServerResponse) }
+        } raw: {
+            try await raw.download(url, to: target)
         }
-        let all = Rounds(values: ratios)
-        try reporter.tell(name, all.median, unit: "ratio", against: "raw downloadTask(with:)", spread: all.spread)
     }
 
     /// Downloads a file, and prints how many MiB the peak of the memory rose.
@@ -95,7 +74,7 @@ struct DownloadBench {
                 self.end_headers()
                 for _ in range(count): self.wfile.write(body)
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        print(server.server_port, flush=True)
+        print("http://127.0.0.1:%d" % server.server_port, flush=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         sys.stdin.read()
         """#

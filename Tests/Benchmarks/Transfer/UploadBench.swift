@@ -11,7 +11,6 @@ struct UploadBench {
     let reporter: Reporter
 
     private static let size = 256 << 20
-    private static let rounds = 5
 
     func run() async throws {
         guard ChildProcess.program("python3") != nil else {
@@ -19,19 +18,10 @@ struct UploadBench {
         }
         let file = folder.appending(path: "upload.bin")
         try Self.write(to: file)
-        let server = try PythonServer(Self.program)
+        let server = try ServerProcess(python: Self.program)
         try await compare(file, server.url)
         for (name, kind) in [("transfer.upload.rss", "file"), ("transfer.upload.form.rss", "form")] {
-            guard ProcessFigures.peakMemory != nil else {
-                reporter.skip(name, because: "the system has no file with memory figures")
-                continue
-            }
-            let arguments = ["--upload", kind, file.path, server.url.absoluteString]
-            let output = try ChildProcess.output(of: ChildProcess.executable, arguments)
-            guard let growth = Double(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-                throw ChildProcess.Failed(description: "the child told no memory: \(output)")
-            }
-            try reporter.tell(name, growth, unit: "MiB")
+            try reporter.reportPeak(name, of: ["--upload", kind, file.path, server.url.absoluteString])
         }
     }
 
@@ -51,30 +41,11 @@ struct UploadBench {
         var request = URLRequest(url: url)
         request.httpMethod = "PUT"
         let raw = request
-        var ratios: [Double] = []
-        for round in 0..<Self.rounds {
-            var times = (ours: 0.0, raw: 0.0)
-            // Who goes first changes, so that neither gains by its place.
-            for turn in 0..<2 {
-                let before = ProcessFigures.processorTime
-                if (round + turn) % 2 == 0 {
-                    try await agent.send(Self.put(.file(file)))
-                    times.ours = ProcessFigures.processorTime - before
-                } else {
-                    try await Self.upload(raw, file, session)
-                    times.raw = ProcessFigures.processorTime - before
-                }
-            }
-            ratios.append(times.ours / times.raw)
+        try await reporter.compare("transfer.upload.raw", against: "raw uploadTask(fromFile:)") {
+            try await agent.send(Self.put(.file(file)))
+        } raw: {
+            try await Self.upload(raw, file, session)
         }
-        let all = Rounds(values: ratios)
-        try reporter.tell(
-            "transfer.upload.raw",
-            all.median,
-            unit: "ratio",
-            against: "raw uploadTask(fromFile:)",
-            spread: all.spread
-        )
     }
 
     private static func put(_ body: RequestBody) -> some Request<Void> & Sendable {
@@ -118,7 +89,7 @@ struct UploadBench {
                     rest -= count
                 self.send_response(200); self.send_header("Content-Length", "0"); self.end_headers()
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        print(server.server_port, flush=True)
+        print("http://127.0.0.1:%d" % server.server_port, flush=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         sys.stdin.read()
         """#

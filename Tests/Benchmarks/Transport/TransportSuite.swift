@@ -30,16 +30,17 @@ private struct TransportBench {
             let counts = concurrency == 1 ? (ours: 2_000, theirs: 600) : (ours: 24_000, theirs: 3_000)
             let rounds = try await compare(.curl, counts.ours, .errand, counts.theirs, concurrency)
             let against = "the same agent over URLSessionTransport"
-            try tell("transport.rps.\(concurrency)", rounds.map { $1.wallTime / $0.wallTime }, against)
-            try tell("transport.cpu.\(concurrency)", rounds.map { $0.time / $1.time }, against)
-            try tell("transport.p99.\(concurrency)", rounds.map { $0.slowest / $1.slowest }, against)
+            try report("transport.rps.\(concurrency)", rounds.map { $1.wallTime / $0.wallTime }, against)
+            try report("transport.cpu.\(concurrency)", rounds.map { $0.time / $1.time }, against)
+            try report("transport.p99.\(concurrency)", rounds.map { $0.slowest / $1.slowest }, against)
             let times = Rounds(values: rounds.map { $0.0.time * 1e6 })
-            try reporter.tell("transport.time.\(concurrency)", times.median, unit: "µs per send", spread: times.spread)
+            let name = "transport.time.\(concurrency)"
+            try reporter.report(name, times.median, unit: "µs per send", spread: times.spread)
         }
         let raw = try await compare(.curlTransport, 24_000, .lean, 3_000, 64)
-        try tell("transport.raw.64", raw.map { $1.wallTime / $0.wallTime }, "a lean delegate session + JSONDecoder")
+        try report("transport.raw.64", raw.map { $1.wallTime / $0.wallTime }, "a lean delegate session + JSONDecoder")
         let share = try await compare(.curl, 24_000, .curlTransport, 24_000, 64)
-        try tell("transport.share.64", share.map { $0.time / $1.time }, "the transport without the agent")
+        try report("transport.share.64", share.map { $0.time / $1.time }, "the transport without the agent")
     }
 
     /// Measures two clients in turns.
@@ -89,9 +90,9 @@ private struct TransportBench {
         )
     }
 
-    private func tell(_ name: String, _ values: [Double], _ against: String) throws {
+    private func report(_ name: String, _ values: [Double], _ against: String) throws {
         let rounds = Rounds(values: values)
-        try reporter.tell(name, rounds.median, unit: "ratio", against: against, spread: rounds.spread)
+        try reporter.report(name, rounds.median, unit: "ratio", against: against, spread: rounds.spread)
     }
 }
 
