@@ -7,45 +7,15 @@ import Testing
 /// A slow store neither loses what it has, nor returns what is obsolete, nor delays a send by more than half a second.
 @Suite(.timing, .serialized) struct CacheSlowStoreTimingTests {
     private let request = GeneralRequest("/x").expecting(String.self)
-    private let store = DelayedStore()
-    private let cache: ResponseCache
-    private let responses = Lock<[MockResponse]>([])
-    private let server: MockServer
-    private let agent: Agent
+    private let rig: SlowStoreRig
+    private var store: DelayedStore { rig.store }
+    private var cache: ResponseCache { rig.cache }
+    private var agent: Agent { rig.agent }
 
-    init() throws {
-        let responses = responses
-        server = try MockServer { request in
-            responses.withLock {
-                $0.isEmpty ? .text(request.headers["X-Kind"] ?? "plain", headers: Self.vary) : $0.removeFirst()
-            }
-        }
-        cache = ResponseCache(memory: nil, disk: store)
-        agent = Self.agent(server, cache)
-    }
-
-    private static let vary: HTTPHeaders = ["Vary": "X-Kind", "Cache-Control": "max-age=600"]
-
-    private static func agent(_ server: MockServer, _ cache: ResponseCache, _ policy: CachePolicy = .http) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = cache
-        config.cachePolicy = policy
-        return Agent(config: config)
-    }
-
-    private func respond(_ next: MockResponse...) { responses.withLock { $0 = next } }
-
-    private func isStored(_ kind: String?) async throws -> Bool {
-        var own = request.cachePolicy(.cacheOnly)
-        if let kind { own = own.header("X-Kind", kind) }
-        // The only reason to fail is that it is not stored.
-        return await (try? agent.send(own)) != nil
-    }
+    init() throws { rig = try SlowStoreRig() }
 
     @Test func aResponseThatIsNotStoredRemovesOneThatCouldNotBeRead() async throws {
-        respond(
+        rig.respond(
             .text("old", headers: ["Cache-Control": "max-age=600"]),
             .text("new", headers: ["Cache-Control": "no-store"]),
             .text("newest")
@@ -64,7 +34,7 @@ import Testing
     @Test(arguments: [true, false])
     func aResponseThatIsNotStoredRemovesAVariantThatCouldNotBeRead(isIndexSlow: Bool) async throws {
         let request = request.header("X-Kind", "1")
-        respond(.text("old", headers: Self.vary), .text("new", headers: ["Cache-Control": "no-store"]))
+        rig.respond(.text("old", headers: SlowStoreRig.vary), .text("new", headers: ["Cache-Control": "no-store"]))
         #expect(try await agent.send(request) == "old")
         await cache.flush()
         if isIndexSlow {
@@ -82,14 +52,14 @@ import Testing
     @Test(arguments: [0.1, 0.6])
     func aHeadRemovesOnlyWhatItCouldNotCompare(seconds: Double) async throws {
         let headers: HTTPHeaders = ["Cache-Control": "max-age=600", "ETag": "\"1\""]
-        respond(.text("body", headers: headers), .status(200, headers: headers.merging(["Content-Length": "4"])))
+        rig.respond(.text("body", headers: headers), .status(200, headers: headers.merging(["Content-Length": "4"])))
         #expect(try await agent.send(request) == "body")
         await cache.flush()
         store.slow(seconds)
         try await agent.send(GeneralRequest("/x").expecting(Void.self).method(.head))
         await store.recover()
         await cache.flush()
-        #expect(try await isStored(nil) == (seconds < 0.5))
+        #expect(try await rig.isStored(nil) == (seconds < 0.5))
     }
 
     /// Each of several reads of one send is fast enough, all together are not.
@@ -118,16 +88,16 @@ import Testing
         _ = try await agent.send(request.header("X-Kind", "1"))
         await cache.flush()
         store.slow(0.6)
-        #expect(try await isStored("1"))
+        #expect(try await rig.isStored("1"))
     }
 
     @Test func aStaleVariantIsFoundWhenTheNetworkFails() async throws {
-        let agent = Self.agent(server, cache, .networkElseCache(maxStale: nil))
+        let agent = rig.agent(cache, .networkElseCache(maxStale: nil))
         let request = request.header("X-Kind", "1")
         _ = try await agent.send(request)
         await cache.flush()
         store.slow(0.25)
-        respond(.status(503))
+        rig.respond(.status(503))
         #expect(try await agent.send(request) == "1")
     }
 
@@ -141,10 +111,10 @@ import Testing
         }
         store.slow(seconds)
         let launched = ResponseCache(memory: hasMemory ? MemoryStore() : nil, disk: store)
-        #expect(try await Self.agent(server, launched).send(request.header("X-Kind", "4")) == "4")
+        #expect(try await rig.agent(launched).send(request.header("X-Kind", "4")) == "4")
         await launched.flush()
         await store.recover()
-        for kind in [nil, "1", "2", "3", "4"] { #expect(try await isStored(kind), "\(kind ?? "plain")") }
+        for kind in [nil, "1", "2", "3", "4"] { #expect(try await rig.isStored(kind), "\(kind ?? "plain")") }
     }
 
     @Test func aMissCostsNoRemoval() async throws {
@@ -178,8 +148,9 @@ import Testing
 
     private func entry(_ kind: String) throws -> CacheEntry {
         let url = try #require(URL(string: "https://api.example/x"))
-        var entry = CacheEntry(RawResponse(headers: Self.vary, body: Data(kind.utf8), url: url), requested: Date())
-        entry.vary = CacheControl.vary(Self.vary, request: ["X-Kind": kind])
+        let response = RawResponse(headers: SlowStoreRig.vary, body: Data(kind.utf8), url: url)
+        var entry = CacheEntry(response, requested: Date())
+        entry.vary = CacheControl.vary(SlowStoreRig.vary, request: ["X-Kind": kind])
         return entry
     }
 }

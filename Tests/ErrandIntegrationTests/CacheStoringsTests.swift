@@ -7,38 +7,12 @@ import Testing
 /// Responses that are stored once a slow disk has been read are found, replaced and removed in the meantime.
 @Suite(.limit(seconds: 60)) struct CacheStoringsTests {
     private let request = GeneralRequest("/x").expecting(String.self)
-    private let store = DelayedStore()
-    private let cache: ResponseCache
-    private let responses = Lock<[MockResponse]>([])
-    private let server: MockServer
-    private let agent: Agent
+    private let rig: SlowStoreRig
+    private var store: DelayedStore { rig.store }
+    private var cache: ResponseCache { rig.cache }
+    private var agent: Agent { rig.agent }
 
-    init() throws {
-        let responses = responses
-        server = try MockServer { request in
-            responses.withLock {
-                $0.isEmpty ? .text(request.headers["X-Kind"] ?? "plain", headers: Self.vary) : $0.removeFirst()
-            }
-        }
-        cache = ResponseCache(memory: nil, disk: store)
-        agent = Self.agent(server, cache)
-    }
-
-    private static let vary: HTTPHeaders = ["Vary": "X-Kind", "Cache-Control": "max-age=600"]
-
-    private static func agent(_ server: MockServer, _ cache: ResponseCache, _ policy: CachePolicy = .http) -> Agent {
-        var config = NetworkConfig(baseURL: server.baseURL)
-        config.environment = [:]
-        config.retryPolicy = .never
-        config.cache = cache
-        config.cachePolicy = policy
-        return Agent(config: config)
-    }
-
-    private func isStored(_ kind: String) async throws -> Bool {
-        // The only reason to fail is that it is not stored.
-        await (try? agent.send(request.header("X-Kind", kind).cachePolicy(.cacheOnly))) != nil
-    }
+    init() throws { rig = try SlowStoreRig() }
 
     @Test func firstVariantsAtOnceAreAllFound() async throws {
         let kinds = (0..<8).map { "\($0)" }
@@ -47,7 +21,7 @@ import Testing
             try await group.waitForAll()
         }
         await cache.flush()
-        for kind in kinds { #expect(try await isStored(kind), "\(kind)") }
+        for kind in kinds { #expect(try await rig.isStored(kind), "\(kind)") }
     }
 
     /// Its index is read in the background.
@@ -56,7 +30,7 @@ import Testing
         _ = try await agent.send(request)
         await cache.flush()
         store.slow(0.2)
-        let response = RawResponse(headers: Self.vary, body: Data("private".utf8), url: server.baseURL)
+        let response = RawResponse(headers: SlowStoreRig.vary, body: Data("private".utf8), url: rig.server.baseURL)
         try agent.store(response, for: request)
         await cache.removeAll(ofUser: "alice")
         await cache.flush()
@@ -71,7 +45,7 @@ import Testing
         await cache.flush()
         store.slow(0.01)
         let fresh = ResponseCache(memory: nil, disk: store)
-        var config = Self.agent(server, fresh, .reload).config
+        var config = rig.agent(fresh, .reload).config
         config.throttle = Throttle(maximumInTotal: 100)
         let agent = Agent(config: config)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -94,11 +68,11 @@ import Testing
 
     /// What waits for a slow disk refers to the cache, and must not do so for ever.
     @Test func theCacheIsReleasedOnceEverythingIsStored() async throws {
-        let (store, server) = (DelayedStore(), server)
+        let (store, rig) = (DelayedStore(), rig)
         store.slow(0.005)
         func use() async -> Weak {
             let cache = ResponseCache(memory: nil, disk: store)
-            let agent = Self.agent(server, cache, .reload)
+            let agent = rig.agent(cache, .reload)
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<60 {
                     let request = GeneralRequest("/\(number % 7)").expecting(String.self).header("X-Kind", "\(number)")
@@ -126,7 +100,7 @@ import Testing
         _ = try await agent.send(request)
         await cache.flush()
         store.slow(0.05)
-        let agent = Self.agent(server, ResponseCache(memory: nil, disk: store))
+        let agent = rig.agent(ResponseCache(memory: nil, disk: store))
         let variant = request.header("X-Kind", "1")
         #expect(try await agent.send(variant.cachePolicy(.reload)) == "1")
         #expect(try await agent.send(variant.cachePolicy(.cacheOnly)) == "1")
@@ -137,10 +111,10 @@ import Testing
     @Test(arguments: [true, false]) func aVariantIsFoundWhileTheDiskHangs(hasMemory: Bool) async throws {
         store.slow(1_000)
         let cache = ResponseCache(memory: hasMemory ? MemoryStore() : nil, disk: store)
-        let agent = Self.agent(server, cache)
+        let agent = rig.agent(cache)
         let variant = request.header("X-Kind", "1")
         for number in 1...5 {
-            responses.withLock { $0 = [.text("\(number)", headers: Self.vary)] }
+            rig.respond(.text("\(number)", headers: SlowStoreRig.vary))
             #expect(try await agent.send(variant.cachePolicy(.reload)) == "\(number)")
         }
         for _ in 0..<5 { #expect(try await agent.send(variant) == "5") }
@@ -150,7 +124,7 @@ import Testing
     }
 
     @Test func aVariantThatIsBeingStoredDelaysNoOtherResponse() async throws {
-        let agent = Self.agent(server, ResponseCache(disk: store))
+        let agent = rig.agent(ResponseCache(disk: store))
         _ = try await agent.send(request)
         store.slow(1_000)
         _ = try await agent.send(request.header("X-Kind", "1").cachePolicy(.reload))
