@@ -7,8 +7,8 @@ import Testing
 @Suite struct ResponsesTests {
     private let request = GeneralRequest("/x").expecting(Int.self)
 
-    private func rig(_ policy: CachePolicy, constant: Bool = false) -> (CachedRig, CacheStageTests.Counter) {
-        let counter = CacheStageTests.Counter()
+    private func rig(_ policy: CachePolicy, constant: Bool = false) -> (CachedRig, ResponseCounter) {
+        let counter = ResponseCounter()
         let rig = CachedRig(policy) { _ in
             let number = try counter.next()
             return .json(

@@ -12,7 +12,7 @@ import Testing
     /// Sends after each jump; the policy allows 60 s.
     private func sources(_ policy: CachePolicy, jumps: [Double]) async throws -> [String] {
         let folder = try TemporaryDirectory()
-        let counter = CacheStageTests.Counter()
+        let counter = ResponseCounter()
         let rig = CachedRig(policy, disk: DiskStore(directory: folder.url), memory: nil) { _ in
             .json("\(try counter.next())", headers: ["Cache-Control": "max-age=60"])
         }
@@ -43,7 +43,7 @@ import Testing
 
     @Test func removalBeforeTheClockIsSetBackDoesNotHideLaterResponses() async throws {
         let folder = try TemporaryDirectory()
-        let counter = CacheStageTests.Counter()
+        let counter = ResponseCounter()
         let rig = CachedRig(disk: DiskStore(directory: folder.url), memory: nil) { _ in .json("\(try counter.next())") }
         _ = try await rig.agent.send(request)
         await rig.cache.flush()

@@ -90,7 +90,7 @@ import Testing
         _ policy: CachePolicy,
         _ duplicates: DuplicatePolicy
     ) async throws {
-        let (clock, offline) = (WallClock(), CacheStageTests.Counter())
+        let (clock, offline) = (WallClock(), ResponseCounter())
         let cache = ResponseCache(disk: nil) { clock.now }
         let transport = StubTransport { request in
             _ = try offline.next()

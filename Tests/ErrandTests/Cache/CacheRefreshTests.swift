@@ -9,7 +9,7 @@ import Testing
     private static let stale = CachePolicy.staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60))
 
     private func rig(_ policy: CachePolicy = Self.stale, memory: MemoryStore? = MemoryStore()) -> CachedRig {
-        let counter = CacheStageTests.Counter()
+        let counter = ResponseCounter()
         return CachedRig(policy, memory: memory) { _ in .json("\(try counter.next())") }
     }
 

@@ -79,3 +79,19 @@ struct CachedRig: Sendable {
         rig = Rig(config: config, responding: handler)
     }
 }
+
+/// Numbers the responses, and fails while it is offline.
+final class ResponseCounter: Sendable {
+    private let state = Lock((count: 0, failure: NetworkError?.none))
+    var failure: NetworkError? {
+        get { state.withLock { $0.failure } }
+        set { state.withLock { $0.failure = newValue } }
+    }
+    func next() throws -> Int {
+        try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            state.count += 1
+            return state.count
+        }
+    }
+}

@@ -6,23 +6,7 @@ import Testing
 
 /// What each policy does with a fresh, a stale and a missing entry, online and offline.
 @Suite struct CacheStageTests {
-    private let counter = Counter()
-
-    /// Numbers the responses, and fails while it is offline.
-    final class Counter: Sendable {
-        private let state = Lock((count: 0, failure: NetworkError?.none))
-        var failure: NetworkError? {
-            get { state.withLock { $0.failure } }
-            set { state.withLock { $0.failure = newValue } }
-        }
-        func next() throws -> Int {
-            try state.withLock { state in
-                if let failure = state.failure { throw failure }
-                state.count += 1
-                return state.count
-            }
-        }
-    }
+    private let counter = ResponseCounter()
 
     private let request = GeneralRequest("/x").expecting(Int.self)
 
@@ -80,7 +64,7 @@ import Testing
         for (isOffline, expected) in [(false, online), (true, offline)] {
             var outcomes: [String] = []
             for age in [nil, 10, 100] as [Double?] {
-                let counter = Counter()
+                let counter = ResponseCounter()
                 let rig = CachedRig(policy) { _ in
                     .json("\(try counter.next())", headers: ["Cache-Control": "max-age=60"])
                 }
@@ -277,57 +261,6 @@ import Testing
 
     private static func plan<R: Request & Sendable>(_ request: R, _ agent: Agent) async throws -> CacheForecast {
         try await agent.plan(for: request).cache
-    }
-
-    @Test func inputsOfTheCacheKey() async throws {
-        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
-        let base = request.query(["a": 1])
-        let others = [
-            base, request.query(["a": 2]), base.method(.head), base.header("Accept", "text/csv"),
-            base.header("Accept-Language", "de"), base.cacheIdentity(CacheIdentity(version: 2)),
-            base.cacheIdentity(CacheIdentity(variant: "v")), base.header("X-Api-Key", "one"),
-            base.header("X-Api-Key", "two"),
-            base.header("X-Tenant", "t").cacheIdentity(CacheIdentity(headers: ["x-tenant"])),
-            base.cacheIdentity(CacheIdentity(user: "v")),
-            base.authorization(.bearer("a")).cacheIdentity(CacheIdentity(user: "v")),
-            base.authorization(.bearer("b")).cacheIdentity(CacheIdentity(user: "v")),
-        ]
-        var keys = Set(try others.map { try rig.agent.cacheKey(for: $0) })
-        #expect(keys.count == others.count)
-        #expect(try keys.contains(rig.agent.cacheKey(for: base.header("X-Other", "1").tag("t"))))
-        let later = CachedRig(appVersion: "2") { _ in .json("1") }
-        keys.insert(try later.agent.cacheKey(for: base))
-        #expect(keys.count == others.count + 1)
-    }
-
-    @Test func keysAreTheSameInEveryProcess() throws {
-        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
-        let key = try rig.agent.cacheKey(for: request)
-        #expect(key.description == "43c76489bdadbd2980be4e341df0b9bf708f188c5f66b7a1e064d63f3bce4204")
-    }
-
-    @Test func ignoredParametersDoNotCount() throws {
-        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
-        let identity = CacheIdentity(ignoredParameters: ["ts", "n once"], allowsAnyMethod: true)
-        func keys(_ make: (Int) -> GeneralRequest<DefaultFormatter<Int>>) throws -> Set<CacheKey> {
-            try Set((0..<3).map { try rig.agent.cacheKey(for: make($0).cacheIdentity(identity)) })
-        }
-        #expect(try keys { request.query(["a": 1, "ts": $0, "n once": $0]) }.count == 1)
-        #expect(try keys { request.query(["a": $0, "ts": 1]) }.count == 3)
-        #expect(try keys { request.method(.post).parameters(["a": 1, "ts": $0]) }.count == 1)
-        #expect(try keys { request.method(.post).parameters(["a": $0, "ts": 1]) }.count == 3)
-        let form = request.method(.post).parameterEncoding(.form)
-        #expect(try keys { form.parameters(["a": 1, "ts": $0]) }.count == 1)
-        #expect(try keys { form.parameters(["a": $0, "ts": 1]) }.count == 3)
-    }
-
-    @Test func aPostIsStoredOnlyWhereTheRequestSaysSo() async throws {
-        let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
-        let post = request.method(.post).parameters(["q": "a"])
-        #expect(try await [rig.agent.send(post), rig.agent.send(post)] == [1, 2])
-        let search = post.cacheIdentity(CacheIdentity(allowsAnyMethod: true))
-        #expect(try await [rig.agent.send(search), rig.agent.send(search)] == [3, 3])
-        #expect(try await rig.agent.send(search.parameters(["q": "b"])) == 4)
     }
 
     @Test func unsafeRequestInvalidatesItsURLs() async throws {

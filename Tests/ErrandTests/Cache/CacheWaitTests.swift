@@ -105,7 +105,7 @@ import Testing
 
     @Test func storeThatHangsIsReadOnce() async throws {
         let (store, memory) = (Hanging(), MemoryStore())
-        let counter = CacheStageTests.Counter()
+        let counter = ResponseCounter()
         let rig = CachedRig(disk: store, memory: memory) { _ in .json("\(try counter.next())") }
         let request = GeneralRequest("/x").expecting(Int.self)
         store.inner.store(.sample("7"), for: try rig.agent.cacheKey(for: request))
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func unsafeRequestDoesNotWaitForAStoreThatHangs() async throws {
-        let (store, counter) = (Hanging(), CacheStageTests.Counter())
+        let (store, counter) = (Hanging(), ResponseCounter())
         let rig = CachedRig(disk: store) { _ in .json("\(try counter.next())") }
         let request = GeneralRequest("/x").expecting(Int.self)
         let key = try rig.agent.cacheKey(for: request)

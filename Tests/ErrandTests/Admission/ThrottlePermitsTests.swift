@@ -1,0 +1,191 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What needs a permit of the throttle, and how long it is held.
+@Suite(.serialized, .limit(seconds: 120))
+struct ThrottlePermitsTests: ThrottleSuite {
+    let clock = ManualClock()
+
+    @Test func delayBetweenAttemptsHoldsNoPermit() async throws {
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1), .test { $0.retryPolicy = .standard }) { request in
+            request.url.path() == "/bad" ? .status(500) : .json("7")
+        }
+        let bad = start(agent, AdmissionBench.get("/bad"))
+        await clock.waitForSleepers()
+        #expect(try await agent.send(AdmissionBench.get("/good")) == 7)
+        clock.advance(by: .seconds(1))
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        await #expect(throws: NetworkError.self) { try await bad.value }
+        #expect(wire.paths == ["/bad", "/good", "/bad", "/bad"])
+    }
+
+    @Test func everyHopOfARedirectTakesAPermit() async throws {
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1, rate: .perSecond(1))) { request in
+            switch request.url.absoluteString {
+            case "https://api.example/a": .status(302, headers: ["Location": "/b"])
+            case "https://api.example/b": .status(302, headers: ["Location": "https://other.example/c"])
+            default: .json("7")
+            }
+        }
+        let task = Task { try await agent.response(for: AdmissionBench.get("/a")) }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        #expect(try await task.value.metrics.queue == .seconds(1))
+        #expect(wire.arrivals == [.zero, .seconds(1), .seconds(1)])
+        #expect(agent.pipeline.admission.permits.runningCount == 0)
+    }
+
+    @Test func repetitionsByAnInterceptorTakePermits() async throws {
+        struct Handshake: Interceptor {
+            let isAtOnce: Bool
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                if isAtOnce {
+                    async let one = next(request)
+                    async let two = next(request)
+                    return try await [one, two][1]
+                }
+                _ = try await next(request)
+                return try await next(request)
+            }
+        }
+        for isAtOnce in [true, false] {
+            let (agent, wire) = rig(
+                Throttle(maximumPerHost: 2, rate: .perSecond(10)),
+                .test { $0.interceptors = [Handshake(isAtOnce: isAtOnce)] }
+            )
+            let began = clock.now.offset
+            let task = start(agent, AdmissionBench.get("/a"))
+            await clock.waitForSleepers()
+            clock.advance(by: .milliseconds(100))
+            #expect(try await task.value == 7)
+            #expect(wire.arrivals == [began, began + .milliseconds(100)])
+            #expect(agent.pipeline.admission.permits.runningCount == 0)
+        }
+    }
+
+    @Test func requestsOfAnAdapterNeedNoPermit() async throws {
+        let agents = Lock<[Agent]>([])
+        let (agent, wire) = rig(
+            Throttle(maximumPerHost: 2, maximumInTotal: 2),
+            .test {
+                $0.adapters = [
+                    RequestAdapterTests.Adapter { request, context in
+                        guard context.url?.path() != "/nonce" else { return }
+                        let agent = agents.withLock { $0[0] }
+                        let nonce = AdmissionBench.get("/nonce", context.id % 2 == 0 ? .share : .allow)
+                        request.headers["X-Nonce"] = "\(try await agent.send(nonce))"
+                    }
+                ]
+            }
+        )
+        agents.withLock { $0 = [agent] }
+        let tasks = (0..<200).map { _ in start(agent, AdmissionBench.get()) }
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(wire.paths.filter { $0 == "/x" }.count == 200)
+        agents.withLock { $0 = [] }
+        #expect(agent.pipeline.admission.permits.runningCount == 0)
+    }
+
+    @Test func unlimitedServiceNeitherWaitsNorCounts() async throws {
+        let gate = Gate()
+        let (agent, wire) = rig(Throttle(maximumPerHost: 1)) { _ in
+            try await gate.pass()
+            return .json("7")
+        }
+        var service = Service(id: "free")
+        service.throttle = .unlimited
+        let tasks = [AdmissionBench.get(), AdmissionBench.get().service(service)].map { start(agent, $0) }
+        await wire.waitForArrivals(2)
+        gate.open()
+        for task in tasks { #expect(try await task.value == 7) }
+    }
+
+    @Test func cancelledSendsReleaseTheirPermits() async throws {
+        var random = SeededGenerator()
+        let (agent, _) = rig(Throttle(maximumPerHost: 4)) { _ in
+            for _ in 0..<3 { await Task.yield() }
+            try Task.checkCancellation()
+            return .json("7")
+        }
+        let tasks = (0..<2_000).map { _ in start(agent, AdmissionBench.get()) }
+        for task in tasks.shuffled(using: &random).prefix(1_000) {
+            task.cancel()
+            if Int.random(in: 0..<10, using: &random) == 0 { await Task.yield() }
+        }
+        var values = 0
+        for task in tasks {
+            switch await task.result {
+            case .success: values += 1
+            case .failure(let error): #expect(error is CancellationError)
+            }
+        }
+        #expect(values >= 1_000)
+        #expect(
+            agent.pipeline.admission.permits.runningCount == 0 && agent.pipeline.admission.permits.waitingCount == 0
+        )
+    }
+
+    @Test(arguments: [false, true])
+    func aThousandSendsWithAnExpiredTokenNeedOneRefreshAndDoNotBlockIt(isDetached: Bool) async {
+        let transport = TokenTransport { $0.url.path() == "/token" ? .jsonResponse("new") : nil }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in
+            let request = GeneralRequest("/token").expecting(String.self).authorization(.anonymous)
+            if isDetached { return Token(access: try await Task.detached { try await agent.send(request) }.value) }
+            return Token(access: try await agent.send(request))
+        }
+        let rig = AuthenticationRig(authenticator, transport: transport) { $0.throttle = Throttle(maximumPerHost: 4) }
+        let results = await rig.results(1_000)
+        #expect(results.filter { $0.value == 7 }.count == 1_000)
+        #expect(authenticator.refreshCount == 1)
+        #expect(rig.agent.pipeline.admission.permits.runningCount == 0)
+        print("1000 sends with an expired token through 4 slots: \(transport.requests.count) requests")
+    }
+
+    /// A task that an adapter started and nobody waits for any more is like any other.
+    @Test func taskThatOutlivesItsAttemptWaitsLikeOthers() async throws {
+        let (gate, later) = (Gate(), Gate())
+        let agents = Lock<[Agent]>([])
+        let tasks = Record<Task<Int, any Error>>()
+        let (agent, wire) = rig(
+            Throttle(maximumPerHost: 1),
+            .test {
+                $0.adapters = [
+                    RequestAdapterTests.Adapter { _, context in
+                        guard context.url?.path() == "/first" else { return }
+                        let agent = agents.withLock { $0[0] }
+                        tasks.add(
+                            Task {
+                                try await later.pass()
+                                return try await agent.send(AdmissionBench.get("/late"))
+                            }
+                        )
+                    }
+                ]
+            }
+        ) { request in
+            if request.url.path() == "/slow" { try await gate.pass() }
+            return .json("7")
+        }
+        agents.withLock { $0 = [agent] }
+        defer { agents.withLock { $0 = [] } }
+        #expect(try await agent.send(AdmissionBench.get("/first")) == 7)
+        let slow = start(agent, AdmissionBench.get("/slow"))
+        await wire.waitForArrivals(2)
+        later.open()
+        await wait { agent.pipeline.admission.permits.waitingCount == 1 || wire.arrivals.count > 2 }
+        #expect(wire.paths == ["/first", "/slow"])
+        gate.open()
+        #expect(try await slow.value == 7)
+        for task in tasks.all { #expect(try await task.value == 7) }
+        #expect(wire.most == 1 && agent.pipeline.admission.permits.runningCount == 0)
+    }
+}

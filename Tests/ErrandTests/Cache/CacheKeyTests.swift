@@ -1,0 +1,66 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// What distinguishes stored responses.
+@Suite struct CacheKeyTests {
+    private let request = GeneralRequest("/x").expecting(Int.self)
+    private let counter = ResponseCounter()
+
+    private func rig() -> CachedRig {
+        CachedRig(.cacheElseNetwork(maxAge: .seconds(60))) { [counter] _ in .json("\(try counter.next())") }
+    }
+
+    @Test func inputsOfTheCacheKey() async throws {
+        let rig = rig()
+        let base = request.query(["a": 1])
+        let others = [
+            base, request.query(["a": 2]), base.method(.head), base.header("Accept", "text/csv"),
+            base.header("Accept-Language", "de"), base.cacheIdentity(CacheIdentity(version: 2)),
+            base.cacheIdentity(CacheIdentity(variant: "v")), base.header("X-Api-Key", "one"),
+            base.header("X-Api-Key", "two"),
+            base.header("X-Tenant", "t").cacheIdentity(CacheIdentity(headers: ["x-tenant"])),
+            base.cacheIdentity(CacheIdentity(user: "v")),
+            base.authorization(.bearer("a")).cacheIdentity(CacheIdentity(user: "v")),
+            base.authorization(.bearer("b")).cacheIdentity(CacheIdentity(user: "v")),
+        ]
+        var keys = Set(try others.map { try rig.agent.cacheKey(for: $0) })
+        #expect(keys.count == others.count)
+        #expect(try keys.contains(rig.agent.cacheKey(for: base.header("X-Other", "1").tag("t"))))
+        let later = CachedRig(appVersion: "2") { _ in .json("1") }
+        keys.insert(try later.agent.cacheKey(for: base))
+        #expect(keys.count == others.count + 1)
+    }
+
+    @Test func keysAreTheSameInEveryProcess() throws {
+        let rig = rig()
+        let key = try rig.agent.cacheKey(for: request)
+        #expect(key.description == "43c76489bdadbd2980be4e341df0b9bf708f188c5f66b7a1e064d63f3bce4204")
+    }
+
+    @Test func ignoredParametersDoNotCount() throws {
+        let rig = rig()
+        let identity = CacheIdentity(ignoredParameters: ["ts", "n once"], allowsAnyMethod: true)
+        func keys(_ make: (Int) -> GeneralRequest<DefaultFormatter<Int>>) throws -> Set<CacheKey> {
+            try Set((0..<3).map { try rig.agent.cacheKey(for: make($0).cacheIdentity(identity)) })
+        }
+        #expect(try keys { request.query(["a": 1, "ts": $0, "n once": $0]) }.count == 1)
+        #expect(try keys { request.query(["a": $0, "ts": 1]) }.count == 3)
+        #expect(try keys { request.method(.post).parameters(["a": 1, "ts": $0]) }.count == 1)
+        #expect(try keys { request.method(.post).parameters(["a": $0, "ts": 1]) }.count == 3)
+        let form = request.method(.post).parameterEncoding(.form)
+        #expect(try keys { form.parameters(["a": 1, "ts": $0]) }.count == 1)
+        #expect(try keys { form.parameters(["a": $0, "ts": 1]) }.count == 3)
+    }
+
+    @Test func aPostIsStoredOnlyWhereTheRequestSaysSo() async throws {
+        let rig = rig()
+        let post = request.method(.post).parameters(["q": "a"])
+        #expect(try await [rig.agent.send(post), rig.agent.send(post)] == [1, 2])
+        let search = post.cacheIdentity(CacheIdentity(allowsAnyMethod: true))
+        #expect(try await [rig.agent.send(search), rig.agent.send(search)] == [3, 3])
+        #expect(try await rig.agent.send(search.parameters(["q": "b"])) == 4)
+    }
+}
