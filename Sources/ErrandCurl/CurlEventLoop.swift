@@ -60,9 +60,6 @@ final class CurlEventLoop: Sendable {
         if isAsleep { transfers?.wake() }
     }
 
-    /// Makes the thread look at what it is asked for.
-    func wake() { if inbox.withLock(\.isAsleep) { transfers?.wake() } }
-
     private func start() {
         let thread = Thread { self.run() }
         thread.name = "errand.curl"
@@ -72,15 +69,13 @@ final class CurlEventLoop: Sendable {
 
     private func run() {
         errand_block_signals()
-        guard let thread = CurlExit.begin(self) else { return }
-        defer { CurlExit.end(thread) }
         guard let transfers = transfers ?? CurlTransfers(configuration, maximumConnectionsPerHost) else {
             return fail()
         }
         self.transfers = transfers
         var commands: [Command] = []
         var idleSince: ContinuousClock.Instant?
-        while !CurlExit.isExiting {
+        while true {
             commands.removeAll(keepingCapacity: true)
             let isClosed = inbox.withLock { inbox in
                 swap(&inbox.commands, &commands)

@@ -32,7 +32,6 @@ final class CurlTransfers {
     }
 
     deinit {
-        guard !CurlExit.isExiting else { return }
         for handle in used { errand_curl_loop_remove(loop, handle.easy) }
         (used, spare) = ([], [])
         errand_curl_loop_free(loop)
