@@ -9,7 +9,7 @@ enum Arguments {
     /// Sends and does nothing else, for a parent that counts instructions.
     case measure(client: Client, count: Int, concurrency: Int, url: URL)
     /// Sends and prints how far memory grew.
-    case growth(count: Int, url: URL)
+    case growth(Client, count: Int, url: URL)
     /// Writes to a cache until it is killed.
     case cacheWrite(URL, generation: Int)
     /// Writes to and reads from a cache that another process uses, too.
@@ -44,8 +44,9 @@ enum Arguments {
             let (count, concurrency) = (try Self.number(words[2]), try Self.number(words[3]))
             let client = try Self.client(words[1])
             self = .measure(client: client, count: count, concurrency: concurrency, url: try Self.url(words[4]))
-        case "--growth" where words.count == 3:
-            self = .growth(count: try Self.number(words[1]), url: try Self.url(words[2]))
+        case "--growth" where words.count == 4:
+            let client = try Self.client(words[1])
+            self = .growth(client, count: try Self.number(words[2]), url: try Self.url(words[3]))
         case "--cache-write" where words.count == 3:
             self = .cacheWrite(URL(fileURLWithPath: words[1]), generation: Int(words[2]) ?? 0)
         case "--cache-hammer" where words.count == 4:

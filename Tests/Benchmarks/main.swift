@@ -16,7 +16,8 @@ func run() async -> Int32 {
         case .serve: try ServerProcess.serve()
         case .measure(let client, let count, let concurrency, let url):
             try await client.run(count, concurrency: concurrency, url: url)
-        case .growth(let count, let url): print(try await MemoryGrowth.measure(upTo: count, url: url))
+        case .growth(let client, let count, let url):
+            print(try await MemoryGrowth.measure(client, upTo: count, url: url))
         case .cacheWrite(let url, let generation): CacheProcess.write(to: url, generation: generation)
         case .cacheHammer(let url, let seconds, let generation):
             print(CacheProcess.hammer(url, seconds: seconds, generation: generation))

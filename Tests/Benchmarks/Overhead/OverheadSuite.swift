@@ -22,7 +22,7 @@ private struct Overhead {
     func run() async throws {
         try await compare()
         try await compareObserved()
-        try MemoryGrowth.report(url, reporter)
+        try MemoryGrowth.report("overhead.rss", .errand, upTo: 20_000, url, reporter)
     }
 
     func compare() async throws {

@@ -10,8 +10,17 @@ import FoundationNetworking
 struct DownloadBench {
     let folder: URL
     let reporter: Reporter
+    var transport: any Transport = URLSessionTransport()
 
     private static let size = 256 << 20
+
+    /// Compares nothing but the download itself.
+    func run(as name: String) async throws {
+        guard ChildProcess.program("python3") != nil else {
+            return reporter.skip(name, because: "python3 is not installed")
+        }
+        try await compare(ServerProcess(python: Self.program).url, DownloadOptions(), as: name)
+    }
 
     func run() async throws {
         guard ChildProcess.program("python3") != nil else {
@@ -33,7 +42,7 @@ struct DownloadBench {
     }
 
     private func compare(_ url: URL, _ options: DownloadOptions, as name: String) async throws {
-        let agent = Agent(config: NetworkConfig(baseURL: BaseURL(url)))
+        let agent = Agent(config: NetworkConfig(baseURL: BaseURL(url)), transport: transport)
         let raw = RawDownload()
         let target = folder.appending(path: "download.bin")
         try await reporter.compare(name, against: "raw downloadTask(with:)") {

@@ -9,8 +9,19 @@ import FoundationNetworking
 struct UploadBench {
     let folder: URL
     let reporter: Reporter
+    var transport: any Transport = URLSessionTransport()
 
     private static let size = 256 << 20
+
+    /// Compares nothing but the upload itself.
+    func run(as name: String) async throws {
+        guard ChildProcess.program("python3") != nil else {
+            return reporter.skip(name, because: "python3 is not installed")
+        }
+        let file = folder.appending(path: "upload.bin")
+        try Self.write(to: file)
+        try await compare(file, ServerProcess(python: Self.program).url, as: name)
+    }
 
     func run() async throws {
         guard ChildProcess.program("python3") != nil else {
@@ -19,7 +30,7 @@ struct UploadBench {
         let file = folder.appending(path: "upload.bin")
         try Self.write(to: file)
         let server = try ServerProcess(python: Self.program)
-        try await compare(file, server.url)
+        try await compare(file, server.url, as: "transfer.upload.raw")
         for (name, kind) in [("transfer.upload.rss", "file"), ("transfer.upload.form.rss", "form")] {
             try reporter.reportPeak(name, of: ["--upload", kind, file.path, server.url.absoluteString])
         }
@@ -35,13 +46,13 @@ struct UploadBench {
         try handle.close()
     }
 
-    private func compare(_ file: URL, _ url: URL) async throws {
-        let agent = Agent(config: NetworkConfig(baseURL: BaseURL(url)))
+    private func compare(_ file: URL, _ url: URL, as name: String) async throws {
+        let agent = Agent(config: NetworkConfig(baseURL: BaseURL(url)), transport: transport)
         let session = URLSession(configuration: .default)
         var request = URLRequest(url: url)
         request.httpMethod = "PUT"
         let raw = request
-        try await reporter.compare("transfer.upload.raw", against: "raw uploadTask(fromFile:)") {
+        try await reporter.compare(name, against: "raw uploadTask(fromFile:)") {
             try await agent.send(Self.put(.file(file)))
         } raw: {
             try await Self.upload(raw, file, session)

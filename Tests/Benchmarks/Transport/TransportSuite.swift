@@ -39,8 +39,35 @@ private struct TransportBench {
         }
         let raw = try await compare(.curlTransport, 24_000, .lean, 3_000, 64)
         try report("transport.raw.64", raw.map { $1.wallTime / $0.wallTime }, "a lean delegate session + JSONDecoder")
+        try await reportLargeBodies()
+        try reportMemory()
         let share = try await compare(.curl, 24_000, .curlTransport, 24_000, 64)
         try report("transport.share.64", share.map { $0.time / $1.time }, "the transport without the agent")
+    }
+
+    private func reportLargeBodies() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-bench-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }  // what is left over is only a temporary folder
+        let (download, upload) = (
+            DownloadBench(folder: folder, reporter: reporter, transport: CurlTransport()),
+            UploadBench(folder: folder, reporter: reporter, transport: CurlTransport())
+        )
+        try await download.run(as: "transport.download")
+        try await upload.run(as: "transport.upload")
+    }
+
+    private func reportMemory() throws {
+        guard let ours = try MemoryGrowth.memory("transport.rss", .curl, upTo: 200_000, url, reporter),
+            let theirs = try MemoryGrowth.memory("transport.rss", .errand, upTo: 20_000, url, reporter)
+        else { return }
+        try reporter.report("transport.rss.growth", ours.growth, unit: "MiB")
+        try reporter.report(
+            "transport.rss",
+            ours.total / theirs.total,
+            unit: "ratio",
+            against: "the same agent over URLSessionTransport, after a tenth of the sends"
+        )
     }
 
     /// Measures two clients in turns.
