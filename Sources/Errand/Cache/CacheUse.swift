@@ -64,13 +64,22 @@ enum CacheStep: Sendable {
 }
 
 /// The validation of a stored response by the server (RFC 9111, section 4.3).
-struct CacheValidation: Sendable {
+final class CacheValidation: Sendable {
     let entry: CacheEntry
     /// The header fields that make the request conditional.
     let conditions: HTTPHeaders
     /// A ticket from before the stored response was looked up.
     let ticket: CacheRemovals.Ticket
     let now: @Sendable () -> Date
+
+    init(
+        entry: CacheEntry,
+        conditions: HTTPHeaders,
+        ticket: CacheRemovals.Ticket,
+        now: @escaping @Sendable () -> Date
+    ) {
+        (self.entry, self.conditions, self.ticket, self.now) = (entry, conditions, ticket, now)
+    }
 
     /// The error if the server validated or continued another response than the stored one, so that a new one is
     /// requested.

@@ -212,8 +212,8 @@ extension Pipeline {
             url: outgoing.url
         )
         response.timing = ExchangeTiming(
-            firstByte: times.started.flatMap { started in times.headersReceived.map { $0 - started } },
-            transfer: times.headersReceived.flatMap { head in times.finished.map { $0 - head } },
+            firstByte: times.startedMoment.flatMap { started in times.headersReceivedMoment.map { $0 - started } },
+            transfer: times.headersReceivedMoment.flatMap { head in times.finishedMoment.map { $0 - head } },
             total: timeline.now() - began,
             statusCode: received.statusCode,
             connection: received.sharedConnection

@@ -18,7 +18,7 @@ struct RequestBuilder {
         let built: BuiltRequest
         var fallbacks: [BuiltRequest] = []
         let pinnedCredential: PinnedCredential?
-        if let outgoing = content.custom {
+        if let outgoing = content.custom?.value {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)

@@ -80,7 +80,7 @@ final class Send: Sendable {
     /// Runs stage 2.
     func prepare(_ request: some Request, step: CacheStep = .whole) throws -> PreparedRequest {
         try request.check()
-        let custom = try request.customURLRequest().map { try OutgoingRequest($0) }
+        let custom = try request.customURLRequest().map { Shared(try OutgoingRequest($0)) }
         let settings = Settings(config, RequestValues(request, isBuilt: custom == nil))
         let builder = RequestBuilder(send: self, settings: settings)
         do {

@@ -1,7 +1,7 @@
 /// Takes the body of an accepted response in place of memory: the file of a download, or the reader of a stream.
 ///
 /// One receiver belongs to one send, and is called by one attempt at a time.
-protocol BodyReceiver: Sendable {
+protocol BodyReceiver: AnyObject, Sendable {
     /// What the formatter makes the model of, or `nil` if no body was received.
     var received: (any Sendable)? { get }
 

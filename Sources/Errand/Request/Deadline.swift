@@ -1,5 +1,7 @@
 /// The time by which a whole send must have ended.
-struct Deadline: Sendable {
+///
+/// A class, because an optional large structure is copied by unspecialized code of the runtime.
+final class Deadline: Sendable {
     /// The maximum duration of the send.
     let limit: Duration
     /// The time by which it must have ended, on the agent's timeline.

@@ -88,7 +88,7 @@ struct RequestValues: Sendable {
 /// ``Request/check()``.
 struct RequestContent {
     /// A request that was built by the caller and is used alone, or `nil` if it is to be built.
-    let custom: OutgoingRequest?
+    let custom: Shared<OutgoingRequest>?
     let query: Parameters
     let parameters: Parameters
     let body: RequestBody
@@ -101,7 +101,7 @@ struct RequestContent {
 
     init(
         _ request: some Request,
-        custom: OutgoingRequest?,
+        custom: Shared<OutgoingRequest>?,
         resolved: ResolvedSettings,
         isReceiving: Bool
     ) throws {

@@ -3,10 +3,13 @@
 /// The first delivery counts, whether it comes before or after the caller waits; later ones are dropped. The value is passed
 /// under the lock and not by the continuation, because the thread sanitizer does not see the ordering of a continuation that
 /// is resumed before its task has suspended. Copies are the same delivery.
+///
+/// Whoever takes the continuation out of the state resumes it, so it is resumed once. A checked one would be checked for that
+/// again, and is of a size that the compiler does not know.
 package struct Delivery<Value: Sendable>: Sendable {
     private enum State {
         case empty
-        case awaited(CheckedContinuation<Void, Never>)
+        case awaited(UnsafeContinuation<Void, Never>)
         case delivered(Value)
         case taken
     }
@@ -30,7 +33,7 @@ package struct Delivery<Value: Sendable>: Sendable {
     /// - Returns: Whether this value is the one that counts.
     @discardableResult
     package func deliver(_ value: Value) -> Bool {
-        let (counts, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+        let (counts, waiter) = state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
             switch state {
             case .empty:
                 state = .delivered(value)
@@ -49,7 +52,7 @@ package struct Delivery<Value: Sendable>: Sendable {
     package func value() async -> Value {
         while true {
             if let value = take() { return value }
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 let isThere = state.withLock { state in
                     guard case .empty = state else { return true }
                     state = .awaited(continuation)

@@ -22,10 +22,10 @@ final class OpenExchanges: Sendable {
         /// The exchange that was looked up last, because callbacks of one exchange come in succession.
         var last: (task: ObjectIdentifier, exchange: SessionExchange)?
         /// The time of the timer that is in effect; one that fires at another time was replaced.
-        var nextCheck: ContinuousClock.Instant?
+        var nextCheck: Moment?
 
         /// Returns whether no timer fires earlier; the caller then has to set one.
-        mutating func claimCheck(at due: ContinuousClock.Instant) -> Bool {
+        mutating func claimCheck(at due: Moment) -> Bool {
             if let nextCheck, nextCheck <= due { return false }
             nextCheck = due
             return true
@@ -49,7 +49,7 @@ final class OpenExchanges: Sendable {
 
     func add(_ exchange: SessionExchange, for task: URLSessionTask) {
         let pause = exchange.idleTimeout
-        let due = ContinuousClock.now + pause
+        let due = Moment.now + pause
         let isFirst = state.withLock { state in
             state.exchanges[ObjectIdentifier(task)] = exchange
             return state.claimCheck(at: due)
@@ -65,14 +65,14 @@ final class OpenExchanges: Sendable {
         }
     }
 
-    private func check(after pause: Duration, at due: ContinuousClock.Instant) {
+    private func check(after pause: Duration, at due: Moment) {
         queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self] in self?.check(at: due) }
     }
 
     /// Times out exchanges that were idle for too long, and sets the timer for the next one.
     ///
     /// Bytes may have arrived that URLSession has not processed yet, so it first processes what waits on its queue.
-    private func check(at time: ContinuousClock.Instant) {
+    private func check(at time: Moment) {
         let exchanges = state.withLock { state -> [SessionExchange] in
             guard state.nextCheck == time else { return [] }
             state.nextCheck = nil
@@ -95,7 +95,7 @@ final class OpenExchanges: Sendable {
         }
         guard let rest else { return }
         let pause = max(rest, Self.shortestPause)
-        let next = ContinuousClock.now + pause
+        let next = Moment.now + pause
         if state.withLock({ $0.claimCheck(at: next) }) { check(after: pause, at: next) }
     }
 }

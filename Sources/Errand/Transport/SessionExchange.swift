@@ -27,7 +27,7 @@ final class SessionExchange: StoppableExchange {
         /// The chunks, if the header section was returned before the body was complete.
         var stream: SpillingChunks?
         /// The time when something was last sent or received.
-        var lastActivity: ContinuousClock.Instant?
+        var lastActivity: Moment?
         /// The reason why the rest of the body is rejected.
         var rejection: (any Error)?
     }
@@ -58,7 +58,7 @@ final class SessionExchange: StoppableExchange {
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isSettled else { return false }
-            state.times.started = state.times.started ?? .now
+            state.times.startedMoment = state.times.startedMoment ?? .now
             return true
         }
     }
@@ -161,7 +161,7 @@ final class SessionExchange: StoppableExchange {
             // Without a task it still waits for its start.
             guard state.task != nil, let last = state.lastActivity else { return idleTimeout }
             // A sender that waits for the reader is not idle.
-            return idleTimeout - (ContinuousClock.now - max(last, state.stream?.pausedUntil ?? last))
+            return idleTimeout - (Moment.now - max(last, state.stream?.pausedUntil ?? last))
         }
     }
 
@@ -183,8 +183,8 @@ final class SessionExchange: StoppableExchange {
     func receive(headerSection: URLResponse, of task: URLSessionTask) {
         let (ready, isRejected) = state.withLock { state -> (Ready?, Bool) in
             state.headerSection = headerSection as? HTTPURLResponse
-            state.times.headersReceived = .now
-            state.lastActivity = state.times.headersReceived
+            state.times.headersReceivedMoment = .now
+            state.lastActivity = state.times.headersReceivedMoment
             state.body = Data()
             state.byteCount = 0
             guard options.isStream, !SessionPlatform.mayHaveProxy, !state.isSettled,
@@ -233,7 +233,7 @@ final class SessionExchange: StoppableExchange {
         SessionQueueLoad.exchangeEnded()
         let (stream, failure, ready) = state.withLock { state -> (SpillingChunks?, (any Error)?, Ready?) in
             defer { (state.task, state.hasEnded) = (nil, true) }
-            state.times.finished = .now
+            state.times.finishedMoment = .now
             // Some redirects without a usable Location are reported only here. It is costly, so it is read only then.
             state.headerSection = state.headerSection ?? lastResponse() as? HTTPURLResponse
             let failure = self.failure(of: error, state)

@@ -17,7 +17,7 @@ final class SpillingChunks: Sendable {
         /// Whether the reception is paused, or about to be.
         var isPaused = false
         /// The time when the reception was last resumed.
-        var resumed: ContinuousClock.Instant?
+        var resumed: Moment?
 
         var unreadByteCount: Int { memoryByteCount + (file?.unreadByteCount ?? 0) }
 
@@ -57,7 +57,7 @@ final class SpillingChunks: Sendable {
     }
 
     /// The time until which the writer was paused for the reader, which is now if it still is, or `nil` if it never was.
-    var pausedUntil: ContinuousClock.Instant? { state.withLock { $0.isPaused ? .now : $0.resumed } }
+    var pausedUntil: Moment? { state.withLock { $0.isPaused ? .now : $0.resumed } }
 
     func append(_ data: Data) {
         guard !data.isEmpty else { return }

@@ -150,11 +150,24 @@ public struct TransportResponse: Sendable {
 /// `nil` if an event did not occur or the transport does not report it.
 public struct TransportTimings: Sendable, Hashable {
     /// The time when the request was passed to the system.
-    public var started: ContinuousClock.Instant?
+    public var started: ContinuousClock.Instant? {
+        get { startedMoment?.instant }
+        set { startedMoment = newValue.map(Moment.init) }
+    }
     /// The time when the final header section arrived.
-    public var headersReceived: ContinuousClock.Instant?
+    public var headersReceived: ContinuousClock.Instant? {
+        get { headersReceivedMoment?.instant }
+        set { headersReceivedMoment = newValue.map(Moment.init) }
+    }
     /// The time when the last byte of the body arrived.
-    public var finished: ContinuousClock.Instant?
+    public var finished: ContinuousClock.Instant? {
+        get { finishedMoment?.instant }
+        set { finishedMoment = newValue.map(Moment.init) }
+    }
+
+    var startedMoment: Moment?
+    var headersReceivedMoment: Moment?
+    var finishedMoment: Moment?
 
     /// Creates timings from the times that the transport reports.
     public init(
@@ -162,8 +175,8 @@ public struct TransportTimings: Sendable, Hashable {
         headersReceived: ContinuousClock.Instant? = nil,
         finished: ContinuousClock.Instant? = nil
     ) {
-        self.started = started
-        self.headersReceived = headersReceived
-        self.finished = finished
+        startedMoment = started.map(Moment.init)
+        headersReceivedMoment = headersReceived.map(Moment.init)
+        finishedMoment = finished.map(Moment.init)
     }
 }
