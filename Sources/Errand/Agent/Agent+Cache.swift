@@ -31,7 +31,7 @@ extension Agent {
         cachePolicy policy: CachePolicy
     ) async throws -> Response<R.Model> {
         let (model, accepted) = try await run(request, formatting: .callerByNeed, step: .policy(policy))
-        return accepted.response(with: model)
+        return Response(model: model, of: accepted)
     }
 
     // MARK: Entries of a request

@@ -131,7 +131,7 @@ extension Agent {
                 return !handle.isCancelled
             }
             // A blocking accessory was left behind before the callback.
-            if !handle.isDelivered { await deliver(.success(Delivered(accepted.response(with: model)))) }
+            if !handle.isDelivered { await deliver(.success(Delivered(Response(model: model, of: accepted)))) }
         } catch  where !handle.isDelivered {
             await deliver(.failure(error))
         } catch {

@@ -127,10 +127,10 @@ extension Agent {
         try sequence?.check()
         if request.formattingContext == .caller {
             let (model, accepted) = try await runOnCaller(request, step: step, in: sequence)
-            return accepted.response(with: model)
+            return Response(model: model, of: accepted)
         }
         let (model, accepted) = try await runInBackground(request, step: step, in: sequence)
-        return accepted.response(with: model)
+        return Response(model: model, of: accepted)
     }
 
     func response<R: Request>(
@@ -140,7 +140,7 @@ extension Agent {
     ) async throws -> Response<R.Model> {
         try sequence?.check()
         let (model, accepted) = try await run(request, formatting: .callerByNeed, step: step, in: sequence)
-        return accepted.response(with: model)
+        return Response(model: model, of: accepted)
     }
 
     /// Runs a send on its caller.

@@ -93,7 +93,7 @@ extension PinnedCredential {
     ) {
         let (config, service) = (settings.config.value.authentication, settings.request.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
-        let setting = ResolvedSetting(request: nil, service: service, config: config, library: .anonymous)
+        let setting = ResolvedSetting(request: .inherited, service: service, config: config, library: .anonymous)
         guard let session = setting.value.session, settings.resolved.authorization.source <= setting.source,
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }

@@ -77,7 +77,7 @@ struct MemberContext {
             ) { [agent] in
                 try await agent.pipeline.response(to: prepared, veto: nil, insteadOf: $0)
             }
-            result = .success(keepsResponses ? Delivered(accepted.response(with: model)) : Delivered(model))
+            result = .success(keepsResponses ? Delivered(Response(model: model, of: accepted)) : Delivered(model))
         } catch {
             result = .failure(error)
         }
@@ -122,7 +122,9 @@ struct MemberContext {
                     isMember: true,
                     in: sequence
                 )
-                return Result.success(keepsResponses ? Delivered(accepted.response(with: model)) : Delivered(model))
+                return Result.success(
+                    keepsResponses ? Delivered(Response(model: model, of: accepted)) : Delivered(model)
+                )
             } catch {
                 return .failure(error)
             }

@@ -12,13 +12,22 @@ public struct RawResponse: Sendable {
     public var url: URL
 
     /// The redirects that led to the response, in order.
-    public internal(set) var redirects: [Redirect] = []
+    public internal(set) var redirects: [Redirect] {
+        get { notes.value.redirects }
+        _modify { yield &notes.value.redirects }
+    }
 
     /// Why the credential of the request was not accepted, in words, or `nil` if nothing is known.
-    var rejection: String?
+    var rejection: String? {
+        get { notes.value.rejection }
+        _modify { yield &notes.value.rejection }
+    }
 
     /// The timing of the exchange.
-    var timing: ExchangeTiming?
+    var timing: ExchangeTiming? {
+        get { notes.value.timing }
+        _modify { yield &notes.value.timing }
+    }
 
     /// The reason why ``Acceptance`` rejects the response, or `nil` if it is accepted.
     ///
@@ -26,10 +35,27 @@ public struct RawResponse: Sendable {
     public internal(set) var failure: (any Error)?
 
     /// The version of the credential that the request had, or `nil` if it had none.
-    var credentialVersion: Int?
+    var credentialVersion: Int? {
+        get { notes.value.credentialVersion }
+        _modify { yield &notes.value.credentialVersion }
+    }
 
     /// A note on the exchange for a later stage, or `nil` if there is none.
-    var note: (any ExchangeNote)?
+    var note: (any ExchangeNote)? {
+        get { notes.value.note }
+        _modify { yield &notes.value.note }
+    }
+
+    /// What stages note, behind one reference, because a response is copied often.
+    private struct Notes {
+        var redirects: [Redirect] = []
+        var rejection: String?
+        var timing: ExchangeTiming?
+        var credentialVersion: Int?
+        var note: (any ExchangeNote)?
+    }
+
+    private var notes = Shared(Notes())
 
     /// Whether the JSON guard has checked the body; changing the body resets it.
     var isGuarded = false

@@ -74,6 +74,10 @@ struct URLParts: Sendable, Hashable {
 
     private mutating func append(path text: String) {
         let slash = UInt8(ascii: "/")
+        if path.isEmpty, text.utf8.first == slash, text.utf8.dropFirst().first != slash {
+            path = text
+            return
+        }
         let relative = text.utf8.drop { $0 == slash }
         if !relative.isEmpty {
             while path.utf8.last == slash { path.removeLast() }

@@ -6,8 +6,8 @@ extension Metrics.Attempt: SafeDescription {
             firstByte: timing.firstByte,
             transfer: timing.transfer,
             total: timing.total,
-            origin: prepared.origin,
-            url: prepared.outgoing.url,
+            origin: prepared.built.credentials.origin,
+            url: prepared.built.outgoing.url,
             statusCode: timing.statusCode,
             connection: timing.connection?.value
         )

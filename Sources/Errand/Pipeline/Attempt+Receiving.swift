@@ -5,15 +5,22 @@ internal import Foundation
 extension PreparedRequest {
     /// Reads the body of a response into memory, or lets its receiver take it if the response is accepted.
     ///
-    /// - Returns: The status for the following stages, and the bytes in memory.
+    /// - Parameters:
+    ///   - response: The response, whose body has not been read.
+    ///   - outgoing: The request that was sent.
+    ///   - isRedirected: Whether a redirect led to the request.
+    ///   - elapsed: Returns the time since the request.
+    /// - Returns: The response for the following stages, with the bytes in memory.
+    /// - Throws: ``NetworkError``, an error of the receiver, or `CancellationError`.
     func read(
         _ response: TransportResponse,
         to outgoing: OutgoingRequest,
-        _ isRedirected: Bool
-    ) async throws -> (status: Int, body: Data) {
+        _ isRedirected: Bool,
+        elapsed: () -> Duration
+    ) async throws -> RawResponse {
         guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
-            let limit = resolved.maximumBodySize.value ?? .max
-            return (response.statusCode, try await collect(response, upTo: limit))
+            let body = try await collect(response, upTo: resolved.maximumBodySize.value ?? .max)
+            return RawResponse(response, response.statusCode, body, url: outgoing.url, elapsed: elapsed())
         }
         var report: BodyReceiver.ProgressReport?
         if !accessories.isEmpty {
@@ -25,7 +32,8 @@ extension PreparedRequest {
         context.beginning?.notify(head)
         // A stream may be interrupted, or last for hours.
         if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: !isRedirected) }
-        return (try await receiver.receive(response, to: outgoing, report: report), Data())
+        let status = try await receiver.receive(response, to: outgoing, report: report)
+        return RawResponse(response, status, Data(), url: outgoing.url, elapsed: elapsed())
     }
 
     /// Whether a header section promises the content that the receiver is for.
@@ -38,5 +46,20 @@ extension PreparedRequest {
         guard status / 100 == 2 else { return false }
         let head = RawResponse(statusCode: status, headers: response.headers, url: outgoing.url)
         return acceptance.failure(of: head, hasBody: true) == nil
+    }
+}
+
+extension RawResponse {
+    /// Creates the response to a request whose body has been read.
+    fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, url: URL, elapsed: Duration) {
+        let times = response.timings
+        self.init(statusCode: status, headers: response.headers, body: body, url: url)
+        timing = ExchangeTiming(
+            firstByte: times.startedMoment.flatMap { started in times.headersReceivedMoment.map { $0 - started } },
+            transfer: times.headersReceivedMoment.flatMap { start in times.finishedMoment.map { $0 - start } },
+            total: elapsed,
+            statusCode: response.statusCode,
+            connection: response.sharedConnection
+        )
     }
 }

@@ -110,12 +110,11 @@ extension Pipeline {
     /// - Returns: The last response.
     /// - Throws: ``NetworkError``, an error of the policy's veto, or `CancellationError`.
     func follow(
-        _ outgoing: OutgoingRequest,
+        _ outgoing: consuming OutgoingRequest,
         adapted: OutgoingRequest? = nil,
         of prepared: PreparedRequest,
         _ record: AttemptRecord?
     ) async throws -> RawResponse {
-        var outgoing = outgoing
         if let key = record?.idempotencyKey, !outgoing.method.isIdempotent {
             // Adapters run for each attempt; with a new key, the server could process the request twice.
             outgoing.headers["Idempotency-Key"] = key
@@ -132,7 +131,7 @@ extension Pipeline {
                 if !prepared.exchangeInterceptors.isEmpty {
                     response = try await interceptedExchange(outgoing, of: prepared, record, after: redirects)
                 } else if let permit = ThrottlePermit.current(of: prepared) {
-                    let (next, isRedirected) = (outgoing, !redirects.isEmpty)
+                    let (next, isRedirected) = (copy outgoing, !redirects.isEmpty)
                     response = try await permit.sending(next) {
                         try await exchange(next, of: prepared, record, isRedirected: isRedirected)
                     }
@@ -140,7 +139,7 @@ extension Pipeline {
                     response = try await exchange(outgoing, of: prepared, record, isRedirected: !redirects.isEmpty)
                 }
                 record?.didReceive(response.statusCode)
-                response.redirects = redirects
+                if !redirects.isEmpty || !response.redirects.isEmpty { response.redirects = redirects }
                 if redirects.isEmpty, response.statusCode / 100 == 3 {
                     began = timeline.now() - (response.timing?.total ?? .zero)
                 }
@@ -153,13 +152,14 @@ extension Pipeline {
                 if prepared.hasCache, !outgoing.method.isSafe {
                     prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
                 }
-                let hop = try prepared.resolved.redirectPolicy.value.next(
-                    after: response,
-                    to: outgoing,
-                    hops: redirects.count,
-                    credentials: prepared.redirectCredentials
-                )
-                guard let hop else { return response }
+                guard response.statusCode / 100 == 3,
+                    let hop = try prepared.resolved.redirectPolicy.value.next(
+                        after: response,
+                        to: outgoing,
+                        hops: redirects.count,
+                        credentials: prepared.redirectCredentials
+                    )
+                else { return consume response }
                 await prepared.accessories.notify(.didRedirect(hop.redirect), of: prepared.context)
                 redirects.append(hop.redirect)
                 outgoing = hop.request
@@ -179,11 +179,10 @@ extension Pipeline {
         let began = timeline.now()
         try retries.willSend(outgoing, of: prepared, in: record, isRedirected: isRedirected, at: began)
         let options = prepared.transportOptions
-        let received: TransportResponse
-        let (status, body): (Int, Data)
         if let stoppableTransport {
             let slot = prepared.stop.slot()
             defer { slot.clear() }
+            let received: TransportResponse
             if prepared.reportsUpload(of: outgoing) {
                 received = try await prepared.reportingUpload(of: outgoing) { outgoing in
                     try await stoppableTransport.send(outgoing, options: options, stop: slot)
@@ -191,45 +190,33 @@ extension Pipeline {
             } else {
                 received = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
-            (status, body) = try await prepared.read(received, to: outgoing, isRedirected)
-        } else {
-            (received, (status, body)) = try await prepared.stop.run { [transport] in
-                guard prepared.reportsUpload(of: outgoing) else {
-                    let received = try await transport.send(outgoing, options: options)
-                    return (received, try await prepared.read(received, to: outgoing, isRedirected))
-                }
-                let received = try await prepared.reportingUpload(of: outgoing) { outgoing in
+            return try await prepared.read(received, to: outgoing, isRedirected) { timeline.now() - began }
+        }
+        return try await prepared.stop.run { [transport, timeline] in
+            let received: TransportResponse
+            if prepared.reportsUpload(of: outgoing) {
+                received = try await prepared.reportingUpload(of: outgoing) { outgoing in
                     try await transport.send(outgoing, options: options)
                 }
-                return (received, try await prepared.read(received, to: outgoing, isRedirected))
+            } else {
+                received = try await transport.send(outgoing, options: options)
             }
+            return try await prepared.read(received, to: outgoing, isRedirected) { timeline.now() - began }
         }
-        let times = received.timings
-        var response = RawResponse(
-            statusCode: status,
-            headers: received.headers,
-            body: body,
-            url: outgoing.url
-        )
-        response.timing = ExchangeTiming(
-            firstByte: times.startedMoment.flatMap { started in times.headersReceivedMoment.map { $0 - started } },
-            transfer: times.headersReceivedMoment.flatMap { head in times.finishedMoment.map { $0 - head } },
-            total: timeline.now() - began,
-            statusCode: received.statusCode,
-            connection: received.sharedConnection
-        )
-        return response
     }
 
     /// Runs stages 7 and 8.
     ///
     /// A stored response that the server validated and that is no longer accepted is requested anew.
-    func judge(_ response: RawResponse, of prepared: PreparedRequest, attempt: Int) throws -> AcceptedResponse {
+    func judge(
+        _ response: consuming RawResponse,
+        of prepared: PreparedRequest,
+        attempt: Int
+    ) throws -> AcceptedResponse {
         let isValidated = response.cacheNote?.validated != nil
         do {
-            var response = response
             try accept(&response, of: prepared)
-            return try unwrap(consume response, of: prepared, attempt: attempt)
+            return try unwrap(response, of: prepared, attempt: attempt)
         } catch  where isValidated {
             throw CacheValidation.Mismatch()
         }
@@ -259,38 +246,38 @@ extension Pipeline {
 
     /// Runs stage 8: the filter returns the payload, or throws the error that the service reported.
     func unwrap(
-        _ response: consuming RawResponse,
+        _ response: RawResponse,
         of prepared: PreparedRequest,
         attempt: Int
     ) throws -> AcceptedResponse {
-        let began = timeline.now()
+        // Most requests have no filter, and reading the clock takes longer than passing on the body.
+        let began = prepared.resolved.filter.source == .library ? nil : timeline.now()
         var context = prepared.context
         context.attempt = attempt
-        var payload: Payload
+        var accepted: AcceptedResponse
         do {
             if response.failure == nil, let received = prepared.receiver?.received {
                 // Not in memory, so no filter can unwrap it.
-                payload = Payload(response.body)
-                payload.received = received
+                accepted = AcceptedResponse(response, Payload(response.body))
+                accepted.payload.received = received
             } else {
-                payload = try prepared.filter.filter(response, for: context)
-                payload.received = prepared.receiver
+                accepted = AcceptedResponse(response, try prepared.filter.filter(response, for: context))
+                if let receiver = prepared.receiver { accepted.payload.received = receiver }
             }
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
-            if prepared.guardsPayload { try payload.guardTraps(of: response) }
+            if prepared.guardsPayload { try accepted.payload.guardTraps(of: response) }
         } catch {
             throw prepared.markingUnauthorized(
                 error.decoding(with: prepared.decoder, method: context.method),
                 of: response
             )
         }
-        if payload.data.isEmpty, response.hasNoBody(to: context.method) { payload.isAbsent = true }
-        payload.headers = response.headers
-        payload.decoder = prepared.decoder
-        var metrics = Metrics()
-        if let timing = response.timing { metrics.attempts = [Metrics.Attempt(timing, of: prepared)] }
-        metrics.filter = timeline.now() - began
-        if let queued = prepared.queued { metrics.queue = queued.withLock { $0 } }
-        return AcceptedResponse(response: response, payload: payload, metrics: metrics)
+        if accepted.payload.data.isEmpty, response.hasNoBody(to: context.method) { accepted.payload.isAbsent = true }
+        accepted.payload.headers = response.headers
+        accepted.payload.decoder = prepared.decoder
+        if let timing = response.timing { accepted.metrics.attempts = [Metrics.Attempt(timing, of: prepared)] }
+        if let began { accepted.metrics.filter = timeline.now() - began }
+        if let queued = prepared.queued { accepted.metrics.queue = queued.withLock { $0 } }
+        return accepted
     }
 }

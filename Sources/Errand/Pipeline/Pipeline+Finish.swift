@@ -76,7 +76,8 @@ extension Pipeline {
         settled: Settle<Model>?
     ) async {
         settled?(.success((model, accepted)))
-        await notifyEnd(of: send, Outcome(accepted), delivering: deliver, .success(accepted.response(with: model)))
+        let response = Response(model: model, of: accepted)
+        await notifyEnd(of: send, Outcome(accepted), delivering: deliver, .success(response))
     }
 
     /// Runs stage 12: notifies the accessories, and calls the completion in between.

@@ -147,7 +147,7 @@ extension Pipeline {
             try await authentication.run(prepared, attempt: attempt, record) {
                 var received = try await admission.permits.run(prepared, attempt: attempt) {  // 5
                     guard prepared.mayChangeOnItsWay || entry != nil else {
-                        return try await follow(prepared.outgoing, of: prepared, record)  // 6
+                        return try await follow(prepared.built.outgoing, of: prepared, record)  // 6
                     }
                     return try await adaptAndTransmit(prepared, attempt: attempt, validating: entry, record)  // 6
                 }

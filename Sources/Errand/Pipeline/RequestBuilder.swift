@@ -13,7 +13,7 @@ struct RequestBuilder {
     let settings: Settings
     private var config: ConfigSnapshot { settings.config }
 
-    func prepare(_ content: RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
+    func prepare(_ content: borrowing RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
         var context = send.context
         let built: BuiltRequest
         var fallbacks: [BuiltRequest] = []
@@ -21,7 +21,7 @@ struct RequestBuilder {
         if let outgoing = content.custom?.value {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
-            built = BuiltRequest(outgoing: outgoing, credentials: decision, requestOrigin: origin)
+            built = BuiltRequest(outgoing, credentials: decision, requestOrigin: origin)
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { outgoing.headers }
         } else {
             built = try build(content, at: try place(), context: &context)
@@ -72,7 +72,7 @@ struct RequestBuilder {
     }
 
     private func build(
-        _ content: RequestContent,
+        _ content: borrowing RequestContent,
         at place: Place,
         context: inout RequestContext
     ) throws -> BuiltRequest {
@@ -128,25 +128,26 @@ struct RequestBuilder {
         }
         if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
         if parts.path.isEmpty { parts.path = "/" }
-        var built = BuiltRequest(
-            outgoing: OutgoingRequest(method: method, url: try parts.url(), headers: headers, body: content.body),
-            credentials: credentials,
-            requestOrigin: found.originKey,
-            baseParameters: place
-        )
+        var removal: BaseParameterRemoval?
         if place == .query {
-            built.baseRemoval = .query { [parameters] in
+            removal = .query { [parameters] in
                 let own = Set(parameters.names)
                 return encoding.encodedPairs(try base.values(dates: encoding.dates).filter { !own.contains($0.name) })
             }
         }
         if place == .body {
-            built.baseRemoval = .body { [parameters, parts] in
+            removal = .body { [parameters, parts] in
                 var unused = parts
                 return try placement.place(try parameters.values(dates: encoding.dates), in: &unused).body
             }
         }
-        return built
+        return BuiltRequest(
+            OutgoingRequest(method: method, url: try parts.url(), headers: headers, body: content.body),
+            credentials: credentials,
+            requestOrigin: found.originKey,
+            baseParameters: place,
+            baseRemoval: removal
+        )
     }
 
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.

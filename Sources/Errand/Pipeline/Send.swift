@@ -87,7 +87,7 @@ final class Send: Sendable {
             let content = try RequestContent(
                 request,
                 custom: custom,
-                resolved: settings.resolved,
+                settings: settings,
                 isReceiving: isReceiving
             )
             let prepared = try builder.prepare(content, step: step)

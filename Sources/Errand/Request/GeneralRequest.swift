@@ -77,7 +77,7 @@ extension GeneralRequest {
     public consuming func applying(_ modification: RequestModification) -> Self { changing(modification.change) }
 
     private consuming func changing(_ change: (inout RequestValues) -> Void) -> Self {
-        base.values.change(change)
+        change(&base.values.value)
         return self
     }
 }

@@ -6,16 +6,8 @@ internal import Synchronization
 /// A class, because it is passed around often and is large.
 final class PreparedRequest: Sendable {
     let context: RequestContext
-    /// The request before adapters.
-    let outgoing: OutgoingRequest
-    /// Whether credentials of the config and the service are sent.
-    let credentials: CredentialDecision
-    /// The place of the parameters of the config and the service.
-    let baseParameters: BaseParameterPlace
-    /// How to remove them again, or `nil` if none are sent.
-    let baseRemoval: BaseParameterRemoval?
-    /// The origin of the request's own URL, before URL filters.
-    let requestOrigin: String
+    /// The request before adapters; what every send reads is read here, because ``outgoing`` is a copy.
+    let built: BuiltRequest
     /// The same request below the further URLs of the CDN, in order.
     let fallbacks: [BuiltRequest]
     /// The declarations of config, service and request.
@@ -57,7 +49,7 @@ final class PreparedRequest: Sendable {
 
     /// Creates a prepared request from the declarations of the request, its service and the config.
     init(
-        _ content: RequestContent,
+        _ content: borrowing RequestContent,
         of settings: Settings,
         as context: RequestContext,
         typeID: ObjectIdentifier,
@@ -73,11 +65,7 @@ final class PreparedRequest: Sendable {
         self.context = context
         isPassing = false
         self.settings = settings
-        outgoing = built.outgoing.body.isReplayable ? built.outgoing : built.outgoing.guardedAgainstReuse
-        credentials = built.credentials
-        baseParameters = built.baseParameters
-        baseRemoval = built.baseRemoval
-        requestOrigin = built.requestOrigin
+        self.built = built
         self.fallbacks = fallbacks
         self.pinnedCredential = pinnedCredential
         adapters = config.value.adapters.and(settings.request.service.adapters)
@@ -173,11 +161,7 @@ final class PreparedRequest: Sendable {
         self.isPassing = isPassing
         self.context = context
         settings = other.settings
-        credentials = fallback?.credentials ?? other.credentials
-        baseParameters = fallback?.baseParameters ?? other.baseParameters
-        baseRemoval = fallback.map(\.baseRemoval) ?? other.baseRemoval
-        requestOrigin = fallback?.requestOrigin ?? other.requestOrigin
-        outgoing = fallback?.outgoing ?? other.outgoing
+        built = fallback ?? other.built
         fallbacks = fallback == nil ? other.fallbacks : []
         adapters = other.adapters
         interceptors = other.interceptors
@@ -197,6 +181,17 @@ final class PreparedRequest: Sendable {
         self.deadline = deadline
         self.stop = stop
     }
+
+    /// The request before adapters.
+    var outgoing: OutgoingRequest { built.outgoing }
+    /// Whether credentials of the config and the service are sent.
+    var credentials: CredentialDecision { built.credentials }
+    /// The place of the parameters of the config and the service.
+    var baseParameters: BaseParameterPlace { built.baseParameters }
+    /// How to remove them again, or `nil` if none are sent.
+    var baseRemoval: BaseParameterRemoval? { built.baseRemoval }
+    /// The origin of the request's own URL, before URL filters.
+    var requestOrigin: String { built.requestOrigin }
 
     /// The resolved settings of the send.
     var resolved: ResolvedSettings { settings.resolved }
@@ -271,12 +266,25 @@ struct ExchangeHook: Sendable {
 }
 
 /// The result of building a request.
-struct BuiltRequest: Sendable {
+final class BuiltRequest: Sendable {
     let outgoing: OutgoingRequest
     let credentials: CredentialDecision
-    /// The origin of the request's own URL, before URL filters.
     let requestOrigin: String
-    var baseParameters = BaseParameterPlace.absent
-    /// How to remove base parameters again, or `nil` if none are sent.
-    var baseRemoval: BaseParameterRemoval?
+    let baseParameters: BaseParameterPlace
+    let baseRemoval: BaseParameterRemoval?
+
+    init(
+        _ outgoing: consuming OutgoingRequest,
+        credentials: CredentialDecision,
+        requestOrigin: String,
+        baseParameters: BaseParameterPlace = .absent,
+        baseRemoval: BaseParameterRemoval? = nil
+    ) {
+        if !outgoing.body.isReplayable { outgoing = outgoing.guardedAgainstReuse }
+        self.outgoing = outgoing
+        self.credentials = credentials
+        self.requestOrigin = requestOrigin
+        self.baseParameters = baseParameters
+        self.baseRemoval = baseRemoval
+    }
 }

@@ -36,11 +36,9 @@ struct RequestChanges: Sendable {
     }
 
     mutating func append(_ modification: RequestModification) {
-        content.change { content in
-            content.modifications.append(modification)
-            modification.change(&content.values)
-            if let member = modification.member { content.replaced |= 1 << member.rawValue }
-        }
+        content.value.modifications.append(modification)
+        modification.change(&content.value.values)
+        if let member = modification.member { content.value.replaced |= 1 << member.rawValue }
     }
 }
 

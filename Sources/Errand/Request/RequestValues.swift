@@ -86,7 +86,7 @@ struct RequestValues: Sendable {
 
 /// The content of a request and its other declarations that can throw, read once for each send after
 /// ``Request/check()``.
-struct RequestContent {
+struct RequestContent: ~Copyable {
     /// A request that was built by the caller and is used alone, or `nil` if it is to be built.
     let custom: Shared<OutgoingRequest>?
     let query: Parameters
@@ -102,12 +102,12 @@ struct RequestContent {
     init(
         _ request: some Request,
         custom: Shared<OutgoingRequest>?,
-        resolved: ResolvedSettings,
+        settings: Settings,
         isReceiving: Bool
     ) throws {
-        self.custom = custom
-        query = try custom == nil ? request.query : Parameters()
-        let encoding = resolved.parameterEncoding.value
+        let parameters: Parameters
+        let query = try custom == nil ? request.query : Parameters()
+        let encoding = settings.resolved.parameterEncoding.value
         if custom != nil {
             parameters = Parameters()
         } else if encoding.dates == ParameterEncoding.automatic.dates {
@@ -115,12 +115,15 @@ struct RequestContent {
         } else {
             parameters = try ParameterEncoding.$ofSend.withValue(encoding) { try request.parameters }
         }
-        body = try custom == nil ? request.body : .automatic
+        let body = try custom == nil ? request.body : .automatic
         let formatter = request.formatter
-        guarding = JSONGuard.Strictness(resolved.filter.value, before: formatter)
-        guardsPayload = !formatter.guardsItself
         // Not for each request, because a cast to a protocol looks up its conformance.
-        receiver = try isReceiving ? (request as? any ReceivingRequest)?.makeReceiver() : nil
+        let receiver = try isReceiving ? (request as? any ReceivingRequest)?.makeReceiver() : nil
+        // Only now, because what throws may not leave a part of it behind.
+        (self.custom, self.query, self.parameters, self.body) = (custom, query, parameters, body)
+        guarding = JSONGuard.Strictness(settings.resolved.filter.value, before: formatter)
+        guardsPayload = !formatter.guardsItself
+        self.receiver = receiver
     }
 }
 

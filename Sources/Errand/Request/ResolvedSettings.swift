@@ -57,13 +57,19 @@ extension Throttle: Inheritable {}
 extension ResolvedSetting where Value: Inheritable {
     /// Takes the first value that isn't inherited: request over service over config over library.
     @inline(__always)
-    init(request: Value?, service: Value, config: Value, library: @autoclosure () -> Value) {
-        if let request, !request.isInherited {
-            self.init(value: request, source: .request)
-        } else if !service.isInherited {
-            self.init(value: service, source: .service)
-        } else if !config.isInherited {
-            self.init(value: config, source: .config)
+    init(
+        request: @autoclosure () -> Value,
+        service: @autoclosure () -> Value,
+        config: @autoclosure () -> Value,
+        library: @autoclosure () -> Value
+    ) {
+        // Closures, because an argument would be copied.
+        if !request().isInherited {
+            self.init(value: request(), source: .request)
+        } else if !service().isInherited {
+            self.init(value: service(), source: .service)
+        } else if !config().isInherited {
+            self.init(value: config(), source: .config)
         } else {
             self.init(value: library(), source: .library)
         }
@@ -160,7 +166,7 @@ extension RequestValues {
             ),
             parameterEncoding: resolvedEncoding(config),
             throttle: ResolvedSetting(
-                request: nil,
+                request: .inherited,
                 service: service.throttle,
                 config: config.value.throttle,
                 library: .unlimited

@@ -4,29 +4,31 @@ public import Foundation
 public struct Response<Model> {
     /// The formatter's output.
     public let model: Model
-    private let parts: ResponseParts
+    private let accepted: AcceptedResponse
+    /// Whether a fresh response follows in the same sequence.
+    let isFollowed: Bool
 
     /// Creates a response from a model and its source.
-    init(model: Model, of accepted: AcceptedResponse) {
+    init(model: Model, of accepted: consuming AcceptedResponse) {
         self.model = model
-        parts = ResponseParts(accepted)
+        isFollowed = accepted.caching?.isFollowed ?? false
+        // The bytes to be stored are not kept for as long as the response.
+        if accepted.caching != nil { accepted.caching = nil }
+        self.accepted = accepted
     }
 
-    private init(model: Model, parts: ResponseParts) {
-        self.model = model
-        self.parts = parts
+    private init(model: Model, accepted: AcceptedResponse, isFollowed: Bool) {
+        (self.model, self.accepted, self.isFollowed) = (model, accepted, isFollowed)
     }
 
     /// The response as received.
-    public var raw: RawResponse { parts.accepted.response }
+    public var raw: RawResponse { accepted.response }
     /// The part of the body that became the model.
-    public var payload: Payload { parts.accepted.payload }
+    public var payload: Payload { accepted.payload }
     /// Whether the response came from the network or from the cache.
-    public var source: Source { parts.accepted.source }
+    public var source: Source { accepted.source }
     /// The durations of the stages.
-    public var metrics: Metrics { parts.accepted.metrics }
-    /// Whether a fresh response follows in the same sequence.
-    var isFollowed: Bool { parts.isFollowed }
+    public var metrics: Metrics { accepted.metrics }
 
     /// The status code of the response.
     public var statusCode: Int { raw.statusCode }
@@ -61,24 +63,11 @@ extension Response {
     public func map<Other, Failure: Error>(
         _ transform: (Model) throws(Failure) -> Other
     ) throws(Failure) -> Response<Other> {
-        Response<Other>(model: try transform(model), parts: parts)
+        Response<Other>(model: try transform(model), accepted: accepted, isFollowed: isFollowed)
     }
 }
 
 extension Response: Sendable where Model: Sendable {}
-
-/// The parts of a response that don't depend on its model, behind one reference, so that copying a response is cheap.
-private final class ResponseParts: Sendable {
-    let accepted: AcceptedResponse
-    let isFollowed: Bool
-
-    init(_ accepted: consuming AcceptedResponse) {
-        isFollowed = accepted.caching?.isFollowed ?? false
-        // The bytes to be stored are not kept for as long as the response.
-        accepted.caching = nil
-        self.accepted = accepted
-    }
-}
 
 /// A model that is about to be delivered, and the response that it came from, if it came from a single one.
 struct Delivered<Model> {

@@ -7,42 +7,30 @@
 /// Whoever takes the continuation out of the state resumes it, so it is resumed once. A checked one would be checked for that
 /// again, and is of a size that the compiler does not know.
 package struct Delivery<Value: Sendable>: Sendable {
-    private enum State {
-        case empty
-        case awaited(UnsafeContinuation<Void, Never>)
-        case delivered(Value)
-        case taken
+    private struct State {
+        var isDelivered = false
+        /// The value until it is taken.
+        var value: Value?
+        var waiter: UnsafeContinuation<Void, Never>?
     }
 
-    private let state = Lock(State.empty)
+    private let state = Lock(State())
 
     package init() {}
 
     /// Whether a value has been delivered.
-    package var isDelivered: Bool {
-        state.withLock { state in
-            switch state {
-            case .empty, .awaited: false
-            case .delivered, .taken: true
-            }
-        }
-    }
+    package var isDelivered: Bool { state.withLock { $0.isDelivered } }
 
     /// Delivers a value unless one has been delivered before.
     ///
     /// - Returns: Whether this value is the one that counts.
     @discardableResult
-    package func deliver(_ value: Value) -> Bool {
+    package func deliver(_ value: consuming Value) -> Bool {
+        var value = Optional(value)
         let (counts, waiter) = state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
-            switch state {
-            case .empty:
-                state = .delivered(value)
-                return (true, nil)
-            case .awaited(let waiter):
-                state = .delivered(value)
-                return (true, waiter)
-            case .delivered, .taken: return (false, nil)
-            }
+            guard !state.isDelivered else { return (false, nil) }
+            (state.isDelivered, state.value) = (true, value.take())
+            return (true, state.waiter.take())
         }
         waiter?.resume()
         return counts
@@ -54,8 +42,8 @@ package struct Delivery<Value: Sendable>: Sendable {
             if let value = take() { return value }
             await withUnsafeContinuation { continuation in
                 let isThere = state.withLock { state in
-                    guard case .empty = state else { return true }
-                    state = .awaited(continuation)
+                    guard !state.isDelivered else { return true }
+                    state.waiter = continuation
                     return false
                 }
                 if isThere { continuation.resume() }
@@ -64,13 +52,5 @@ package struct Delivery<Value: Sendable>: Sendable {
     }
 
     /// Returns the value if it has been delivered; returns it only once.
-    func take() -> Value? {
-        state.withLock { state in
-            guard case .delivered = state else { return nil }
-            var taken = State.taken
-            swap(&taken, &state)
-            guard case .delivered(let value) = taken else { return nil }
-            return value
-        }
-    }
+    func take() -> Value? { state.withLock { $0.value.take() } }
 }

@@ -7,9 +7,10 @@ struct Shared<Value> {
 
     init(_ value: Value) { storage = [value] }
 
-    var value: Value { storage[0] }
-
-    mutating func change(_ body: (inout Value) -> Void) { body(&storage[0]) }
+    var value: Value {
+        get { storage[0] }
+        _modify { yield &storage[0] }
+    }
 }
 
 extension Shared: Sendable where Value: Sendable {}
