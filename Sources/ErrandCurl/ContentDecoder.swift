@@ -23,6 +23,8 @@ final class ContentDecoder {
     private final class Stage {
         let decoder: OpaquePointer
         var input = Data()
+        /// The number of bytes that were decoded.
+        var byteCount = 0
         var isComplete = false
         /// Whether the output was full, so that there may be more without further input.
         var hasMore = false
@@ -60,6 +62,7 @@ final class ContentDecoder {
                 guard result >= 0 else { throw NetworkError(.invalidContentCoding) }
                 (isComplete, hasMore) = (result == 1, produced == buffer.count)
                 input = consumed == input.count ? Data() : input.dropFirst(consumed)
+                byteCount += produced
                 if produced > 0 { return produced }
                 // Neither used nor made anything: the rest waits for more input.
                 if consumed == 0 { return 0 }
@@ -70,12 +73,16 @@ final class ContentDecoder {
 
     /// The last coding that was applied comes first, because it is removed first.
     private let stages: [Stage]
-    private var hasInput = false
+    private let limits: BodyLimits
+    private var receivedByteCount = 0
 
     /// Creates a decoder of codings in the order in which they were applied.
     ///
+    /// - Parameters:
+    ///   - codings: The names of the codings.
+    ///   - limits: The limits of what one coding within another expands to; that of the last is left to the caller.
     /// - Throws: `NetworkError` for a coding that is not supported.
-    init(_ codings: [String]) throws(NetworkError) {
+    init(_ codings: [String], _ limits: BodyLimits) throws(NetworkError) {
         guard codings.count <= Self.maximumCodings else { throw NetworkError(.invalidContentCoding) }
         var stages: [Stage] = []
         for name in codings.reversed() {
@@ -83,12 +90,13 @@ final class ContentDecoder {
             stages.append(stage)
         }
         self.stages = stages
+        self.limits = limits
     }
 
     /// Adds coded bytes.
     func feed(_ data: Data) {
         guard !data.isEmpty, let first = stages.first else { return }
-        hasInput = true
+        receivedByteCount += data.count
         if first.input.isEmpty { first.input = data } else { first.input.append(data) }
     }
 
@@ -117,6 +125,7 @@ final class ContentDecoder {
             }
             if let failure { throw failure }
             guard partCount > 0 else { return 0 }
+            try limits.checkExpansion(to: stages[place - 1].byteCount, of: receivedByteCount)
             stage.input.append(part.prefix(partCount))
         }
     }
@@ -125,7 +134,9 @@ final class ContentDecoder {
     ///
     /// - Throws: `NetworkError`.
     func end() throws(NetworkError) {
-        guard !hasInput || stages.allSatisfy(\.isComplete) else { throw NetworkError(.invalidContentCoding) }
+        guard receivedByteCount == 0 || stages.allSatisfy(\.isComplete) else {
+            throw NetworkError(.invalidContentCoding)
+        }
     }
 }
 #endif

@@ -134,7 +134,7 @@ final class CurlBody: Sendable {
     private func accept(_ received: Data, _ decoding: inout Decoding) throws -> Bool {
         decoding.receivedByteCount += received.count
         guard decoding.codings.isEmpty else {
-            let decoder = try decoding.decoder ?? ContentDecoder(decoding.codings)
+            let decoder = try decoding.decoder ?? ContentDecoder(decoding.codings, limits)
             decoding.decoder = decoder
             decoder.feed(received)
             return false
@@ -234,9 +234,15 @@ struct BodyLimits: Sendable {
     /// - Throws: `NetworkError`.
     func check(_ decoded: Int, received: Int?) throws(NetworkError) {
         guard decoded <= maximumSize else { throw NetworkError(.bodyTooLarge(limit: maximumSize)) }
-        if let received, decoded > TransportOptions.expansionFloor, decoded / max(1, received) >= maximumExpansion {
-            throw NetworkError(.decompressionRatio(limit: maximumExpansion))
-        }
+        if let received { try checkExpansion(to: decoded, of: received) }
+    }
+
+    /// Checks that decoding has not made too many bytes of those that were received.
+    ///
+    /// - Throws: `NetworkError`.
+    func checkExpansion(to decoded: Int, of received: Int) throws(NetworkError) {
+        guard decoded > TransportOptions.expansionFloor, decoded / max(1, received) >= maximumExpansion else { return }
+        throw NetworkError(.decompressionRatio(limit: maximumExpansion))
     }
 }
 #endif

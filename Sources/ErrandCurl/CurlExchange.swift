@@ -78,11 +78,11 @@ final class CurlExchange: StoppableExchange {
     /// Processes a line of a header section; returns whether the transfer may continue.
     func receive(line: UnsafeRawBufferPointer) -> Bool {
         reception.lastActivity = now
-        guard !reception.headerSection.isFinal else { return true }
+        let isTrailer = reception.headerSection.isFinal
         if let reason = reception.headerSection.add(line, limit: options.maximumHeaderSize) {
             return fail(NetworkError(reason))
         }
-        guard reception.headerSection.isFinal else { return true }
+        guard reception.headerSection.isFinal, !isTrailer else { return true }
         reception.times.headersReceived = .now
         if options.readAhead == 0 { startStreaming() }
         return true
@@ -184,7 +184,7 @@ final class CurlExchange: StoppableExchange {
     private func beginBody() throws(NetworkError) {
         let section = reception.headerSection
         guard section.codings.isEmpty else {
-            if reception.stream == nil { reception.decoder = try ContentDecoder(section.codings) }
+            if reception.stream == nil { reception.decoder = try ContentDecoder(section.codings, BodyLimits(options)) }
             return
         }
         if let length = section.contentLength, length > Int64(options.maximumBodySize) {

@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The header section of a response, while its lines arrive.
 ///
-/// Interim sections are replaced by the next one, and trailers are ignored.
+/// Interim sections are replaced by the next one, and trailers are counted only.
 struct HeaderSection {
     private(set) var statusCode = 0
     /// Whether the section of the final response is complete.
@@ -16,7 +16,9 @@ struct HeaderSection {
 
     private var fields: [UInt8] = []
     private var isChunked = false
-    /// The size of what has arrived: names and values of the section, and all of interim ones.
+    /// Whether a status line has begun a section that has not ended.
+    private var hasBegun = false
+    /// The size of what has arrived: names and values of the section, all of interim ones, and trailers.
     private var byteCount = 0
 
     /// Adds a line as it was received, with its end.
@@ -26,7 +28,10 @@ struct HeaderSection {
     ///   - limit: The maximum size of all names and values.
     /// - Returns: The reason why the response is rejected, or `nil`.
     mutating func add(_ line: UnsafeRawBufferPointer, limit: Int) -> NetworkError.Reason? {
-        if isFinal { return nil }
+        if isFinal {
+            byteCount += line.count
+            return byteCount > limit ? .headerSectionTooLarge : nil
+        }
         // A line that ends otherwise is read differently by different programs (RFC 9112, section 2.2).
         guard line.count >= 2, line[line.count - 2] == .carriageReturn, line[line.count - 1] == .lineFeed else {
             return .malformedHeader
@@ -44,6 +49,8 @@ struct HeaderSection {
     private static let statusPrefix = Array("HTTP/".utf8)
 
     private mutating func begin(_ line: UnsafeRawBufferPointer) -> NetworkError.Reason? {
+        guard !hasBegun else { return .malformedHeader }
+        hasBegun = true
         let digits = line.drop { $0 != .space }.drop { $0 == .space }.prefix(3)
         guard digits.count == 3, digits.allSatisfy(\.isDigit) else { return .malformedStatusLine }
         statusCode = digits.reduce(0) { $0 * 10 + Int($1 - .zero) }
@@ -54,14 +61,17 @@ struct HeaderSection {
     }
 
     private mutating func end() -> NetworkError.Reason? {
-        guard statusCode >= 100 else { return .malformedStatusLine }
+        // No request asks for another protocol, so what would follow 101 is no response.
+        guard hasBegun, statusCode != 101 else { return .malformedStatusLine }
+        hasBegun = false
         isFinal = statusCode >= 200
         if isChunked { contentLength = nil }
         return nil
     }
 
     private mutating func addField(_ line: UnsafeRawBufferPointer) -> NetworkError.Reason? {
-        guard !line.contains(0) else { return .malformedHeader }
+        // RFC 9112, section 2.2, for a carriage return within a line.
+        guard hasBegun, !line.contains(where: { $0 == 0 || $0 == .carriageReturn }) else { return .malformedHeader }
         byteCount += line.count
         if line[0] == .space || line[0] == .tab {
             // RFC 9112, section 5.2: a continuation belongs to the line before it.
@@ -88,7 +98,10 @@ struct HeaderSection {
             codings += Self.tokens(value).filter { $0 != "identity" }
             return nil
         case 17 where name.isName("transfer-encoding"):
-            isChunked = true
+            // Other codings would be decoded by libcurl, without limits; no request offers them (RFC 9112, section 7).
+            let codings = Self.tokens(value).filter { $0 != "identity" }
+            guard codings.isEmpty || codings == ["chunked"] && !isChunked else { return .malformedHeader }
+            isChunked = isChunked || !codings.isEmpty
             return nil
         default: return nil
         }
