@@ -35,6 +35,10 @@ enum {
 struct interest {
     unsigned char wanted;
     unsigned char watched;
+    // Whether it is the socket of a connection, and not one that libcurl has made for itself.
+    unsigned char is_connection;
+    // Whether the server may send nothing until the next request.
+    unsigned char is_quiet;
 };
 
 struct errand_curl_loop {
@@ -114,8 +118,10 @@ static int socket_changed(void *easy, int socket, int what, void *data, void *ow
     struct interest *interest_ = interest(loop, socket);
     if (!interest_) return 0;
     interest_->wanted = what == wants_nothing ? 0 : (unsigned char)(what & (wants_input | wants_output));
-    // Output is always ready, so watching for it without a reason would never let the loop wait.
-    if (interest_->wanted || interest_->watched & wants_output) watch(loop, socket, interest_, interest_->wanted);
+    if (interest_->wanted) interest_->is_quiet = 0;
+    // Output is always ready, so watching for it without a reason would never let the loop wait. What libcurl has made for
+    // itself, such as for a name lookup, is closed without a call of `close_socket`.
+    if (interest_->wanted || interest_->watched & wants_output || !interest_->is_connection) watch(loop, socket, interest_, interest_->wanted);
     return 0;
 }
 
@@ -131,14 +137,21 @@ static int open_socket(void *data, int purpose, struct socket_address *address) 
     (void)purpose;
     int result = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
     struct interest *interest_ = interest(data, result);
-    if (interest_) memset(interest_, 0, sizeof *interest_);
+    if (interest_) {
+        memset(interest_, 0, sizeof *interest_);
+        interest_->is_connection = 1;
+    }
     return result;
 }
 
-// The system removes a closed socket from epoll's list.
+// The system removes a closed socket from epoll's list only if no other process has it, such as a child before its `exec`.
 static int close_socket(void *data, int socket) {
+    struct errand_curl_loop *loop_ = data;
     struct interest *interest_ = interest(data, socket);
-    if (interest_) memset(interest_, 0, sizeof *interest_);
+    if (interest_) {
+        watch(loop_, socket, interest_, 0);
+        memset(interest_, 0, sizeof *interest_);
+    }
     return close(socket);
 }
 
@@ -190,6 +203,19 @@ int errand_curl_loop_remove(errand_curl_loop *loop, void *easy) {
     return errand_curl.multi_remove_handle(loop->multi, easy);
 }
 
+// Makes libcurl find a connection closed that must not be used again: up to version 8.0 it takes what it finds there for the
+// response to the next request.
+static void retire(int socket) {
+    char bytes[4096];
+    for (int i = 0; i < 64 && recv(socket, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {}
+    shutdown(socket, SHUT_RDWR);
+}
+
+void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket) {
+    struct interest *interest_ = interest(loop, socket);
+    if (interest_ && interest_->is_connection && !interest_->wanted) interest_->is_quiet = 1;
+}
+
 static void handle(struct errand_curl_loop *loop, const struct epoll_event *event) {
     int socket = event->data.fd;
     if (socket == loop->wake) return;
@@ -198,6 +224,7 @@ static void handle(struct errand_curl_loop *loop, const struct epoll_event *even
     if (!interest_->wanted) {
         // The server has closed a connection that no request uses, or has sent something unasked.
         watch(loop, socket, interest_, 0);
+        if (interest_->is_quiet) retire(socket);
         return;
     }
     int mask = (event->events & EPOLLIN ? event_input : 0) | (event->events & EPOLLOUT ? event_output : 0)
@@ -218,6 +245,16 @@ void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds) {
     loop->has_skipped = loop->due >= 0 && wait == 0 && !loop->has_skipped;
     if (loop->has_skipped) return;
     loop->event_count = epoll_wait(loop->epoll, loop->events, sizeof loop->events / sizeof *loop->events, (int)wait);
+}
+
+void errand_curl_loop_look(errand_curl_loop *loop) {
+    const int count = sizeof loop->events / sizeof *loop->events;
+    for (int i = 0; i < 64; i++) {
+        loop->event_count = epoll_wait(loop->epoll, loop->events, count, 0);
+        for (int j = 0; j < loop->event_count; j++) handle(loop, &loop->events[j]);
+        if (loop->event_count < count) break;
+    }
+    loop->event_count = 0;
 }
 
 void errand_curl_loop_process(errand_curl_loop *loop) {

@@ -54,6 +54,12 @@ void *errand_curl_get_pointer(void *easy, int info) {
     return value;
 }
 
+int errand_curl_get_socket(void *easy) {
+    int value = -1;
+    errand_curl.easy_getinfo(easy, ErrandCurlInfoSocket, &value);
+    return value;
+}
+
 const char *errand_curl_error_text(int code) { return errand_curl.easy_strerror(code); }
 
 void *errand_curl_list_append(void *list, const char *line) { return errand_curl.slist_append(list, line); }

@@ -73,6 +73,7 @@ final class CurlEventLoop: Sendable {
             return fail()
         }
         self.transfers = transfers
+        transfers.look()
         var commands: [Command] = []
         var idleSince: ContinuousClock.Instant?
         while true {

@@ -23,6 +23,9 @@ extension CurlHandle {
         )
     }
 
+    /// Whether a connection carries one exchange at a time.
+    var usesHTTP1: Bool { 1...2 ~= number(ErrandCurlInfoHTTPVersion) }
+
     /// By the `CURL_HTTP_VERSION_…` of the response.
     private var protocolName: String? {
         switch number(ErrandCurlInfoHTTPVersion) {

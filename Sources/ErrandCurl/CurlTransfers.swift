@@ -59,6 +59,9 @@ final class CurlTransfers {
         errand_curl_loop_wait(loop, wait.map { Int64(($0 / .milliseconds(1)).rounded(.up)) } ?? -1)
     }
 
+    /// Does what sockets are ready for, such as ends of connections that nobody watched.
+    func look() { errand_curl_loop_look(loop) }
+
     /// Does what was waited for.
     func process() {
         now = .now
@@ -102,6 +105,7 @@ final class CurlTransfers {
         guard let exchange = handle.exchange else { return }
         let result: Result<Void, any Error> =
             code == 0 ? .success(()) : .failure(CurlFailure.error(code, of: handle, exchange))
+        if code == 0, handle.usesHTTP1 { errand_curl_loop_expect_silence(loop, errand_curl_get_socket(easy)) }
         errand_curl_loop_remove(loop, easy)
         exchange.end(result)
         release(handle)

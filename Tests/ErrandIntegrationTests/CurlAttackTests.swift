@@ -20,6 +20,19 @@ struct CurlAttackTests {
         return response
     }
 
+    @Test(arguments: ["HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "x"])
+    func whatNoRequestAskedForIsNotTheResponseToTheNext(_ text: String) async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        let transport = CurlTransport()
+        for _ in 0..<3 {
+            let response = try await transport.send(OutgoingRequest(url: server.url), options: TransportOptions())
+            #expect(response.statusCode == 200 && response.connection?.isReused == false)
+            server.push(text)
+            while server.connectionCount > 0 { await Task.yield() }
+        }
+    }
+
     @Test(arguments: [0, Int.max])
     func trailersCountAmongTheHeaderSection(_ readAhead: Int) async throws {
         let trailers = String(repeating: "X-T: \(String(repeating: "a", count: 1000))\r\n", count: 2000)

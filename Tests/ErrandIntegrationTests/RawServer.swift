@@ -27,6 +27,7 @@ final class RawServer: Sendable {
     let port: UInt16
     private let listener: Int32
     private let received = Lock<[String]>([])
+    private let connections = Lock<Set<Int32>>([])
     private let reply: @Sendable () -> Reply
 
     /// The requests, header sections and bodies as far as they came with them.
@@ -84,6 +85,16 @@ final class RawServer: Sendable {
         close(listener)
     }
 
+    /// The number of connections that neither side has closed.
+    var connectionCount: Int { connections.withLock(\.count) }
+
+    /// Sends bytes on all connections, which no request asked for.
+    func push(_ text: String) {
+        connections.withLock { connections in
+            for connection in connections { send(connection, text, text.utf8.count, Int32(MSG_NOSIGNAL)) }
+        }
+    }
+
     private static func listen(
         _ listener: Int32,
         _ bind: ((UnsafePointer<sockaddr>, socklen_t) -> Bool) -> Bool
@@ -94,7 +105,11 @@ final class RawServer: Sendable {
     }
 
     private func serve(_ connection: Int32) {
-        defer { close(connection) }
+        connections.withLock { _ = $0.insert(connection) }
+        defer {
+            connections.withLock { _ = $0.remove(connection) }
+            close(connection)
+        }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(connection, &buffer, buffer.count, 0)

@@ -93,6 +93,7 @@ enum {
     ErrandCurlInfoNameLookupTime = 0x600000 + 51,
     ErrandCurlInfoConnectTime = 0x600000 + 52,
     ErrandCurlInfoTLSTime = 0x600000 + 56,
+    ErrandCurlInfoSocket = 0x500000 + 44,
 };
 
 // MARK: Options of a set of transfers (curl_multi_setopt)
@@ -133,6 +134,8 @@ int errand_curl_set_bytes(void *easy, int option, const void *bytes, size_t coun
 long errand_curl_get_long(void *easy, int info);
 int64_t errand_curl_get_size(void *easy, int info);
 void *_Nullable errand_curl_get_pointer(void *easy, int info);
+/// The socket of the last connection, or -1.
+int errand_curl_get_socket(void *easy);
 /// What the library says of an error code.
 const char *errand_curl_error_text(int code);
 
@@ -156,6 +159,10 @@ int errand_curl_loop_remove(errand_curl_loop *loop, void *easy);
 void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds);
 /// Does what the sockets and timers of the last wait are for.
 void errand_curl_loop_process(errand_curl_loop *loop);
+/// Does what sockets are ready for, without waiting.
+void errand_curl_loop_look(errand_curl_loop *loop);
+/// Whatever arrives on this socket before the next request on it makes its connection unusable.
+void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket);
 /// Returns the next transfer that has ended, with its error code, or NULL.
 void *_Nullable errand_curl_loop_next_ended(errand_curl_loop *loop, int *code);
 /// Makes the wait under way, or the next one, return. From any thread, also in a signal handler.
