@@ -124,10 +124,23 @@ int errand_curl_option_number(const char *name) {
     return option ? option->number : -1;
 }
 
-void errand_block_signals(void) {
-    sigset_t all;
+int errand_thread_start(void *(*body)(void *), void *context) {
+    pthread_attr_t attributes;
+    int result = pthread_attr_init(&attributes);
+    if (result != 0) return result;
+    pthread_attr_setstacksize(&attributes, 512 << 10);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // A thread begins with the signal mask of the one that starts it.
+    sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    result = pthread_create(&thread, &attributes, body, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return result;
 }
+
+void errand_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 #endif

@@ -61,16 +61,24 @@ final class CurlEventLoop: Sendable {
     }
 
     private func start() {
-        let thread = Thread { self.run() }
-        thread.name = "errand.curl"
-        thread.stackSize = 512 << 10
-        thread.start()
+        // Foundation's Thread does not say that there is none left.
+        let own = Unmanaged.passRetained(self)
+        let result = errand_thread_start(
+            { own in
+                Unmanaged<CurlEventLoop>.fromOpaque(own).takeRetainedValue().run()
+                return nil
+            },
+            own.toOpaque()
+        )
+        guard result != 0 else { return }
+        own.release()
+        fail("the system has no thread left for connections")
     }
 
     private func run() {
-        errand_block_signals()
+        errand_thread_name("errand.curl")
         guard let transfers = transfers ?? CurlTransfers(configuration, maximumConnectionsPerHost) else {
-            return fail()
+            return fail("the system has no file descriptor left for connections")
         }
         self.transfers = transfers
         transfers.look()
@@ -101,13 +109,14 @@ final class CurlEventLoop: Sendable {
     }
 
     /// Ends the exchanges that wait for a thread that cannot run.
-    private func fail() {
-        let commands = inbox.withLock { inbox -> [Command] in
-            defer { (inbox.commands, inbox.isRunning) = ([], false) }
-            return inbox.commands
-        }
-        for case .start(let exchange) in commands {
-            exchange.end(.failure(NetworkError(.other("the system has no file descriptor left for a connection"))))
+    private func fail(_ reason: String) {
+        while true {
+            let commands = inbox.withLock { inbox -> [Command] in
+                defer { (inbox.commands, inbox.isRunning) = ([], !inbox.commands.isEmpty) }
+                return inbox.commands
+            }
+            guard !commands.isEmpty else { return }
+            for case .start(let exchange) in commands { exchange.end(.failure(NetworkError(.other(reason)))) }
         }
     }
 

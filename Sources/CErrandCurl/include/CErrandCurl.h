@@ -186,8 +186,12 @@ int errand_decoder_decode(
 
 // MARK: The thread
 
-/// Blocks all signals on the calling thread, so that no handler of the program runs there.
-void errand_block_signals(void);
+/// Starts a thread that calls a function and then ends; returns 0, or an error number if the system has none left.
+///
+/// No signal is delivered to it, so that no handler of the program runs there.
+int errand_thread_start(void *_Nullable (*_Nonnull body)(void *_Nonnull), void *context);
+/// Names the calling thread, for debuggers.
+void errand_thread_name(const char *name);
 
 #pragma clang assume_nonnull end
 
