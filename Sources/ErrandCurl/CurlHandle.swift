@@ -28,6 +28,9 @@ final class CurlHandle {
     private var isChanged = false
     private var waitsForMultiplexing = false
 
+    /// Whether libcurl can send a second request on a connection with HTTP/2 and without TLS, which 7.88 cannot.
+    private static let reusesClearHTTP2 = errand_curl_version_number() >> 8 != 0x0758
+
     /// `CURL_ERROR_SIZE`.
     private static let errorTextSize = 256
 
@@ -66,8 +69,9 @@ final class CurlHandle {
             waitsForMultiplexing = isSecure
             set(ErrandCurlOptionWaitForMultiplexing, isSecure ? 1 : 0)
         }
-        if !exchange.mayShareConnection { change(ErrandCurlOptionFreshConnection, 1) }
-        if exchange.options.isStream { change(ErrandCurlOptionForbidReuse, 1) }
+        let isReusable = isSecure || configuration.httpVersion != .http2 || Self.reusesClearHTTP2
+        if !exchange.mayShareConnection || !isReusable { change(ErrandCurlOptionFreshConnection, 1) }
+        if exchange.options.isStream || !isReusable { change(ErrandCurlOptionForbidReuse, 1) }
         exchange.begin(self, at: now)
     }
 

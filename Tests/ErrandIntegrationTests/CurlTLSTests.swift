@@ -1,6 +1,7 @@
 #if os(Linux)
 import Errand
 import ErrandCurl
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -56,6 +57,28 @@ final class CurlTLSTests {
             try await self.status("good") { $0.trust = .pem(try self.file("stranger.pem")) }
         }
         #expect(stranger?.reason == .certificateRefused("its issuer is not known"))
+    }
+
+    @Test(.enabled(if: TLSRig.obstacle == nil, "\(TLSRig.obstacle ?? "")"))
+    func http2WithoutTLSCarriesOneRequestAfterAnother() async throws {
+        // Free a moment ago.
+        let free = try MockServer()
+        let port = free.port
+        free.stop()
+        let nginx = try Nginx(in: folder, upstream: 9, locations: "listen 127.0.0.1:\(port) http2;")
+        defer { nginx.stop() }
+        let url = try #require(URL(string: "http://127.0.0.1:\(port)/ready"))
+        let transport = try CurlTransport(configuration: .init(httpVersion: .http2))
+        for _ in 0..<200 {
+            guard (try? await transport.send(OutgoingRequest(url: url), options: TransportOptions())) == nil else {
+                break
+            }
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        for _ in 0..<3 {
+            let response = try await transport.send(OutgoingRequest(url: url), options: TransportOptions())
+            #expect(response.statusCode == 204 && response.connection?.protocolName == "h2c")
+        }
     }
 
     @Test func onlyAPinnedKeyIsAccepted() async throws {
