@@ -37,6 +37,16 @@ enum { oldest_version = 0x075000, newest_age = 10, feature_tls = 1 << 2, global_
 // `OPENSSL_INIT_NO_ATEXIT` of crypto.h.
 enum { no_exit_handler = 0x00080000 };
 
+// OpenSSL frees its state at exit, while the threads of event loops still use it, unless it is initialized without.
+static void omit_exit_handler(void *library) {
+    int (*initialize_tls)(uint64_t, const void *);
+    *(void **)&initialize_tls = dlsym(library, "OPENSSL_init_crypto");
+    if (initialize_tls) initialize_tls(no_exit_handler, NULL);
+}
+
+// The first initialization counts, which may be that of URLSession, so this is before the code of the program.
+__attribute__((constructor)) static void prepare(void) { omit_exit_handler(RTLD_DEFAULT); }
+
 static void *open_library(void) {
     // Foundation has loaded it, as a rule; another one beside it would have a TLS library of its own.
     static const char *const names[] = {"libcurl.so.4", "libcurl.so", "libcurl-gnutls.so.4"};
@@ -85,10 +95,7 @@ static void load(void) {
     FIND(multi_info_read, "curl_multi_info_read");
 #undef FIND
     if (missing[0]) return;
-    // OpenSSL frees its state at exit, while the threads of event loops still use it, unless it is initialized without.
-    int (*initialize_tls)(uint64_t, const void *);
-    *(void **)&initialize_tls = dlsym(library, "OPENSSL_init_crypto");
-    if (initialize_tls) initialize_tls(no_exit_handler, NULL);
+    omit_exit_handler(library);
     if (errand_curl.global_init(global_all) != 0) {
         snprintf(missing, sizeof missing, "%s", "libcurl cannot be initialized: there is no memory, or its TLS library fails");
         return;

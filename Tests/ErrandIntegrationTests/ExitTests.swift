@@ -1,7 +1,12 @@
 #if os(Linux)
 import Errand
+import ErrandCurl
 import Foundation
 import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 
 /// OpenSSL's cleanup at exit does not run: other threads may still be using what it would free.
 @Suite(.limit(seconds: 60), .enabled(if: dlsym(nil, "OPENSSL_atexit") != nil, "libcurl has another TLS library"))
@@ -13,6 +18,17 @@ struct ExitTests {
             let register = unsafeBitCast(try #require(dlsym(nil, "OPENSSL_atexit")), to: Register.self)
             #expect(register { _exit(4) } == 1)
             withExtendedLifetime(transport) { exit(3) }
+        }
+    }
+
+    @Test func openSSLDoesNotCleanUpIfURLSessionHasInitializedIt() async {
+        await #expect(processExitsWith: .exitCode(3)) {
+            let session = URLSession(configuration: .ephemeral)
+            let transport = CurlTransport()
+            typealias Register = @convention(c) (@convention(c) () -> Void) -> Int32
+            let register = unsafeBitCast(try #require(dlsym(nil, "OPENSSL_atexit")), to: Register.self)
+            #expect(register { _exit(4) } == 1)
+            withExtendedLifetime((session, transport)) { exit(3) }
         }
     }
 }
