@@ -37,6 +37,7 @@ struct FaultVerdict: Sendable, CustomTestStringConvertible {
         FaultVerdict(.duplicateContentLength, .error(.invalidContentLength)),
         FaultVerdict(.noReason, .value(byteCount: 39)),
         FaultVerdict(.latin1Header, .value(byteCount: 39)),
+        FaultVerdict(.switchingProtocols, .error(.malformedStatusLine)),
     ]
 
     private static let common: [FaultVerdict] = [
