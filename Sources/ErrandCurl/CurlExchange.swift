@@ -129,6 +129,9 @@ final class CurlExchange: StoppableExchange {
         return true
     }
 
+    /// Prepares the request to be sent again; returns whether it may be.
+    func mayRepeat() -> Bool { rewind() || fail(NetworkError(.closedWithoutResponse)) }
+
     /// Continues a transfer that waited for the reader of its body.
     func resume() {
         guard reception.isPaused, let handle else { return }

@@ -27,6 +27,8 @@ final class CurlHandle {
     /// Whether options are set that not every request sets.
     private var isChanged = false
     private var waitsForMultiplexing = false
+    /// Whether libcurl has begun to send the request.
+    private var hasBegun = false
 
     /// Whether libcurl can send a second request on a connection with HTTP/2 and without TLS, which 7.88 cannot.
     private static let reusesClearHTTP2 = errand_curl_version_number() >> 8 != 0x0758
@@ -57,6 +59,7 @@ final class CurlHandle {
     /// Sets what a request needs.
     func begin(_ exchange: CurlExchange, at now: ContinuousClock.Instant) {
         self.exchange = exchange
+        hasBegun = false
         errorText[0] = 0
         let request = exchange.request
         set(ErrandCurlOptionURL, request.url.absoluteString)
@@ -73,6 +76,14 @@ final class CurlHandle {
         if !exchange.mayShareConnection || !isReusable { change(ErrandCurlOptionFreshConnection, 1) }
         if exchange.options.isStream || !isReusable { change(ErrandCurlOptionForbidReuse, 1) }
         exchange.begin(self, at: now)
+    }
+
+    /// Returns whether libcurl may begin to send the request, which it does again if a kept connection dies.
+    ///
+    /// It asks to read the body again only if it has sent a part of it.
+    fileprivate func mayBegin() -> Bool {
+        defer { hasBegun = true }
+        return !hasBegun || exchange?.mayRepeat() == true
     }
 
     /// Makes the handle ready for another request.
@@ -114,12 +125,13 @@ final class CurlHandle {
         set(ErrandCurlOptionErrorBuffer, errorText)
         for option in [
             ErrandCurlOptionPrivate, ErrandCurlOptionHeaderData, ErrandCurlOptionWriteData, ErrandCurlOptionReadData,
-            ErrandCurlOptionSeekData,
+            ErrandCurlOptionSeekData, ErrandCurlOptionBeginData,
         ] { set(option, own) }
         errand_curl_set_function(easy, Int32(ErrandCurlOptionHeaderFunction), Callbacks.header)
         errand_curl_set_function(easy, Int32(ErrandCurlOptionWriteFunction), Callbacks.write)
         errand_curl_set_function(easy, Int32(ErrandCurlOptionReadFunction), Callbacks.read)
         errand_curl_set_function(easy, Int32(ErrandCurlOptionSeekFunction), Callbacks.seek)
+        errand_curl_set_function(easy, Int32(ErrandCurlOptionBeginFunction), Callbacks.begin)
         set(ErrandCurlOptionNoSignal, 1)
         // http and https: `CURLPROTO_HTTP | CURLPROTO_HTTPS`.
         set(ErrandCurlOptionProtocols, 3)
@@ -251,6 +263,8 @@ extension HTTPHeaders.Field {
 private enum Callbacks {
     private typealias Reception = @convention(c) (UnsafePointer<CChar>, Int, Int, UnsafeRawPointer) -> Int
     private typealias Supply = @convention(c) (UnsafeMutableRawPointer, Int, Int, UnsafeRawPointer) -> Int
+    private typealias Begin =
+        @convention(c) (UnsafeRawPointer, UnsafePointer<CChar>?, UnsafePointer<CChar>?, Int32, Int32) -> Int32
     private typealias Seek = @convention(c) (UnsafeRawPointer, Int64, Int32) -> Int32
 
     /// `CURL_READFUNC_ABORT`, `CURL_SEEKFUNC_OK` and `CURL_SEEKFUNC_FAIL`.
@@ -281,6 +295,13 @@ private enum Callbacks {
         { handle, offset, origin in
             offset == 0 && origin == SEEK_SET && exchange(handle)?.rewind() == true ? seekSucceeds : seekFails
         } as Seek
+    )
+
+    // `CURL_PREREQFUNC_OK` and `CURL_PREREQFUNC_ABORT`.
+    static let begin = function(
+        { handle, _, _, _, _ in
+            Unmanaged<CurlHandle>.fromOpaque(handle).takeUnretainedValue().mayBegin() ? 0 : 1
+        } as Begin
     )
 
     private static func function<Function>(_ function: Function) -> errand_curl_function {

@@ -59,6 +59,7 @@ struct CurlTransportTests {
             (ErrandCurlOptionUploadBufferSize, "UPLOAD_BUFFERSIZE"), (ErrandCurlOptionMaximumIdleAge, "MAXAGE_CONN"),
             (ErrandCurlOptionCertificate, "SSLCERT_BLOB"), (ErrandCurlOptionKey, "SSLKEY_BLOB"),
             (ErrandCurlOptionTrust, "CAINFO_BLOB"), (ErrandCurlOptionProxyTrust, "PROXY_CAINFO_BLOB"),
+            (ErrandCurlOptionBeginFunction, "PREREQFUNCTION"), (ErrandCurlOptionBeginData, "PREREQDATA"),
             (ErrandCurlOptionMaximumLifetime, "MAXLIFETIME_CONN"), (ErrandCurlOptionQuickExit, "QUICK_EXIT"),
         ]
         for (number, name) in names { #expect(errand_curl_option_number(name) == number, "\(name)") }

@@ -73,6 +73,8 @@ enum {
     ErrandCurlOptionKey = 40292,
     ErrandCurlOptionTrust = 40309,
     ErrandCurlOptionProxyTrust = 40310,
+    ErrandCurlOptionBeginFunction = 20312,
+    ErrandCurlOptionBeginData = 10313,
     ErrandCurlOptionMaximumLifetime = 314,
     ErrandCurlOptionQuickExit = 322,
 };
