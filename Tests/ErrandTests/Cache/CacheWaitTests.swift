@@ -6,7 +6,7 @@ import Testing
 
 /// A store that hangs holds nobody who may leave, and one that throws keeps nothing in memory.
 @Suite(.timeLimit(.minutes(1))) struct CacheWaitTests {
-    /// A store that blocks until it is released, or for 20 seconds, which no test waits for.
+    /// A store that blocks until it is released, or for two minutes, which no test waits for.
     final class Hanging: CacheStore {
         let inner = MemoryStore()
         let reads = Record<CacheKey>()
@@ -22,7 +22,7 @@ import Testing
         private func hang(_ name: String) {
             entered.add(name)
             guard !isOpen.withLock({ $0 }) else { return }
-            if gate.wait(timeout: .now() + .seconds(20)) == .timedOut { isOver.withLock { $0 = true } }
+            if gate.wait(timeout: .now() + .seconds(120)) == .timedOut { isOver.withLock { $0 = true } }
         }
         /// Whether nobody has waited for what blocks.
         var stillBlocks: Bool { !isOpen.withLock { $0 } && !isOver.withLock { $0 } }
