@@ -11,18 +11,14 @@ import Testing
     .enabled(if: TLSRig.obstacleToServers == nil, "\(TLSRig.obstacleToServers ?? "")"),
     .timeLimit(.minutes(2))
 )
-final class CurlTLSTests {
+struct CurlTLSTests {
     private let folder: URL
     private let servers: TLSServers
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "errand-tls-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try TLSRig.makeCertificates(in: folder)
-        servers = try TLSServers(in: folder)
+    init() async throws {
+        folder = try await TLSRig.onThread { try TLSRig.madeFolder() }
+        servers = try await TLSRig.onThread { [folder] in try TLSServers(in: folder) }
     }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
 
     private func file(_ name: String) throws -> Data { try Data(contentsOf: folder.appending(path: name)) }
 
@@ -43,7 +39,7 @@ final class CurlTLSTests {
                 ("old", .tlsHandshakeFailed("the server supports no TLS version that this system allows"))
             ]
         for (name, reason) in rows {
-            let error = await #expect(throws: NetworkError.self, "\(name)") { try await self.status(name) }
+            let error = await #expect(throws: NetworkError.self, "\(name)") { try await status(name) }
             #expect(error?.reason == reason, "\(name)")
         }
         #expect(try await status("good") == 200)
@@ -51,10 +47,10 @@ final class CurlTLSTests {
 
     @Test func anAuthorityIsTrustedFromBytesAndFromAFileAndTheSystemsAreNot() async throws {
         #expect(try await status("good") { $0.trust = .file(path: folder.appending(path: "ca.pem").path) } == 200)
-        let error = await #expect(throws: NetworkError.self) { try await self.status("good") { $0.trust = .system } }
+        let error = await #expect(throws: NetworkError.self) { try await status("good") { $0.trust = .system } }
         #expect(error?.kind == .insecureConnection)
         let stranger = await #expect(throws: NetworkError.self) {
-            try await self.status("good") { $0.trust = .pem(try self.file("stranger.pem")) }
+            try await status("good") { $0.trust = .pem(try file("stranger.pem")) }
         }
         #expect(stranger?.reason == .certificateRefused("its issuer is not known"))
     }
@@ -84,11 +80,11 @@ final class CurlTLSTests {
     @Test func onlyAPinnedKeyIsAccepted() async throws {
         let command =
             "openssl x509 -in good.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary"
-        let pin = try TLSRig.output(of: ["sh", "-c", command], in: folder)
+        let pin = try await TLSRig.onThread { [folder] in try TLSRig.output(of: ["sh", "-c", command], in: folder) }
         #expect(pin.count == 32)
         #expect(try await status("good") { $0.pinnedKeys = [Data(count: 32), pin] } == 200)
         let error = await #expect(throws: NetworkError.self) {
-            try await self.status("good") { $0.pinnedKeys = [Data(count: 32)] }
+            try await status("good") { $0.pinnedKeys = [Data(count: 32)] }
         }
         #expect(error?.reason == .certificateRefused("its public key is none of those that are pinned"))
     }
@@ -102,7 +98,7 @@ final class CurlTLSTests {
         var wrong = certificate
         wrong.key = try file("good.key")
         let error = await #expect(throws: NetworkError.self) {
-            try await self.status("client certificate") { $0.clientCertificate = wrong }
+            try await status("client certificate") { $0.clientCertificate = wrong }
         }
         #expect(error?.reason == .tlsHandshakeFailed("the client certificate or its key cannot be used"))
     }
@@ -110,7 +106,7 @@ final class CurlTLSTests {
     @Test func aServerBelowTheFloorIsRefused() async throws {
         #expect(try await status("1.2") == 200)
         let error = await #expect(throws: NetworkError.self) {
-            try await self.status("1.2") { $0.minimumTLSVersion = .tls13 }
+            try await status("1.2") { $0.minimumTLSVersion = .tls13 }
         }
         #expect(error?.kind == .insecureConnection)
     }

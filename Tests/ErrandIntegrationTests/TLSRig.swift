@@ -49,6 +49,26 @@ enum TLSRig {
         )
     }
 
+    /// Runs what blocks on a thread of its own.
+    static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
+    }
+
+    /// A folder with the certificates, made once for this process, which takes seconds, and removed at its end.
+    ///
+    /// - Throws: `Failed`, or what making a folder throws.
+    static func madeFolder() throws -> URL { try made.get() }
+
+    private static let made = Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "errand-tls-\(getpid())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        atexit { if let folder = try? TLSRig.madeFolder() { try? FileManager.default.removeItem(at: folder) } }
+        try makeCertificates(in: folder)
+        return folder
+    }
+
     /// Makes the certificates and authorities in a folder.
     static func makeCertificates(in folder: URL) throws {
         let made = try run(["sh", "-c", certificates], in: folder)
@@ -126,7 +146,7 @@ enum TLSRig {
 }
 
 /// Servers that fail in TLS, HTTP/2 or as a proxy, in a process of their own that ends with this value.
-final class TLSServers {
+final class TLSServers: Sendable {
     private let process = Process()
     private let input = Pipe()
     /// The ports, by the name of what each server does.
