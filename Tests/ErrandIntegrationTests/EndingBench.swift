@@ -2,7 +2,6 @@ import Dispatch
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 
 /// One row of the table of `EndingTimingTests`: a server, and an agent whose send waits in one place.
 struct EndingBench: Sendable {
@@ -55,7 +54,7 @@ struct EndingBench: Sendable {
 
     /// The first attempt fails where the second is to wait.
     private static func serve(_ row: EndingTimingTests.Row, on server: MockServer) {
-        let count = Mutex(0)
+        let count = Lock(0)
         let slow = MockResponse.json("1").delayed(by: .seconds(10))
         server.on(.get, "/slow", slow)
         server.on(.get, "/token", slow)
@@ -83,7 +82,7 @@ struct EndingBench: Sendable {
         let occupier = Task { try await occupyTheOnlySlot() }
         defer { occupier.cancel() }
         if row.attempt == 1, row.place == .queue { await server.waitForRequests(1) }
-        let completions = Mutex(0)
+        let completions = Lock(0)
         let began = ContinuousClock.now
         let outcome: Swift.Result<Int, any Error>
         switch row.way {
@@ -144,7 +143,7 @@ struct EndingBench: Sendable {
 
 /// The first and the last events of the send that is measured.
 final class EndingLog: Accessory {
-    private let log = Mutex<[String]>([])
+    private let log = Lock<[String]>([])
     var endings: [String] { log.withLock { $0 } }
 
     func request(_ context: RequestContext, did event: AccessoryEvent) {

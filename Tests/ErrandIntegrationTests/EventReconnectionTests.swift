@@ -1,7 +1,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 /// What a stream of events does when a reconnection fails or is redirected, over real sockets.
@@ -55,7 +54,7 @@ struct EventReconnectionTests {
     @Test func aRefreshThatCannotConnectIsAFailedConnection() async throws {
         /// The first refresh fails.
         final class Tokens: Authenticator {
-            private let refreshCount = Mutex(0)
+            private let refreshCount = Lock(0)
             func appliesTo(_ url: URL) -> Bool { true }
             func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
                 request.headers["Authorization"] = "Bearer \(token)"

@@ -175,7 +175,7 @@ struct SentRequestWireTests {
 
     /// nginx's `limit_req`: so many requests in a while, and 503 for the rest.
     private final class Limit: Sendable {
-        private let tokens = Mutex((count: 10.0, time: ContinuousClock.now))
+        private let tokens = Lock((count: 10.0, time: ContinuousClock.now))
 
         func takes() -> Bool {
             tokens.withLock { tokens in

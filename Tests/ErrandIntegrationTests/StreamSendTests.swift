@@ -1,7 +1,6 @@
 import Errand
 import ErrandTesting
 import Foundation
-import Synchronization
 import Testing
 
 /// How streams end the sends that they belong to, over real sockets.
@@ -114,7 +113,7 @@ struct StreamSendTests {
 
     @Test func aStreamThatBeganProvesADigestNonce() async throws {
         defer { server.stop() }
-        let nonce = Mutex("one")
+        let nonce = Lock("one")
         let server = server
         func respond(_ path: String, _ response: MockResponse) {
             server.on(.get, path) { request in
