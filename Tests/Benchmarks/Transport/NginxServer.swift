@@ -1,6 +1,6 @@
 import Foundation
 
-/// nginx, which answers faster than any client asks, in a process that ends with this object or with this process.
+/// nginx, which is faster than any client, in a process that ends with this object or with this process.
 final class NginxServer {
     let url: URL
     private let process = Process()
