@@ -49,6 +49,7 @@ extension Pipeline {
         settled: Settle<Model>? = nil
     ) async -> any Error {
         let error = send.final(error)
+        send.releaseFile()
         settled?(.failure(error))
         await notifyEnd(of: send, Outcome(error), delivering: deliver, .failure(error))
         end(send)

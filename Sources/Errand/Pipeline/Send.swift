@@ -165,8 +165,15 @@ final class Send: Sendable {
                 work
             )
         } catch {
+            releaseFile()
             throw final(error)
         }
+    }
+
+    /// Releases the file of a download that failed, so that whoever receives its error can begin another one.
+    func releaseFile() {
+        guard isReceiving, let receiver = prepared?.receiver, !receiver.isStream else { return }
+        receiver.end()
     }
 
     /// Returns the error for the caller: cancellation by the caller takes precedence over the deadline.

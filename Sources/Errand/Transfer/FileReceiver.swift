@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
@@ -64,27 +65,29 @@ final class FileReceiver: BodyReceiver {
         (self.url, self.options) = (url, options)
     }
 
-    var received: (any Sendable)? { state.withLock { $0.file } }
+    var received: (any Sendable)? { withState { $0.file } }
     var allowsRetry: Bool { true }
-    var wantsAnotherResponse: Bool { state.withLock { $0.wantsAnotherResponse } }
+    var wantsAnotherResponse: Bool { withState { $0.wantsAnotherResponse } }
 
     // MARK: The request
 
     func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws {
         if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
         let source = Source(request, masking: secrets)
-        try withState { state in
+        await waitForEndedDownloads()
+        try Task.checkCancellation()
+        try withOpenState { state in
             state.source = state.source ?? source
             (state.file, state.offset, state.wantsAnotherResponse) = (nil, nil, false)
             state.isPart = request.headers.contains("Range")
             state.mayResume = request.method == .get && !state.isPart
             if state.part == nil { try open(&state) }
         }
-        while try withState({ try $0.part?.hashEarlierBytes() ?? false }) {
+        while try withOpenState({ try $0.part?.hashEarlierBytes() ?? false }) {
             try Task.checkCancellation()
             await Task.yield()
         }
-        let range: (offset: Int64, validator: String)? = try withState { state in
+        let range: (offset: Int64, validator: String)? = try withOpenState { state in
             guard state.mayResume, let part = state.part, part.isResumable, let validator = part.record?.validator
             else { return nil }
             state.offset = part.length
@@ -110,7 +113,7 @@ final class FileReceiver: BodyReceiver {
     }
 
     func takesRejected(_ response: TransportResponse) -> Bool { response.statusCode == 416 && hasRequestedPart }
-    private var hasRequestedPart: Bool { state.withLock { $0.offset != nil } }
+    private var hasRequestedPart: Bool { withState { $0.offset != nil } }
 
     func receive(
         _ response: TransportResponse,
@@ -137,7 +140,7 @@ final class FileReceiver: BodyReceiver {
     ///
     /// - Returns: Whether all bytes are there already.
     private func begin(_ response: TransportResponse, to request: OutgoingRequest) throws -> Bool {
-        try withState { state in
+        try withOpenState { state in
             // An interceptor has sent the request again after its response was received.
             if state.part == nil { try open(&state) }
             guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
@@ -199,7 +202,7 @@ final class FileReceiver: BodyReceiver {
     private func read(_ chunks: any ResponseChunks, _ report: ProgressReport?) async throws {
         while let chunk = try await chunks.next() {
             try Task.checkCancellation()
-            let progress: TransferProgress? = try withState { state in
+            let progress: TransferProgress? = try withOpenState { state in
                 guard let part = state.part else { throw CancellationError() }
                 if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
                     let actual = part.length + Int64(chunk.count)
@@ -215,7 +218,7 @@ final class FileReceiver: BodyReceiver {
 
     /// Checks the bytes, and moves the file to its target.
     private func finish(_ response: TransportResponse, _ report: ProgressReport?) async throws {
-        let (file, last) = try withState { state -> (OpenFile, TransferProgress?) in
+        let (file, last) = try withOpenState { state -> (OpenFile, TransferProgress?) in
             guard let part = state.part else { throw CancellationError() }
             if let length = part.record?.length, part.length < length { throw NetworkError(.closedInBody) }
             do {
@@ -227,7 +230,7 @@ final class FileReceiver: BodyReceiver {
         }
         try await file.synchronized()
         try Task.checkCancellation()
-        try withState { state in
+        try withOpenState { state in
             guard let (part, target) = state.open else { throw CancellationError() }
             let path = target.path(named: part.record?.fileName)
             try part.finish(at: path)
@@ -252,16 +255,52 @@ final class FileReceiver: BodyReceiver {
         }
     }
 
+    // MARK: The end
+
+    /// Receivers whose sends have ended while a thread still used their files.
+    private static let unreleased = Lock<[FileReceiver]>([])
+
     func end() {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
+        Self.unreleased.withLock { $0.append(self) }
         // An attempt that waits for a disk releases the file later; the end of the send does not wait for it.
-        _ = state.withLockIfAvailable { $0.part = nil }
+        releaseIfEnded()
     }
 
-    /// Changes the state, and releases the file if the send ended meanwhile.
-    private func withState<Value>(_ body: (inout State) throws -> Value) throws -> Value {
-        defer { if hasEnded.load(ordering: .sequentiallyConsistent) { state.withLock { $0.part = nil } } }
-        return try state.withLock { state in
+    /// Releases the file after the end of the send, unless a thread uses it, which then does that.
+    private func releaseIfEnded() {
+        guard hasEnded.load(ordering: .sequentiallyConsistent), state.withLockIfAvailable({ $0.part = nil }) != nil else {
+            return
+        }
+        Self.unreleased.withLock { receivers in receivers.removeAll { $0 === self } }
+    }
+
+    /// Waits until the earlier downloads to the target that have ended have released their files too.
+    private func waitForEndedDownloads() async {
+        let receivers = Self.unreleased.withLock { [url] receivers in receivers.filter { $0.url == url } }
+        for receiver in receivers {
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    receiver.withState { $0.part = nil }
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    // MARK: The state
+
+    /// Changes the state, and releases the file if the send has ended.
+    private func withState<Value, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        defer { releaseIfEnded() }
+        return try state.withLock(body)
+    }
+
+    /// Changes the state, unless the send has ended.
+    private func withOpenState<Value>(_ body: (inout State) throws -> Value) throws -> Value {
+        try withState { state in
             if hasEnded.load(ordering: .sequentiallyConsistent) { throw CancellationError() }
             return try body(&state)
         }
@@ -271,7 +310,7 @@ final class FileReceiver: BodyReceiver {
 extension FileReceiver {
     /// Stores the bytes of a response that an interceptor made, which was not received.
     func store(_ payload: Payload) throws -> DownloadedFile {
-        try state.withLock { state in
+        try withState { state in
             state.part = nil
             let target = try state.target ?? DownloadTarget(url)
             let name = FileName(of: payload.headers ?? [:], from: state.source?.url ?? url).text

@@ -1,0 +1,74 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Downloads that end while a thread writes to their file.
+@Suite(.limit(seconds: 60)) struct FileReceiverTests {
+    private static let large = Data(count: 96 << 20)
+
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
+    private let transport = StubTransport { request in
+        switch request.url.query() {
+        case "large": .data(Self.large)
+        case "missing": .status(404)
+        default: .data(Data("small".utf8))
+        }
+    }
+    private let target: URL
+    private let agent: Agent
+
+    init() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        target = folder.appending(path: "a")
+        agent = Agent(config: NetworkConfig(baseURL: "http://files.example"), transport: transport)
+    }
+
+    /// Waits until a part of the large chunk is in the file.
+    private func waitForWrite() async {
+        var status = stat()
+        while stat(target.path + ".part", &status) != 0 || status.st_size == 0, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test func aDownloadWaitsForTheLastWriteOfACancelledOne() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for _ in 0..<3 {
+            let first = Task { try await agent.download(GeneralRequest("/x?large"), to: target) }
+            await waitForWrite()
+            first.cancel()
+            let error = await #expect(throws: CancellationError.self) { try await first.value }
+            guard error != nil else { return }
+            let second = try await agent.download(GeneralRequest("/x"), to: target)
+            #expect(second.byteCount == 5)
+            #expect(try Data(contentsOf: target) == Data("small".utf8))
+            try FileManager.default.removeItem(at: target)
+        }
+    }
+
+    @Test func aDownloadThatReplacesAnEqualOneWaitsForItsLastWrite() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let download = GeneralRequest("/x?large").downloading(to: target).duplicatePolicy(.cancelPrevious)
+        for _ in 0..<3 {
+            let first = Task { try await agent.send(download) }
+            await waitForWrite()
+            let second = try await agent.send(download)
+            #expect(second.byteCount == Int64(Self.large.count))
+            await #expect(throws: CancellationError.self) { try await first.value }
+            try FileManager.default.removeItem(at: target)
+        }
+    }
+
+    @Test func aCompletionMayStartTheFailedDownloadAgain() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (agent, target) = (agent, target)
+        let downloads = ["/x?missing", "/x"].map { GeneralRequest($0).downloading(to: target) }
+        let file = try await withCheckedThrowingContinuation { continuation in
+            agent.start(downloads[0]) { result in
+                guard case .failure = result else { return continuation.resume(with: result) }
+                agent.start(downloads[1]) { continuation.resume(with: $0) }
+            }
+        }
+        #expect(file.byteCount == 5)
+    }
+}
