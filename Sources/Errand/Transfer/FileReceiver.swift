@@ -269,7 +269,8 @@ final class FileReceiver: BodyReceiver {
 
     /// Releases the file after the end of the send, unless a thread uses it, which then does that.
     private func releaseIfEnded() {
-        guard hasEnded.load(ordering: .sequentiallyConsistent), state.withLockIfAvailable({ $0.part = nil }) != nil else {
+        guard hasEnded.load(ordering: .sequentiallyConsistent), state.withLockIfAvailable({ $0.part = nil }) != nil
+        else {
             return
         }
         Self.unreleased.withLock { receivers in receivers.removeAll { $0 === self } }
