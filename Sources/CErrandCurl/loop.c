@@ -26,6 +26,8 @@ enum {
     event_error = 4,
     no_socket = -1,
     transfer_ended = 1,
+    // An hour, in milliseconds.
+    longest_wait = 3600000,
 };
 
 // What libcurl wants of a socket, and what epoll watches it for.
@@ -45,14 +47,14 @@ struct errand_curl_loop {
     void *multi;
     int epoll;
     int wake;
-    // When libcurl's timer is due, in milliseconds of the monotonic clock, or -1.
+    // When libcurl's timer is due, in nanoseconds like `time`, or -1.
     int64_t due;
     struct interest *interests;
     size_t interest_count;
     struct epoll_event events[64];
     int event_count;
-    // Whether the last wait did not look at the sockets, because libcurl's timer was due.
-    int has_skipped;
+    // The time in nanoseconds, as of the last update.
+    int64_t time;
 };
 
 // `struct curl_sockaddr` of the manual page "CURLOPT_OPENSOCKETFUNCTION".
@@ -73,12 +75,6 @@ struct message {
         int code;
     } data;
 };
-
-static int64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 static struct interest *interest(struct errand_curl_loop *loop, int socket) {
     if (socket < 0) return NULL;
@@ -128,7 +124,9 @@ static int socket_changed(void *easy, int socket, int what, void *data, void *ow
 static int timer_changed(void *multi, long milliseconds, void *data) {
     (void)multi;
     struct errand_curl_loop *loop = data;
-    loop->due = milliseconds < 0 ? -1 : now() + milliseconds;
+    if (milliseconds > longest_wait) milliseconds = longest_wait;
+    if (milliseconds > 0) errand_curl_loop_update_time(loop);
+    loop->due = milliseconds < 0 ? -1 : loop->time + (int64_t)milliseconds * 1000000;
     return 0;
 }
 
@@ -159,6 +157,7 @@ errand_curl_loop *errand_curl_loop_create(void) {
     struct errand_curl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->due = -1;
+    errand_curl_loop_update_time(loop);
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     loop->multi = errand_curl.multi_init();
@@ -197,6 +196,15 @@ void errand_curl_loop_prepare(errand_curl_loop *loop, void *easy) {
     errand_curl.easy_setopt(easy, ErrandCurlOptionCloseSocketData, loop);
 }
 
+void errand_curl_loop_update_time(errand_curl_loop *loop) {
+    struct timespec time;
+    // It goes on while the system is suspended, as a deadline does.
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    loop->time = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+int64_t errand_curl_loop_time(const errand_curl_loop *loop) { return loop->time; }
+
 int errand_curl_loop_add(errand_curl_loop *loop, void *easy) { return errand_curl.multi_add_handle(loop->multi, easy); }
 
 int errand_curl_loop_remove(errand_curl_loop *loop, void *easy) {
@@ -222,6 +230,9 @@ static void handle(struct errand_curl_loop *loop, const struct epoll_event *even
     struct interest *interest_ = interest(loop, socket);
     if (!interest_) return;
     if (!interest_->wanted) {
+        // The thread that started the request may have received the response before this saw it.
+        char byte;
+        if (recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN) return;
         // The server has closed a connection that no request uses, or has sent something unasked.
         watch(loop, socket, interest_, 0);
         if (interest_->is_quiet) retire(socket);
@@ -233,18 +244,11 @@ static void handle(struct errand_curl_loop *loop, const struct epoll_event *even
     errand_curl.multi_socket_action(loop->multi, socket, mask, &running);
 }
 
+int64_t errand_curl_loop_due(const errand_curl_loop *loop) { return loop->due; }
+
 void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds) {
-    int64_t wait = milliseconds;
-    if (loop->due >= 0) {
-        int64_t left = loop->due - now();
-        if (left < 0) left = 0;
-        if (wait < 0 || left < wait) wait = left;
-    }
-    if (wait > 3600000) wait = 3600000;
-    // A timer that is due, as for each new transfer, needs no system call; a second one lets sockets have their turn.
-    loop->has_skipped = loop->due >= 0 && wait == 0 && !loop->has_skipped;
-    if (loop->has_skipped) return;
-    loop->event_count = epoll_wait(loop->epoll, loop->events, sizeof loop->events / sizeof *loop->events, (int)wait);
+    int wait = (int)(milliseconds < longest_wait ? milliseconds : longest_wait);
+    loop->event_count = epoll_wait(loop->epoll, loop->events, sizeof loop->events / sizeof *loop->events, wait);
 }
 
 void errand_curl_loop_look(errand_curl_loop *loop) {
@@ -257,14 +261,16 @@ void errand_curl_loop_look(errand_curl_loop *loop) {
     loop->event_count = 0;
 }
 
-void errand_curl_loop_process(errand_curl_loop *loop) {
+void errand_curl_loop_process_events(errand_curl_loop *loop) {
     for (int i = 0; i < loop->event_count; i++) handle(loop, &loop->events[i]);
     loop->event_count = 0;
-    if (loop->due >= 0 && loop->due <= now()) {
-        loop->due = -1;
-        int running;
-        errand_curl.multi_socket_action(loop->multi, no_socket, 0, &running);
-    }
+}
+
+void errand_curl_loop_process_timer(errand_curl_loop *loop) {
+    if (loop->due < 0 || loop->due > loop->time) return;
+    loop->due = -1;
+    int running;
+    errand_curl.multi_socket_action(loop->multi, no_socket, 0, &running);
 }
 
 void *errand_curl_loop_next_ended(errand_curl_loop *loop, int *code) {

@@ -6,7 +6,8 @@ internal import Foundation
 /// The thread that runs the transfers of a transport.
 ///
 /// It is started by the first exchange and ends after a while without any; its connections stay open until they are too old.
-/// Everything but ``submit(_:)`` and ``close()`` happens on that thread.
+/// Transfers are only used while ``transfers`` is locked: by that thread, or by a caller that starts an exchange while it
+/// waits for nothing but one, which spares a change of threads.
 final class CurlEventLoop: Sendable {
     /// What other threads ask for.
     enum Command: Sendable {
@@ -17,22 +18,25 @@ final class CurlEventLoop: Sendable {
 
     private struct Inbox {
         var commands: [Command] = []
-        /// Whether the thread waits, or is about to, and has to be woken.
-        var isAsleep = false
+        /// What wakes the thread, if it waits or is about to.
+        var sleeper: CurlTransfers?
         var isRunning = false
         var isClosed = false
     }
 
-    /// The time without an exchange after which the thread ends.
-    private static let patience = Duration.seconds(2)
+    /// The time without an exchange after which the thread ends, in nanoseconds.
+    private static let patience: Int64 = 2_000_000_000
 
     private let configuration: CurlTransport.Configuration
     private let maximumConnectionsPerHost: Int
     private let inbox = LoopLock(Inbox())
-    /// Made by the first thread, so that a loop without an exchange has nothing.
-    ///
-    /// Unchecked: used by the thread, of which there is one at most; others only wake one that sleeps, as the inbox says.
-    private nonisolated(unsafe) var transfers: CurlTransfers?
+    private let transfers = LoopLock(Transfers())
+
+    /// Unchecked: what is in it is used under the lock around it, except to wait, which one thread does, and to wake that.
+    private struct Transfers: @unchecked Sendable {
+        /// Made by the first thread, so that a loop without an exchange has nothing.
+        var current: CurlTransfers?
+    }
 
     /// Creates a loop; a maximum of 0 is none.
     init(_ configuration: CurlTransport.Configuration, maximumConnectionsPerHost: Int) {
@@ -40,27 +44,48 @@ final class CurlEventLoop: Sendable {
         self.maximumConnectionsPerHost = maximumConnectionsPerHost
     }
 
+    /// Starts an exchange, from any thread; returns at once.
+    func start(_ exchange: CurlExchange) {
+        // One that was stopped before is never sent, because its stop comes first.
+        if exchange.request.hasBody || exchange.isStopped || !startHere(exchange) { submit(.start(exchange)) }
+    }
+
+    /// Starts an exchange on this thread, if no other one is under way; not one with a body, which is read by other code.
+    ///
+    /// - Returns: Whether it did.
+    private func startHere(_ exchange: CurlExchange) -> Bool {
+        let started = transfers.withLockIfAvailable { transfers -> (CurlTransfers?, Bool) in
+            guard let transfers = transfers.current, transfers.isEmpty, inbox.withLock({ $0.isRunning }) else {
+                return (nil, false)
+            }
+            return (transfers, transfers.startDuringWait(exchange))
+        }
+        guard let (transfers, mustWake) = started, let transfers else { return false }
+        if mustWake { transfers.wake() }
+        return true
+    }
+
     /// Passes a command to the thread, from any thread; returns at once.
     func submit(_ command: Command) {
-        let (isAsleep, isNew) = inbox.withLock { inbox -> (Bool, Bool) in
+        let (sleeper, isNew) = inbox.withLock { inbox -> (CurlTransfers?, Bool) in
             inbox.commands.append(command)
-            defer { (inbox.isAsleep, inbox.isRunning) = (false, true) }
-            return (inbox.isAsleep, !inbox.isRunning)
+            defer { (inbox.sleeper, inbox.isRunning) = (nil, true) }
+            return (inbox.sleeper, !inbox.isRunning)
         }
-        if isNew { start() } else if isAsleep { transfers?.wake() }
+        if isNew { startThread() } else { sleeper?.wake() }
     }
 
     /// Ends the thread as soon as there is no exchange.
     func close() {
-        let isAsleep = inbox.withLock { inbox in
+        let sleeper = inbox.withLock { inbox in
             inbox.isClosed = true
-            defer { inbox.isAsleep = false }
-            return inbox.isAsleep
+            defer { inbox.sleeper = nil }
+            return inbox.sleeper
         }
-        if isAsleep { transfers?.wake() }
+        sleeper?.wake()
     }
 
-    private func start() {
+    private func startThread() {
         // Foundation's Thread does not say that there is none left.
         let own = Unmanaged.passRetained(self)
         let result = errand_thread_start(
@@ -77,34 +102,37 @@ final class CurlEventLoop: Sendable {
 
     private func run() {
         errand_thread_name("errand.curl")
-        guard let transfers = transfers ?? CurlTransfers(configuration, maximumConnectionsPerHost) else {
-            return fail("the system has no file descriptor left for connections")
-        }
-        self.transfers = transfers
-        transfers.look()
+        guard let current = open() else { return fail("the system has no file descriptor left for connections") }
         var commands: [Command] = []
-        var idleSince: ContinuousClock.Instant?
+        var idleSince: Int64?
         while true {
-            commands.removeAll(keepingCapacity: true)
-            let isClosed = inbox.withLock { inbox in
-                swap(&inbox.commands, &commands)
-                // Only a thread that has nothing to do waits.
-                inbox.isAsleep = commands.isEmpty
-                return inbox.isClosed
+            let wait = transfers.withLock { _ -> Int64? in
+                current.process()
+                commands.removeAll(keepingCapacity: true)
+                let isClosed = inbox.withLock { inbox in
+                    swap(&inbox.commands, &commands)
+                    // Only a thread that has nothing to do waits.
+                    inbox.sleeper = commands.isEmpty ? current : nil
+                    return inbox.isClosed
+                }
+                for command in commands { current.handle(command) }
+                guard commands.isEmpty else { return 0 }
+                idleSince = current.isEmpty ? idleSince ?? current.now : nil
+                if let idleSince, isClosed || current.now - idleSince >= Self.patience, stops() { return nil }
+                return current.prepareToWait(atMost: idleSince == nil ? .max : Self.patience)
             }
-            transfers.now = .now
-            for command in commands { transfers.handle(command) }
-            guard commands.isEmpty else { continue }
-            if transfers.isEmpty {
-                let since = idleSince ?? transfers.now
-                idleSince = since
-                if isClosed || transfers.now - since >= Self.patience, stops() { return }
-            } else {
-                idleSince = nil
-            }
-            transfers.wait(atMost: transfers.isEmpty ? Self.patience : nil)
-            inbox.withLock { $0.isAsleep = false }
-            transfers.process()
+            guard let wait else { return }
+            current.wait(wait)
+            inbox.withLock { $0.sleeper = nil }
+        }
+    }
+
+    /// Returns the transfers, which outlive the thread, or `nil` if the system has no room for them.
+    private func open() -> CurlTransfers? {
+        transfers.withLock { transfers in
+            transfers.current = transfers.current ?? CurlTransfers(configuration, maximumConnectionsPerHost)
+            transfers.current?.look()
+            return transfers.current
         }
     }
 
@@ -124,7 +152,7 @@ final class CurlEventLoop: Sendable {
     private func stops() -> Bool {
         inbox.withLock { inbox in
             guard inbox.commands.isEmpty else { return false }
-            inbox.isRunning = false
+            (inbox.isRunning, inbox.sleeper) = (false, nil)
             return true
         }
     }

@@ -5,7 +5,7 @@ internal import Foundation
 
 /// One exchange over libcurl: turns its callbacks into one header section and a body.
 ///
-/// Everything but ``response()`` and ``stop()`` is called by the event loop.
+/// Everything but ``response()``, ``stop()`` and ``isStopped`` is called while the transfers of the event loop are locked.
 final class CurlExchange: StoppableExchange {
     let request: OutgoingRequest
     let options: TransportOptions
@@ -13,11 +13,12 @@ final class CurlExchange: StoppableExchange {
     private let outcome = ExchangeOutcome()
     /// What is known of the response so far.
     ///
-    /// Unchecked: only the event loop's thread uses it.
-    private nonisolated(unsafe) var reception: Reception
-    /// The handle while libcurl has the transfer; unchecked, because only the event loop's thread uses it.
+    /// Behind a pointer, because each access to a property of a class is checked while it runs. Unchecked too: it is
+    /// used under the event loop's lock.
+    private nonisolated(unsafe) let reception = UnsafeMutablePointer<Reception>.allocate(capacity: 1)
+    /// The handle while libcurl has the transfer; unchecked like the reception.
     nonisolated(unsafe) var handle: CurlHandle?
-    /// Whether the exchange was stopped before it began, or has ended; unchecked like the handle.
+    /// Whether the exchange was stopped before it began, or has ended; unchecked like the reception.
     nonisolated(unsafe) var hasEnded = false
 
     private struct Reception {
@@ -32,7 +33,8 @@ final class CurlExchange: StoppableExchange {
         var stream: CurlBody?
         /// The reason why the exchange was ended by a callback.
         var failure: (any Error)?
-        var lastActivity: ContinuousClock.Instant
+        /// By the clock of the event loop.
+        var lastActivity: Int64 = 0
         /// Whether the transfer waits for the reader of its body.
         var isPaused = false
     }
@@ -41,10 +43,13 @@ final class CurlExchange: StoppableExchange {
         self.request = request
         self.options = options
         self.loop = loop
-        reception = Reception(lastActivity: .now)
+        reception.initialize(to: Reception())
     }
 
-    private var now: ContinuousClock.Instant { handle?.transfers.now ?? .now }
+    deinit {
+        reception.deinitialize(count: 1)
+        reception.deallocate()
+    }
 
     /// Waits for the header section, with the body as far as it is read ahead; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
@@ -55,52 +60,53 @@ final class CurlExchange: StoppableExchange {
         loop.submit(.stop(self))
     }
 
+    /// Whether the caller has a response or an error already.
+    var isStopped: Bool { outcome.isDelivered }
+
     // MARK: On the event loop
 
-    /// Whether another request may be sent on the connection, and a retry of libcurl may send this one twice.
-    var mayShareConnection: Bool { !options.isStream && (request.mayBeSentTwice || request.hasBody) }
-
     /// Records that libcurl begins the transfer.
-    func begin(_ handle: CurlHandle, at now: ContinuousClock.Instant) {
+    func begin(_ handle: CurlHandle) {
         self.handle = handle
-        reception.times.started = now
-        reception.lastActivity = now
+        reception.pointee.times.startedMoment = .now
+        reception.pointee.lastActivity = handle.now
     }
 
-    /// The time until the idle timeout, or `nil` if there is none now.
-    func idleTimeLeft(at now: ContinuousClock.Instant) -> Duration? {
-        reception.isPaused ? nil : idleTimeout - (now - reception.lastActivity)
-    }
+    /// When the exchange will have been idle for too long, by the clock of the event loop; `nil` if there is no timeout now.
+    var idleLimit: Int64? { reception.pointee.isPaused ? nil : reception.pointee.lastActivity + idleTimeout }
 
-    /// The maximum idle time: not negative, and small enough that a clock can add it.
-    var idleTimeout: Duration { min(max(.zero, options.idleTimeout), .seconds(Int32.max)) }
+    /// The maximum idle time in nanoseconds: not negative, and small enough that a clock can add it.
+    private var idleTimeout: Int64 {
+        let (seconds, attoseconds) = min(max(.zero, options.idleTimeout), .seconds(Int32.max)).components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
 
     /// Processes a line of a header section; returns whether the transfer may continue.
-    func receive(line: UnsafeRawBufferPointer) -> Bool {
-        reception.lastActivity = now
-        let isTrailer = reception.headerSection.isFinal
-        if let reason = reception.headerSection.add(line, limit: options.maximumHeaderSize) {
+    func receive(line: UnsafeRawBufferPointer, at now: Int64) -> Bool {
+        reception.pointee.lastActivity = now
+        let isTrailer = reception.pointee.headerSection.isFinal
+        if let reason = reception.pointee.headerSection.add(line, limit: options.maximumHeaderSize) {
             return fail(NetworkError(reason))
         }
-        guard reception.headerSection.isFinal, !isTrailer else { return true }
-        reception.times.headersReceived = .now
+        guard reception.pointee.headerSection.isFinal, !isTrailer else { return true }
+        reception.pointee.times.headersReceivedMoment = .now
         if options.readAhead == 0 { startStreaming() }
         return true
     }
 
     /// Processes bytes of the body; returns whether the transfer may continue.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        reception.lastActivity = now
+    func receive(_ bytes: UnsafeRawBufferPointer, at now: Int64) -> Bool {
+        reception.pointee.lastActivity = now
         guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
         do {
-            if reception.receivedByteCount == 0 { try beginBody() }
-            reception.receivedByteCount += bytes.count
-            if let stream = reception.stream {
+            if reception.pointee.receivedByteCount == 0 { try beginBody() }
+            reception.pointee.receivedByteCount += bytes.count
+            if let stream = reception.pointee.stream {
                 if stream.append(Data(bytes: start, count: bytes.count)) { pause() }
                 return true
             }
             try collect(bytes)
-            if reception.body.count > options.readAhead { startStreaming() }
+            if reception.pointee.body.count > options.readAhead { startStreaming() }
             return true
         } catch {
             return fail(error)
@@ -108,11 +114,11 @@ final class CurlExchange: StoppableExchange {
     }
 
     /// Fills a buffer with bytes of the request's body; returns their number, 0 at the end, or `nil` if there are none to be had.
-    func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        reception.lastActivity = now
+    func supply(_ buffer: UnsafeMutableRawBufferPointer, at now: Int64) -> Int? {
+        reception.pointee.lastActivity = now
         do {
-            let reader = try reception.reader ?? request.body.makeReader()
-            reception.reader = reader
+            let reader = try reception.pointee.reader ?? request.body.makeReader()
+            reception.pointee.reader = reader
             return try reader.read(into: buffer)
         } catch {
             _ = fail(error)
@@ -125,7 +131,7 @@ final class CurlExchange: StoppableExchange {
     /// - Returns: Whether the request may be sent again.
     func rewind() -> Bool {
         guard request.mayBeSentTwice, request.body.isReplayable else { return false }
-        reception.reader = nil
+        reception.pointee.reader = nil
         return true
     }
 
@@ -134,9 +140,9 @@ final class CurlExchange: StoppableExchange {
 
     /// Continues a transfer that waited for the reader of its body.
     func resume() {
-        guard reception.isPaused, let handle else { return }
-        reception.isPaused = false
-        reception.lastActivity = .now
+        guard reception.pointee.isPaused, let handle else { return }
+        reception.pointee.isPaused = false
+        reception.pointee.lastActivity = handle.now
         handle.resume()
     }
 
@@ -144,33 +150,33 @@ final class CurlExchange: StoppableExchange {
     func end(_ result: Result<Void, any Error>) {
         guard !hasEnded else { return }
         hasEnded = true
-        reception.times.finished = .now
+        reception.pointee.times.finishedMoment = .now
         let failure = self.failure(of: result)
-        if let stream = reception.stream {
+        if let stream = reception.pointee.stream {
             stream.finish(throwing: failure)
         } else if let failure {
             outcome.deliver(.failure(failure))
         } else {
-            outcome.deliver(.success(response(ResponseBody(reception.body))))
+            outcome.deliver(.success(response(ResponseBody(reception.pointee.body))))
         }
         // The reader of the body and the stream may hold on to what ends with the exchange.
-        (reception.reader, reception.stream, reception.decoder, handle) = (nil, nil, nil, nil)
-        reception.body = Data()
+        (reception.pointee.reader, reception.pointee.stream, reception.pointee.decoder, handle) = (nil, nil, nil, nil)
+        reception.pointee.body = Data()
     }
 
     /// Whether a final header section has arrived.
-    var hasHeader: Bool { reception.headerSection.isFinal }
+    var hasHeader: Bool { reception.pointee.headerSection.isFinal }
 
     // MARK: Within
 
     private func failure(of result: Result<Void, any Error>) -> (any Error)? {
-        if let failure = reception.failure { return failure }
+        if let failure = reception.pointee.failure { return failure }
         if case .failure(let error) = result { return error }
         // libcurl reports a header section that ends early as success.
         guard hasHeader else { return NetworkError(.closedWithoutResponse) }
-        if reception.stream != nil { return nil }
+        if reception.pointee.stream != nil { return nil }
         do {
-            try reception.decoder?.end()
+            try reception.pointee.decoder?.end()
             return nil
         } catch {
             return error
@@ -179,30 +185,34 @@ final class CurlExchange: StoppableExchange {
 
     /// Ends the transfer for a reason that is not libcurl's; returns `false`.
     private func fail(_ error: any Error) -> Bool {
-        reception.failure = reception.failure ?? error
+        reception.pointee.failure = reception.pointee.failure ?? error
         return false
     }
 
     /// Checks, with its first byte, that there is a body that may be read.
     private func beginBody() throws(NetworkError) {
-        let section = reception.headerSection
+        let section = reception.pointee.headerSection
         guard section.codings.isEmpty else {
-            if reception.stream == nil { reception.decoder = try ContentDecoder(section.codings, BodyLimits(options)) }
+            if reception.pointee.stream == nil {
+                reception.pointee.decoder = try ContentDecoder(section.codings, BodyLimits(options))
+            }
             return
         }
         if let length = section.contentLength, length > Int64(options.maximumBodySize) {
             throw NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
         }
         let isSmall = section.contentLength.map { $0 <= 1 << 20 } ?? false
-        if isSmall, reception.stream == nil { reception.body.reserveCapacity(Int(section.contentLength ?? 0)) }
+        if isSmall, reception.pointee.stream == nil {
+            reception.pointee.body.reserveCapacity(Int(section.contentLength ?? 0))
+        }
     }
 
     /// Decodes bytes and keeps them.
     private func collect(_ bytes: UnsafeRawBufferPointer) throws {
         let limits = BodyLimits(options)
-        guard let decoder = reception.decoder else {
-            try limits.check(reception.body.count + bytes.count, received: nil)
-            reception.body.append(contentsOf: bytes)
+        guard let decoder = reception.pointee.decoder else {
+            try limits.check(reception.pointee.body.count + bytes.count, received: nil)
+            reception.pointee.body.append(contentsOf: bytes)
             return
         }
         decoder.feed(Data(bytes))
@@ -210,38 +220,38 @@ final class CurlExchange: StoppableExchange {
             guard let scratch = handle?.transfers.scratch else { return }
             let count = try decoder.read(into: scratch)
             guard count > 0 else { return }
-            reception.body.append(contentsOf: scratch[..<count])
-            try limits.check(reception.body.count, received: reception.receivedByteCount)
+            reception.pointee.body.append(contentsOf: scratch[..<count])
+            try limits.check(reception.pointee.body.count, received: reception.pointee.receivedByteCount)
         }
     }
 
     private func pause() {
-        reception.isPaused = true
+        reception.pointee.isPaused = true
         handle?.pause()
     }
 
     /// Returns the header section to the caller, with a body that is still being received.
     private func startStreaming() {
         let stream = CurlBody(
-            beginning: reception.body,
-            decoder: reception.decoder,
-            codings: reception.headerSection.codings,
-            receivedByteCount: reception.receivedByteCount,
+            beginning: reception.pointee.body,
+            decoder: reception.pointee.decoder,
+            codings: reception.pointee.headerSection.codings,
+            receivedByteCount: reception.pointee.receivedByteCount,
             limits: BodyLimits(options),
             onResume: { [loop, weak self] in if let self { loop.submit(.resume(self)) } },
             onCancel: { [loop, weak self] in if let self { loop.submit(.stop(self)) } }
         )
-        (reception.decoder, reception.body, reception.stream) = (nil, Data(), stream)
+        (reception.pointee.decoder, reception.pointee.body, reception.pointee.stream) = (nil, Data(), stream)
         let response = response(ResponseBody(chunks: CurlBodyReader(stream)))
         outcome.deliver(.success(response))
     }
 
     private func response(_ body: ResponseBody) -> TransportResponse {
         TransportResponse(
-            statusCode: reception.headerSection.statusCode,
-            headers: reception.headerSection.headers,
+            statusCode: reception.pointee.headerSection.statusCode,
+            headers: reception.pointee.headerSection.headers,
             body: body,
-            timings: reception.times,
+            timings: reception.pointee.times,
             connection: handle?.connectionMetrics
         )
     }

@@ -42,9 +42,11 @@ extension CurlHandle {
         guard let text = errand_curl_get_pointer(easy, info)?.assumingMemoryBound(to: CChar.self), text[0] != 0 else {
             return nil
         }
-        let address = String(cString: text)
-        let port = number(ErrandCurlInfoRemotePort)
-        return address.utf8.contains(UInt8(ascii: ":")) ? "[\(address)]:\(port)" : "\(address):\(port)"
+        let (host, port) = (String(cString: text), number(ErrandCurlInfoRemotePort))
+        if lastRemote.host != host || lastRemote.port != port {
+            lastRemote = (host, port, host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)")
+        }
+        return lastRemote.text
     }
 
     private func number(_ info: Int) -> Int { errand_curl_get_long(easy, Int32(info)) }

@@ -19,14 +19,26 @@ final class CurlHandle {
     private let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
+    /// Whether a request has content, or states that it has none.
+    private enum Content {
+        case none, empty, some
+
+        init(of request: OutgoingRequest) {
+            self = request.hasBody ? .some : [.post, .put, .patch].contains(request.method) ? .empty : .none
+        }
+    }
+
     /// The header fields of the last request and their list, because most requests have the same ones.
     private var fields: [HTTPHeaders.Field] = []
-    private var hasBody = false
+    private var content = Content.none
     private var list: UnsafeMutableRawPointer?
     private var resolve: UnsafeMutableRawPointer?
+    /// The remote address of the last transfer, because most have the same one.
+    var lastRemote: (host: String, port: Int, text: String) = ("", 0, "")
     /// Whether options are set that not every request sets.
     private var isChanged = false
     private var waitsForMultiplexing = false
+    private var hasLargeBuffer = false
     /// Whether libcurl has begun to send the request.
     private var hasBegun = false
 
@@ -57,7 +69,7 @@ final class CurlHandle {
     // MARK: One transfer
 
     /// Sets what a request needs.
-    func begin(_ exchange: CurlExchange, at now: ContinuousClock.Instant) {
+    func begin(_ exchange: CurlExchange) {
         self.exchange = exchange
         hasBegun = false
         errorText[0] = 0
@@ -72,10 +84,18 @@ final class CurlHandle {
             waitsForMultiplexing = isSecure
             set(ErrandCurlOptionWaitForMultiplexing, isSecure ? 1 : 0)
         }
+        // A buffer of this size is a slow allocation, so only what is read as it arrives has one.
+        let isStreamed = exchange.options.readAhead == 0
+        if isStreamed != hasLargeBuffer {
+            hasLargeBuffer = isStreamed
+            set(ErrandCurlOptionBufferSize, isStreamed ? 64 << 10 : 16 << 10)
+        }
         let isReusable = isSecure || configuration.httpVersion != .http2 || Self.reusesClearHTTP2
-        if !exchange.mayShareConnection || !isReusable { change(ErrandCurlOptionFreshConnection, 1) }
-        if exchange.options.isStream || !isReusable { change(ErrandCurlOptionForbidReuse, 1) }
-        exchange.begin(self, at: now)
+        if exchange.options.isStream || !isReusable {
+            change(ErrandCurlOptionFreshConnection, 1)
+            change(ErrandCurlOptionForbidReuse, 1)
+        }
+        exchange.begin(self)
     }
 
     /// Returns whether libcurl may begin to send the request, which it does again if a kept connection dies.
@@ -112,6 +132,9 @@ final class CurlHandle {
     /// `errno` of the last connection that failed.
     var systemError: Int32 { Int32(truncatingIfNeeded: errand_curl_get_long(easy, Int32(ErrandCurlInfoSystemError))) }
 
+    /// The time of the event loop.
+    var now: Int64 { errand_curl_loop_time(loop) }
+
     // `CURLPAUSE_RECV` and `CURLPAUSE_CONT`; it fails if the transfer has ended, which needs no handling.
     func pause() { _ = errand_curl_easy_pause(easy, 1) }
     func resume() { _ = errand_curl_easy_pause(easy, 0) }
@@ -143,7 +166,7 @@ final class CurlHandle {
         set(ErrandCurlOptionSuppressConnectHeaders, 1)
         // The idle timeout covers the connection.
         set(ErrandCurlOptionConnectTimeout, Int(Int32.max))
-        set(ErrandCurlOptionBufferSize, 64 << 10)
+        set(ErrandCurlOptionBufferSize, 16 << 10)
         if list != nil { set(ErrandCurlOptionHTTPHeader, list) }
         configuration.apply(to: self)
         // Ending a transfer does not wait for its name lookup; since 7.87.
@@ -151,14 +174,16 @@ final class CurlHandle {
     }
 
     private func setFields(of request: OutgoingRequest) {
-        let hasBody = request.hasBody
-        if list != nil, hasBody == self.hasBody, request.headers.elementsEqual(fields, by: { $0.isIdentical(to: $1) }) {
+        let content = Content(of: request)
+        if list != nil, content == self.content,
+            request.headers.elementsEqual(fields, by: { $0.isIdentical(to: $1) })
+        {
             return
         }
         errand_curl_list_free(list)
         list = nil
         fields = Array(request.headers)
-        self.hasBody = hasBody
+        self.content = content
         for field in request.headers.withOneCookieLine {
             // A field without a value ends in a semicolon (CURLOPT_HTTPHEADER).
             add(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
@@ -170,12 +195,11 @@ final class CurlHandle {
         if !request.headers.contains("User-Agent"), let userAgent = configuration.userAgent {
             add("User-Agent: \(userAgent)")
         }
-        if hasBody {
-            if !request.headers.contains("Content-Type") { add("Content-Type: application/octet-stream") }
-            add("Expect:")
-        } else if !request.headers.contains("Content-Type") {
-            add("Content-Type:")
+        // libcurl would state the type of a form.
+        if content != .none, !request.headers.contains("Content-Type") {
+            add(content == .empty ? "Content-Type:" : "Content-Type: application/octet-stream")
         }
+        if content == .some { add("Expect:") }
         set(ErrandCurlOptionHTTPHeader, list)
     }
 
@@ -274,42 +298,45 @@ private enum Callbacks {
     static let header = function(
         { bytes, size, count, handle in
             let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-            return exchange(handle)?.receive(line: line) == true ? line.count : 0
+            let handle = Self.handle(handle)
+            return handle.exchange?.receive(line: line, at: handle.now) == true ? line.count : 0
         } as Reception
     )
 
     static let write = function(
         { bytes, size, count, handle in
             let bytes = UnsafeRawBufferPointer(start: bytes, count: size * count)
-            return exchange(handle)?.receive(bytes) == true ? bytes.count : -1
+            let handle = Self.handle(handle)
+            return handle.exchange?.receive(bytes, at: handle.now) == true ? bytes.count : -1
         } as Reception
     )
 
     static let read = function(
         { buffer, size, count, handle in
-            exchange(handle)?.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) ?? readAborts
+            let buffer = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
+            let handle = Self.handle(handle)
+            return handle.exchange?.supply(buffer, at: handle.now) ?? readAborts
         } as Supply
     )
 
     static let seek = function(
         { handle, offset, origin in
-            offset == 0 && origin == SEEK_SET && exchange(handle)?.rewind() == true ? seekSucceeds : seekFails
+            offset == 0 && origin == SEEK_SET && Self.handle(handle).exchange?.rewind() == true
+                ? seekSucceeds : seekFails
         } as Seek
     )
 
     // `CURL_PREREQFUNC_OK` and `CURL_PREREQFUNC_ABORT`.
     static let begin = function(
-        { handle, _, _, _, _ in
-            Unmanaged<CurlHandle>.fromOpaque(handle).takeUnretainedValue().mayBegin() ? 0 : 1
-        } as Begin
+        { handle, _, _, _, _ in Self.handle(handle).mayBegin() ? 0 : 1 } as Begin
     )
 
     private static func function<Function>(_ function: Function) -> errand_curl_function {
         unsafeBitCast(function, to: errand_curl_function.self)
     }
 
-    private static func exchange(_ handle: UnsafeRawPointer) -> CurlExchange? {
-        Unmanaged<CurlHandle>.fromOpaque(handle).takeUnretainedValue().exchange
+    private static func handle(_ handle: UnsafeRawPointer) -> CurlHandle {
+        Unmanaged<CurlHandle>.fromOpaque(handle).takeUnretainedValue()
     }
 }
 #endif

@@ -5,20 +5,24 @@ internal import Foundation
 
 /// The transfers of an event loop, with their handles and idle timeouts.
 ///
-/// Must not be used by two threads at once, except ``wake()``.
+/// Must not be used by two threads at once, except ``wake()``, and what is said of ``wait(_:)``.
 final class CurlTransfers {
     /// The maximum number of handles that are kept for later requests.
     private static let maximumSpareHandles = 256
 
-    var now = ContinuousClock.now
     let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
     private let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
     private var used: [CurlHandle] = []
     private var spare: [CurlHandle] = []
-    /// When the first idle timeout may be due, or `nil` without an exchange.
-    private var nextCheck: ContinuousClock.Instant?
+    private var ended: [(easy: UnsafeMutableRawPointer, code: Int32)] = []
+    /// When the first idle timeout may be due, by the loop's clock; `nil` without an exchange.
+    private var nextCheck: Int64?
+    /// When the wait under way ends at the latest.
+    private var wakeTime: Int64 = 0
+    /// Whether the last wait did not look at the sockets; only the event loop's thread uses it.
+    private var hasSkipped = false
 
     init?(_ configuration: CurlTransport.Configuration, _ maximumConnectionsPerHost: Int) {
         guard let loop = errand_curl_loop_create() else { return nil }
@@ -41,6 +45,12 @@ final class CurlTransfers {
     /// Whether no exchange is under way.
     var isEmpty: Bool { used.isEmpty }
 
+    /// The time in nanoseconds of the system's clock, as of the last ``updateTime()``.
+    var now: Int64 { errand_curl_loop_time(loop) }
+
+    /// Reads the clock.
+    func updateTime() { errand_curl_loop_update_time(loop) }
+
     /// Makes ``wait(atMost:)`` return, from any thread.
     func wake() { errand_curl_loop_wake(loop) }
 
@@ -52,11 +62,39 @@ final class CurlTransfers {
         }
     }
 
-    /// Waits for the network and for timers.
-    func wait(atMost limit: Duration?) {
-        let wait = [limit, nextCheck.map { $0 - now }].compactMap(\.self).min().map { max(.zero, $0) }
+    /// Prepares to wait for the network and for timers, or at most so many nanoseconds.
+    ///
+    /// - Returns: The time to wait, in milliseconds.
+    func prepareToWait(atMost limit: Int64 = .max) -> Int64 {
+        updateTime()
+        wakeTime = min(nextDue, limit == .max ? limit : now + limit)
+        let left = max(0, wakeTime - now)
         // Rounded up, because a timer that is too early would wait once more.
-        errand_curl_loop_wait(loop, wait.map { Int64(($0 / .milliseconds(1)).rounded(.up)) } ?? -1)
+        return left / 1_000_000 + (left % 1_000_000 == 0 ? 0 : 1)
+    }
+
+    /// Waits for the network; meanwhile another thread may start an exchange.
+    func wait(_ milliseconds: Int64) {
+        // A timer that is due, as for each new transfer, needs no system call; a second one lets sockets have their turn.
+        hasSkipped = milliseconds == 0 && !hasSkipped
+        if !hasSkipped { errand_curl_loop_wait(loop, milliseconds) }
+    }
+
+    /// Starts an exchange while the event loop's thread waits.
+    ///
+    /// - Returns: Whether that thread has to be woken, because it would wait for too long.
+    func startDuringWait(_ exchange: CurlExchange) -> Bool {
+        updateTime()
+        start(exchange)
+        errand_curl_loop_process_timer(loop)
+        processEnded()
+        return nextDue < wakeTime
+    }
+
+    /// When the first timer is due; `.max` without one.
+    private var nextDue: Int64 {
+        let due = errand_curl_loop_due(loop)
+        return min(nextCheck ?? .max, due < 0 ? .max : due)
     }
 
     /// Does what sockets are ready for, such as ends of connections that nobody watched.
@@ -64,11 +102,22 @@ final class CurlTransfers {
 
     /// Does what was waited for.
     func process() {
-        now = .now
-        errand_curl_loop_process(loop)
-        var code: Int32 = 0
-        while let easy = errand_curl_loop_next_ended(loop, &code) { end(easy, code) }
+        updateTime()
+        errand_curl_loop_process_events(loop)
+        errand_curl_loop_process_timer(loop)
+        processEnded()
         checkIdleTimeouts()
+    }
+
+    private func processEnded() {
+        while true {
+            // All are taken first: libcurl searches those that are left for each handle that is removed.
+            var code: Int32 = 0
+            while let easy = errand_curl_loop_next_ended(loop, &code) { ended.append((easy, code)) }
+            guard !ended.isEmpty else { return }
+            for (easy, code) in ended { end(easy, code) }
+            ended.removeAll(keepingCapacity: true)
+        }
     }
 
     private func start(_ exchange: CurlExchange) {
@@ -77,7 +126,7 @@ final class CurlTransfers {
             exchange.end(.failure(NetworkError(.other("libcurl has no memory for another transfer"))))
             return
         }
-        handle.begin(exchange, at: now)
+        handle.begin(exchange)
         handle.place = used.count
         used.append(handle)
         let code = errand_curl_loop_add(loop, handle.easy)
@@ -86,8 +135,7 @@ final class CurlTransfers {
             exchange.end(.failure(NetworkError(.other("libcurl accepts no transfer, for its reason \(code)"))))
             return
         }
-        let due = now + exchange.idleTimeout
-        if nextCheck.map({ due < $0 }) ?? true { nextCheck = due }
+        if let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
     }
 
     private func stop(_ exchange: CurlExchange, _ result: Result<Void, any Error>) {
@@ -124,17 +172,17 @@ final class CurlTransfers {
     private func checkIdleTimeouts() {
         guard let due = nextCheck, due <= now else { return }
         nextCheck = nil
-        var first: Duration?
+        var first: Int64?
         for handle in used {
-            guard let exchange = handle.exchange, let left = exchange.idleTimeLeft(at: now) else { continue }
-            if left <= .zero {
+            guard let exchange = handle.exchange, let due = exchange.idleLimit else { continue }
+            if due <= now {
                 stop(exchange, .failure(NetworkError(.idleTimeout(exchange.options.idleTimeout))))
             } else {
-                first = min(first ?? left, left)
+                first = min(first ?? due, due)
             }
         }
         // A paused exchange has no timeout until it continues.
-        if let first { nextCheck = now + first } else if !used.isEmpty { nextCheck = now + .seconds(1) }
+        if let first { nextCheck = first } else if !used.isEmpty { nextCheck = now + 1_000_000_000 }
     }
 }
 #endif

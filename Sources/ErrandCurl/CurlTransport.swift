@@ -100,7 +100,7 @@ public final class CurlTransport: StoppableTransport {
         return try await withTaskCancellationHandler {
             // Before it starts, so that a send that has ended sends nothing.
             stop?.fill(with: exchange)
-            loop.submit(.start(exchange))
+            loop.start(exchange)
             return try await exchange.response()
         } onCancel: {
             exchange.stop()

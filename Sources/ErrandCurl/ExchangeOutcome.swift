@@ -17,6 +17,8 @@ struct ExchangeOutcome: Sendable {
 
     private let state = LoopLock(State())
 
+    var isDelivered: Bool { state.withLock { $0.isDelivered } }
+
     /// Delivers a value unless one was delivered before.
     func deliver(_ value: consuming Value) {
         var value = Optional(value)

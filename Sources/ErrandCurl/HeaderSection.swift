@@ -14,6 +14,9 @@ struct HeaderSection {
     /// The content codings in the order in which they were applied, in lower case and without `identity`.
     private(set) var codings: [String] = []
 
+    /// Enough for the fields of most responses.
+    private static let usualByteCount = 512
+
     private var fields: [UInt8] = []
     private var isChunked = false
     /// Whether a status line has begun a section that has not ended.
@@ -38,15 +41,13 @@ struct HeaderSection {
         }
         let content = UnsafeRawBufferPointer(rebasing: line[..<(line.count - 2)])
         if content.isEmpty { return end() }
-        let reason = content.starts(with: Self.statusPrefix) ? begin(content) : addField(content)
+        let reason = content.isStatusLine ? begin(content) : addField(content)
         if let reason { return reason }
         return byteCount > limit ? .headerSectionTooLarge : nil
     }
 
     /// The fields in their order, which are read on first access.
     var headers: HTTPHeaders { HTTPHeaders(reading: { [fields] in Self.parse(fields) }) }
-
-    private static let statusPrefix = Array("HTTP/".utf8)
 
     private mutating func begin(_ line: UnsafeRawBufferPointer) -> NetworkError.Reason? {
         guard !hasBegun else { return .malformedHeader }
@@ -56,6 +57,7 @@ struct HeaderSection {
         statusCode = digits.reduce(0) { $0 * 10 + Int($1 - .zero) }
         (contentLength, isChunked, codings) = (nil, false, [])
         fields.removeAll(keepingCapacity: true)
+        fields.reserveCapacity(Self.usualByteCount)
         byteCount += line.count
         return statusCode < 100 ? .malformedStatusLine : nil
     }
@@ -71,7 +73,7 @@ struct HeaderSection {
 
     private mutating func addField(_ line: UnsafeRawBufferPointer) -> NetworkError.Reason? {
         // RFC 9112, section 2.2, for a carriage return within a line.
-        guard hasBegun, !line.contains(where: { $0 == 0 || $0 == .carriageReturn }) else { return .malformedHeader }
+        guard hasBegun, !line.has(0), !line.has(.carriageReturn) else { return .malformedHeader }
         byteCount += line.count
         if line[0] == .space || line[0] == .tab {
             // RFC 9112, section 5.2: a continuation belongs to the line before it.
@@ -81,9 +83,13 @@ struct HeaderSection {
             fields.append(.lineFeed)
             return nil
         }
-        guard let colon = line.firstIndex(of: .colon), colon > 0 else { return .malformedHeader }
+        var colon = 0
+        while colon < line.count, line[colon] != .colon {
+            guard line[colon] > .space, line[colon] != 0x7F else { return .malformedHeader }
+            colon += 1
+        }
+        guard colon > 0, colon < line.count else { return .malformedHeader }
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
-        guard !name.contains(where: { $0 <= .space || $0 == 0x7F }) else { return .malformedHeader }
         fields.append(contentsOf: line)
         fields.append(.lineFeed)
         return note(name, UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
@@ -155,6 +161,10 @@ struct HeaderSection {
 }
 
 extension UnsafeRawBufferPointer {
+    fileprivate var isStatusLine: Bool { baseAddress.map { count > 4 && memcmp($0, "HTTP/", 5) == 0 } ?? false }
+
+    fileprivate func has(_ byte: UInt8) -> Bool { baseAddress.map { memchr($0, Int32(byte), count) != nil } ?? false }
+
     /// Whether this is a name that is given in lower case.
     fileprivate func isName(_ name: StaticString) -> Bool {
         count == name.utf8CodeUnitCount && (0..<count).allSatisfy { self[$0] | 0x20 == name.utf8Start[$0] }

@@ -31,6 +31,19 @@ struct LoopLock<State>: @unchecked Sendable {
         }
         return body(&state.pointee)
     }
+
+    /// Calls a closure like ``withLock(_:)``, unless another thread has the lock.
+    ///
+    /// - Returns: `nil` if it was not called.
+    func withLockIfAvailable<Value>(_ body: (inout State) -> Value) -> Value? {
+        let (state, mutex) = storage.withUnsafeMutablePointers { ($0, $1) }
+        guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer {
+            pthread_mutex_unlock(mutex)
+            extendLifetime(storage)
+        }
+        return body(&state.pointee)
+    }
 }
 
 private final class LoopLockStorage<State>: ManagedBuffer<State, pthread_mutex_t> {

@@ -9,22 +9,6 @@ import Testing
 /// What only the transport on libcurl does.
 @Suite(.limit(seconds: 120))
 struct CurlTransportTests {
-    private static func transport(
-        _ change: (inout CurlTransport.Configuration) -> Void = { _ in }
-    ) throws -> CurlTransport {
-        var configuration = CurlTransport.Configuration()
-        change(&configuration)
-        return try CurlTransport(configuration: configuration)
-    }
-
-    private static func get(
-        _ transport: CurlTransport,
-        _ url: URL,
-        _ headers: HTTPHeaders = [:]
-    ) async throws -> TransportResponse {
-        try await transport.send(OutgoingRequest(url: url, headers: headers), options: TransportOptions())
-    }
-
     // MARK: The library
 
     @Test func everyNumberIsTheOneOfTheLibrary() {
@@ -77,7 +61,7 @@ struct CurlTransportTests {
         defer { server.stop() }
         var headers: HTTPHeaders = ["X-B": "1", "X-A": "2"]
         headers.add("X-B", "3")
-        _ = try await Self.get(Self.transport(), server.url, headers)
+        _ = try await CurlTransport().get(server.url, headers)
         let lines = try #require(server.requests.first).components(separatedBy: "\r\n")
         #expect(lines[0] == "GET /x HTTP/1.1")
         #expect(lines[1] == "Host: 127.0.0.1:\(server.port)")
@@ -89,9 +73,9 @@ struct CurlTransportTests {
     @Test func aUserAgentIsSentUnlessTheRequestHasOne() async throws {
         let server = try RawServer { .ok }
         defer { server.stop() }
-        let transport = try Self.transport { $0.userAgent = "Shop/1.0" }
-        _ = try await Self.get(transport, server.url)
-        _ = try await Self.get(transport, server.url, ["User-Agent": "Own/2"])
+        let transport = try CurlTransport.make { $0.userAgent = "Shop/1.0" }
+        _ = try await transport.get(server.url)
+        _ = try await transport.get(server.url, ["User-Agent": "Own/2"])
         #expect(server.requests[0].contains("\r\nUser-Agent: Shop/1.0\r\n"))
         #expect(server.requests[1].contains("\r\nUser-Agent: Own/2\r\n"))
         #expect(!server.requests[1].contains("Shop"))
@@ -101,7 +85,7 @@ struct CurlTransportTests {
     @Test func everyMethodIsSentAsItIsAfterEveryOther() async throws {
         let server = try MockServer { _ in .status(204) }
         defer { server.stop() }
-        let transport = try Self.transport()
+        let transport = CurlTransport()
         let bodies: [OutgoingBody] = [
             .empty, .data(Data("body".utf8)), .source(PatternSource(count: 70_000, statesCount: true)),
             .source(PatternSource(count: 70_000, statesCount: false)),
@@ -129,7 +113,7 @@ struct CurlTransportTests {
             )
         }
         defer { server.stop() }
-        let response = try await Self.get(Self.transport(), server.url)
+        let response = try await CurlTransport().get(server.url)
         #expect(response.headers.map(\.name) == ["X-B", "Set-Cookie", "X-A", "Set-Cookie", "Content-Length"])
         #expect(response.headers.map(\.value) == ["1", "a=1", "2", "b=2", "0"])
     }
@@ -169,7 +153,7 @@ struct CurlTransportTests {
         let replies = Lock<[RawServer.Reply]>([])
         let server = try RawServer { replies.withLock { $0.isEmpty ? RawServer.Reply(whole) : $0.removeFirst() } }
         defer { server.stop() }
-        let transport = try Self.transport()
+        let transport = CurlTransport()
         for cut in 0..<whole.count {
             for isReset in [false, true] {
                 replies.withLock { $0 = [RawServer.Reply(whole.prefix(cut), isReset: isReset)] }
@@ -189,7 +173,7 @@ struct CurlTransportTests {
                 }
             }
         }
-        let response = try await Self.get(transport, server.url)
+        let response = try await transport.get(server.url)
         #expect(
             ["hello world", "hello", "ok"].contains(String(decoding: response.body.whole ?? Data(), as: UTF8.self))
         )
@@ -206,7 +190,7 @@ struct CurlTransportTests {
             let options = TransportOptions(readAhead: readAhead)
             let request = OutgoingRequest(url: server.url)
             let result = await Task {
-                try await Self.transport().send(request, options: options).body.collect(upTo: 100)
+                try await CurlTransport().send(request, options: options).body.collect(upTo: 100)
             }.result
             if count == Self.gzip.count {
                 #expect(try result.get() == Data("hello world".utf8))
@@ -215,125 +199,5 @@ struct CurlTransportTests {
             }
         }
     }
-
-    // MARK: Connections
-
-    @Test func connectionMetricsSayWhatWasMadeAndWhatWasReused() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
-        server.on(.get, "/x", .json("{}"))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: CurlTransport())
-        let first = try await agent.response(for: GeneralRequest("/x").expecting(Data.self))
-        let second = try await agent.response(for: GeneralRequest("/x").expecting(Data.self))
-        let made = try #require(first.metrics.attempts.first?.connection)
-        let reused = try #require(second.metrics.attempts.first?.connection)
-        #expect(!made.isReused && made.connect != nil && made.tls == nil)
-        #expect(reused.isReused && reused.connect == nil && reused.nameLookup == nil)
-        #expect(made.protocolName == "http/1.1")
-        #expect(made.remoteAddress == "127.0.0.1:\(server.port)")
-        #expect(made.sentByteCount > 20 && made.receivedByteCount > 20)
-    }
-
-    @Test func addressesReplaceTheLookupOfAHost() async throws {
-        let server = try RawServer { .ok }
-        defer { server.stop() }
-        let transport = try Self.transport { $0.addresses = ["Shop.example": ["127.0.0.1"]] }
-        let url = try #require(URL(string: "http://shop.example:\(server.port)/a"))
-        #expect(try await Self.get(transport, url).statusCode == 200)
-        #expect(server.requests[0].contains("\r\nHost: shop.example:\(server.port)\r\n"))
-    }
-
-    @Test func aUnixSocketServesEveryHost() async throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString).sock").path
-        let server = try RawServer(path: path) { .ok }
-        defer {
-            server.stop()
-            unlink(path)
-        }
-        let transport = try Self.transport { $0.unixSocket = path }
-        let url = try #require(URL(string: "http://docker/containers"))
-        #expect(try await Self.get(transport, url).statusCode == 200)
-        #expect(server.requests[0].hasPrefix("GET /containers HTTP/1.1\r\nHost: docker\r\n"))
-    }
-
-    @Test func connectionsAreMadeFromAnInterface() async throws {
-        let server = try RawServer { .ok }
-        defer { server.stop() }
-        let transport = try Self.transport { $0.interface = "127.0.0.9" }
-        #expect(try await Self.get(transport, server.url).statusCode == 200)
-        let wrong = try Self.transport { $0.interface = "no-such-interface" }
-        await #expect(throws: NetworkError.self) { try await Self.get(wrong, server.url) }
-    }
-
-    @Test func aProxyIsAskedForAllHostsButThoseItIsBypassedFor() async throws {
-        let (server, proxy) = (try RawServer { .ok }, try RawServer { .ok })
-        defer {
-            server.stop()
-            proxy.stop()
-        }
-        let address = "http://127.0.0.1:\(proxy.port)"
-        let transport = try Self.transport {
-            $0.proxy = .url(address, user: "ada", password: "p:w@d", bypass: ["127.0.0.1"])
-        }
-        _ = try await Self.get(transport, server.url)
-        #expect(proxy.requests.isEmpty && server.requests.count == 1)
-        let url = try #require(URL(string: "http://shop.example/a"))
-        _ = try await Self.get(transport, url)
-        let sent = try #require(proxy.requests.first)
-        #expect(sent.hasPrefix("GET http://shop.example/a HTTP/1.1\r\n"))
-        #expect(sent.contains("\r\nProxy-Authorization: Basic \(Data("ada:p:w@d".utf8).base64EncodedString())\r\n"))
-    }
-
-    @Test func anIPv6LiteralIsReached() async throws {
-        let request = GeneralRequest("http://[::1]:1/")
-        let error = await #expect(throws: NetworkError.self) {
-            try await Agent(config: NetworkConfig(), transport: CurlTransport()).send(request)
-        }
-        #expect(error.map { [.connectionRefused, .noConnection].contains($0.reason) } == true)
-        let clear = await #expect(throws: NetworkError.self) {
-            try await Agent(config: NetworkConfig(), transport: URLSessionTransport()).send(request)
-        }
-        #expect(clear?.kind == .invalidRequest)
-        #expect(clear?.description.contains("use a host name") == true)
-    }
-
-    @Test(arguments: [
-        ("pinnedKeys", CurlTransport.Configuration(pinnedKeys: [Data("short".utf8)])),
-        ("trust", CurlTransport.Configuration(trust: .file(path: "/no/such/file"))),
-        ("trust", CurlTransport.Configuration(trust: .pem(Data("x".utf8)))),
-        ("clientCertificate", CurlTransport.Configuration(clientCertificate: .init(certificate: Data(), key: Data()))),
-        ("proxy", CurlTransport.Configuration(proxy: .url("proxy.example:3128"))),
-        ("proxy", CurlTransport.Configuration(proxy: .url("http://ada:x@proxy.example:3128"))),
-        ("addresses", CurlTransport.Configuration(addresses: ["a.example": ["localhost"]])),
-        ("userAgent", CurlTransport.Configuration(userAgent: "a\r\nX: b")),
-    ])
-    func aConfigurationThatCannotBeUsedIsRefused(_ property: String, _ configuration: CurlTransport.Configuration) {
-        let error = #expect(throws: CurlTransport.Configuration.Invalid.self) {
-            try CurlTransport(configuration: configuration)
-        }
-        #expect(error?.description.hasPrefix("\(property): ") == true)
-    }
-
-    // MARK: What is left
-
-    @Test func transportsThatAreDroppedLeaveNoFileOpen() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
-        server.on(.get, "/x", .text("x").closingConnection())
-        let count = ProcessInfo.processInfo.environment["ERRAND_AGENTS"].flatMap { Int($0) } ?? 200
-        func agent() async throws {
-            let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: CurlTransport())
-            _ = try await agent.send(GeneralRequest("/x").expecting(Data.self))
-        }
-        for _ in 0..<20 { try await agent() }
-        let before = openFiles
-        for _ in 0..<count { try await agent() }
-        let giveUp = ContinuousClock.now + .seconds(60)
-        while openFiles > before + 40, ContinuousClock.now < giveUp { try await Task.sleep(for: .milliseconds(20)) }
-        // Other tests open files at the same time.
-        #expect(openFiles <= before + 40)
-    }
-
-    private var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 }
 #endif

@@ -147,7 +147,8 @@ void errand_curl_list_free(void *_Nullable list);
 
 // MARK: Many transfers
 
-/// A set of transfers with what they wait for. Used by one thread at a time, except `errand_curl_loop_wake`.
+/// A set of transfers with what they wait for. Used by one thread at a time, except `errand_curl_loop_wait`, during which
+/// another thread may use everything that does not concern events, and `errand_curl_loop_wake`.
 typedef struct errand_curl_loop errand_curl_loop;
 
 errand_curl_loop *_Nullable errand_curl_loop_create(void);
@@ -155,12 +156,20 @@ void errand_curl_loop_free(errand_curl_loop *loop);
 int errand_curl_loop_set(errand_curl_loop *loop, int option, long value);
 /// Makes the sockets of a transfer those of the loop; once for each handle.
 void errand_curl_loop_prepare(errand_curl_loop *loop, void *easy);
+/// Reads the system's clock.
+void errand_curl_loop_update_time(errand_curl_loop *loop);
+/// The time in nanoseconds of the last update.
+int64_t errand_curl_loop_time(const errand_curl_loop *loop);
 int errand_curl_loop_add(errand_curl_loop *loop, void *easy);
 int errand_curl_loop_remove(errand_curl_loop *loop, void *easy);
-/// Waits for sockets and timers, at most so many milliseconds (-1: without a limit), or not at all if a timer is due.
+/// When libcurl's timer is due, in nanoseconds of the same clock, or -1.
+int64_t errand_curl_loop_due(const errand_curl_loop *loop);
+/// Waits for events: sockets that are ready, and the wake-up; at most so many milliseconds.
 void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds);
-/// Does what the sockets and timers of the last wait are for.
-void errand_curl_loop_process(errand_curl_loop *loop);
+/// Does what the events of the last wait are for.
+void errand_curl_loop_process_events(errand_curl_loop *loop);
+/// Does what libcurl's timer is for, if it was due at the last update of the time.
+void errand_curl_loop_process_timer(errand_curl_loop *loop);
 /// Does what sockets are ready for, without waiting.
 void errand_curl_loop_look(errand_curl_loop *loop);
 /// Whatever arrives on this socket before the next request on it makes its connection unusable.

@@ -74,7 +74,7 @@ struct URLParts: Sendable, Hashable {
 
     private mutating func append(path text: String) {
         let slash = UInt8(ascii: "/")
-        if path.isEmpty, text.utf8.first == slash, text.utf8.dropFirst().first != slash {
+        if path.isEmpty || path == "/", text.utf8.first == slash, text.utf8.dropFirst().first != slash {
             path = text
             return
         }

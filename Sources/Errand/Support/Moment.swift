@@ -2,12 +2,12 @@
 ///
 /// It does not know that of `ContinuousClock.Instant`: whatever contains one is copied and destroyed by unspecialized code
 /// of the runtime, which takes several times as long.
-struct Moment: Sendable, Hashable, Comparable {
+package struct Moment: Sendable, Hashable, Comparable {
     private static let start = ContinuousClock.now
 
     private let sinceStart: Duration
 
-    static var now: Moment { Moment(.now) }
+    package static var now: Moment { Moment(.now) }
 
     init(_ instant: ContinuousClock.Instant) { sinceStart = instant - Self.start }
 
@@ -15,7 +15,7 @@ struct Moment: Sendable, Hashable, Comparable {
 
     var instant: ContinuousClock.Instant { Self.start + sinceStart }
 
-    static func < (one: Moment, other: Moment) -> Bool { one.sinceStart < other.sinceStart }
+    package static func < (one: Moment, other: Moment) -> Bool { one.sinceStart < other.sinceStart }
     static func - (end: Moment, start: Moment) -> Duration { end.sinceStart - start.sinceStart }
     static func + (start: Moment, pause: Duration) -> Moment { Moment(sinceStart: start.sinceStart + pause) }
 }

@@ -165,9 +165,9 @@ public struct TransportTimings: Sendable, Hashable {
         set { finishedMoment = newValue.map(Moment.init) }
     }
 
-    var startedMoment: Moment?
-    var headersReceivedMoment: Moment?
-    var finishedMoment: Moment?
+    package var startedMoment: Moment?
+    package var headersReceivedMoment: Moment?
+    package var finishedMoment: Moment?
 
     /// Creates timings from the times that the transport reports.
     public init(

@@ -19,7 +19,10 @@ struct DownloadBench {
         guard ChildProcess.program("python3") != nil else {
             return reporter.skip(name, because: "python3 is not installed")
         }
-        try await compare(ServerProcess(python: Self.program).url, DownloadOptions(), as: name)
+        let server = try ServerProcess(python: Self.program)
+        // It ends with the object.
+        defer { extendLifetime(server) }
+        try await compare(server.url, DownloadOptions(), as: name)
     }
 
     func run() async throws {

@@ -20,7 +20,10 @@ struct UploadBench {
         }
         let file = folder.appending(path: "upload.bin")
         try Self.write(to: file)
-        try await compare(file, ServerProcess(python: Self.program).url, as: name)
+        let server = try ServerProcess(python: Self.program)
+        // It ends with the object.
+        defer { extendLifetime(server) }
+        try await compare(file, server.url, as: name)
     }
 
     func run() async throws {

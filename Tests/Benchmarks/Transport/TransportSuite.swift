@@ -26,6 +26,7 @@ private struct TransportBench {
     }
 
     func run() async throws {
+        try await reportLargeBodies()
         for concurrency in [1, 64, 256] {
             let counts = concurrency == 1 ? (ours: 2_000, theirs: 600) : (ours: 24_000, theirs: 3_000)
             let rounds = try await compare(.curl, counts.ours, .errand, counts.theirs, concurrency)
@@ -39,7 +40,6 @@ private struct TransportBench {
         }
         let raw = try await compare(.curlTransport, 24_000, .lean, 3_000, 64)
         try report("transport.raw.64", raw.map { $1.wallTime / $0.wallTime }, "a lean delegate session + JSONDecoder")
-        try await reportLargeBodies()
         try reportMemory()
         let share = try await compare(.curl, 24_000, .curlTransport, 24_000, 64)
         try report("transport.share.64", share.map { $0.time / $1.time }, "the transport without the agent")

@@ -1,0 +1,171 @@
+#if os(Linux)
+import Errand
+import ErrandCurl
+import ErrandTesting
+import Foundation
+import Testing
+
+/// How the transport on libcurl makes, uses and closes connections.
+@Suite(.limit(seconds: 120))
+struct CurlConnectionTests {
+    @Test func connectionMetricsSayWhatWasMadeAndWhatWasReused() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .json("{}"))
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: CurlTransport())
+        let first = try await agent.response(for: GeneralRequest("/x").expecting(Data.self))
+        let second = try await agent.response(for: GeneralRequest("/x").expecting(Data.self))
+        let made = try #require(first.metrics.attempts.first?.connection)
+        let reused = try #require(second.metrics.attempts.first?.connection)
+        #expect(!made.isReused && made.connect != nil && made.tls == nil)
+        #expect(reused.isReused && reused.connect == nil && reused.nameLookup == nil)
+        #expect(made.protocolName == "http/1.1")
+        #expect(made.remoteAddress == "127.0.0.1:\(server.port)")
+        #expect(made.sentByteCount > 20 && made.receivedByteCount > 20)
+    }
+
+    @Test func addressesReplaceTheLookupOfAHost() async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        let transport = try CurlTransport.make { $0.addresses = ["Shop.example": ["127.0.0.1"]] }
+        let url = try #require(URL(string: "http://shop.example:\(server.port)/a"))
+        #expect(try await transport.get(url).statusCode == 200)
+        #expect(server.requests[0].contains("\r\nHost: shop.example:\(server.port)\r\n"))
+    }
+
+    @Test func aUnixSocketServesEveryHost() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString).sock").path
+        let server = try RawServer(path: path) { .ok }
+        defer {
+            server.stop()
+            unlink(path)
+        }
+        let transport = try CurlTransport.make { $0.unixSocket = path }
+        let url = try #require(URL(string: "http://docker/containers"))
+        #expect(try await transport.get(url).statusCode == 200)
+        #expect(server.requests[0].hasPrefix("GET /containers HTTP/1.1\r\nHost: docker\r\n"))
+    }
+
+    @Test func connectionsAreMadeFromAnInterface() async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        let transport = try CurlTransport.make { $0.interface = "127.0.0.9" }
+        #expect(try await transport.get(server.url).statusCode == 200)
+        let wrong = try CurlTransport.make { $0.interface = "no-such-interface" }
+        await #expect(throws: NetworkError.self) { try await wrong.get(server.url) }
+    }
+
+    @Test func aProxyIsAskedForAllHostsButThoseItIsBypassedFor() async throws {
+        let (server, proxy) = (try RawServer { .ok }, try RawServer { .ok })
+        defer {
+            server.stop()
+            proxy.stop()
+        }
+        let address = "http://127.0.0.1:\(proxy.port)"
+        let transport = try CurlTransport.make {
+            $0.proxy = .url(address, user: "ada", password: "p:w@d", bypass: ["127.0.0.1"])
+        }
+        _ = try await transport.get(server.url)
+        #expect(proxy.requests.isEmpty && server.requests.count == 1)
+        let url = try #require(URL(string: "http://shop.example/a"))
+        _ = try await transport.get(url)
+        let sent = try #require(proxy.requests.first)
+        #expect(sent.hasPrefix("GET http://shop.example/a HTTP/1.1\r\n"))
+        #expect(sent.contains("\r\nProxy-Authorization: Basic \(Data("ada:p:w@d".utf8).base64EncodedString())\r\n"))
+    }
+
+    @Test func anIPv6LiteralIsReached() async throws {
+        let request = GeneralRequest("http://[::1]:1/")
+        let error = await #expect(throws: NetworkError.self) {
+            try await Agent(config: NetworkConfig(), transport: CurlTransport()).send(request)
+        }
+        #expect(error.map { [.connectionRefused, .noConnection].contains($0.reason) } == true)
+        let clear = await #expect(throws: NetworkError.self) {
+            try await Agent(config: NetworkConfig(), transport: URLSessionTransport()).send(request)
+        }
+        #expect(clear?.kind == .invalidRequest)
+        #expect(clear?.description.contains("use a host name") == true)
+    }
+
+    @Test(arguments: [
+        ("pinnedKeys", CurlTransport.Configuration(pinnedKeys: [Data("short".utf8)])),
+        ("trust", CurlTransport.Configuration(trust: .file(path: "/no/such/file"))),
+        ("trust", CurlTransport.Configuration(trust: .pem(Data("x".utf8)))),
+        ("clientCertificate", CurlTransport.Configuration(clientCertificate: .init(certificate: Data(), key: Data()))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("proxy.example:3128"))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://ada:x@proxy.example:3128"))),
+        ("addresses", CurlTransport.Configuration(addresses: ["a.example": ["localhost"]])),
+        ("userAgent", CurlTransport.Configuration(userAgent: "a\r\nX: b")),
+    ])
+    func aConfigurationThatCannotBeUsedIsRefused(_ property: String, _ configuration: CurlTransport.Configuration) {
+        let error = #expect(throws: CurlTransport.Configuration.Invalid.self) {
+            try CurlTransport(configuration: configuration)
+        }
+        #expect(error?.description.hasPrefix("\(property): ") == true)
+    }
+
+    @Test func sendsOneAfterTheOtherUseOneConnection() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .text("x"))
+        server.on(.get, "/gap", .text("x").delayed(by: .milliseconds(2)))
+        let transport = CurlTransport()
+        // Most begin on this thread, while that of the transport waits.
+        for number in 0..<1_000 {
+            let url = server.baseURL.appending(path: number.isMultiple(of: 50) ? "gap" : "x")
+            let response = try await transport.get(url)
+            #expect(response.connection?.isReused == (number > 0), "\(number)")
+        }
+    }
+
+    @Test func anIdleTimeoutIsKeptByAThreadThatWaitsForLonger() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .text("x"))
+        server.on(.get, "/late", .text("x").delayed(by: .milliseconds(1_500)))
+        let transport = CurlTransport()
+        _ = try await transport.get(server.baseURL.appending(path: "x"))
+        // Without an exchange the thread waits for two seconds.
+        try await Task.sleep(for: .milliseconds(100))
+        let request = OutgoingRequest(url: server.baseURL.appending(path: "late"))
+        let error = await #expect(throws: NetworkError.self) {
+            try await transport.send(request, options: TransportOptions(idleTimeout: .milliseconds(200)))
+        }
+        #expect(error?.reason == .idleTimeout(.milliseconds(200)))
+    }
+
+    // MARK: What is left
+
+    @Test func transportsThatAreDroppedLeaveNoFileOpen() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.get, "/x", .text("x").closingConnection())
+        let count = ProcessInfo.processInfo.environment["ERRAND_AGENTS"].flatMap { Int($0) } ?? 200
+        func agent() async throws {
+            let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: CurlTransport())
+            _ = try await agent.send(GeneralRequest("/x").expecting(Data.self))
+        }
+        for _ in 0..<20 { try await agent() }
+        let before = openFiles
+        for _ in 0..<count { try await agent() }
+        let giveUp = ContinuousClock.now + .seconds(60)
+        while openFiles > before + 40, ContinuousClock.now < giveUp { try await Task.sleep(for: .milliseconds(20)) }
+        // Other tests open files at the same time.
+        #expect(openFiles <= before + 40)
+    }
+
+    private var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+}
+
+extension CurlTransport {
+    static func make(_ change: (inout Configuration) -> Void) throws -> CurlTransport {
+        var configuration = Configuration()
+        change(&configuration)
+        return try CurlTransport(configuration: configuration)
+    }
+
+    func get(_ url: URL, _ headers: HTTPHeaders = [:]) async throws -> TransportResponse {
+        try await send(OutgoingRequest(url: url, headers: headers), options: TransportOptions())
+    }
+}
+#endif
