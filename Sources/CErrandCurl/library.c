@@ -84,6 +84,9 @@ static void load(void) {
     FIND(easy_getinfo, "curl_easy_getinfo");
     FIND(easy_strerror, "curl_easy_strerror");
     FIND(easy_option_by_name, "curl_easy_option_by_name");
+    FIND(url, "curl_url");
+    FIND(url_set, "curl_url_set");
+    FIND(url_cleanup, "curl_url_cleanup");
     FIND(slist_append, "curl_slist_append");
     FIND(slist_free_all, "curl_slist_free_all");
     FIND(multi_init, "curl_multi_init");

@@ -16,6 +16,9 @@ struct errand_curl_functions {
     int (*easy_getinfo)(void *, int, ...);
     const char *(*easy_strerror)(int);
     const void *(*easy_option_by_name)(const char *);
+    void *(*url)(void);
+    int (*url_set)(void *, int, const char *, unsigned);
+    void (*url_cleanup)(void *);
     void *(*slist_append)(void *, const char *);
     void (*slist_free_all)(void *);
     void *(*multi_init)(void);

@@ -60,6 +60,17 @@ int errand_curl_get_socket(void *easy) {
     return value;
 }
 
+// The numbers of curl's manual page "curl_url_set".
+enum { url_part_whole = 0, url_may_have_any_scheme = 1 << 3, url_path_as_is = 1 << 4, url_without_user = 1 << 5 };
+
+void *errand_curl_url_create(void) { return errand_curl.url(); }
+void errand_curl_url_free(void *url) { errand_curl.url_cleanup(url); }
+
+int errand_curl_url_set(void *url, const char *text) {
+    const unsigned flags = url_may_have_any_scheme | url_path_as_is | url_without_user;
+    return errand_curl.url_set(url, url_part_whole, text, flags);
+}
+
 const char *errand_curl_error_text(int code) { return errand_curl.easy_strerror(code); }
 
 void *errand_curl_list_append(void *list, const char *line) { return errand_curl.slist_append(list, line); }

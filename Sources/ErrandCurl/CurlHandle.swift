@@ -28,6 +28,9 @@ final class CurlHandle {
         }
     }
 
+    /// The URL of the last request, because many have the same one.
+    private var url = ""
+    private let parsedURL = errand_curl_url_create()
     /// The header fields of the last request and their list, because most requests have the same ones.
     private var fields: [HTTPHeaders.Field] = []
     private var content = Content.none
@@ -61,6 +64,7 @@ final class CurlHandle {
 
     deinit {
         errand_curl_easy_free(easy)
+        errand_curl_url_free(parsedURL)
         errand_curl_list_free(list)
         errand_curl_list_free(resolve)
         errorText.deallocate()
@@ -74,7 +78,7 @@ final class CurlHandle {
         hasBegun = false
         errorText[0] = 0
         let request = exchange.request
-        set(ErrandCurlOptionURL, request.url.absoluteString)
+        setURL(request.url.absoluteString)
         setFields(of: request)
         setMethod(of: request, exchange)
         setHost(of: request.url)
@@ -171,6 +175,15 @@ final class CurlHandle {
         configuration.apply(to: self)
         // Ending a transfer does not wait for its name lookup; since 7.87.
         set(ErrandCurlOptionQuickExit, 1)
+    }
+
+    /// Sets a URL, parsed: libcurl would parse its text, write it as text and parse that for each transfer.
+    private func setURL(_ text: String) {
+        guard text != url else { return }
+        url = text
+        set(ErrandCurlOptionURL, text)
+        // What cannot be parsed is an error of the transfer.
+        set(ErrandCurlOptionParsedURL, parsedURL.flatMap { errand_curl_url_set($0, text) == 0 ? $0 : nil })
     }
 
     private func setFields(of request: OutgoingRequest) {

@@ -34,6 +34,7 @@ struct CurlTransportTests {
             (ErrandCurlOptionOpenSocketData, "OPENSOCKETDATA"), (ErrandCurlOptionCopiedPost, "COPYPOSTFIELDS"),
             (ErrandCurlOptionSeekFunction, "SEEKFUNCTION"), (ErrandCurlOptionSeekData, "SEEKDATA"),
             (ErrandCurlOptionNoProxy, "NOPROXY"), (ErrandCurlOptionProtocols, "PROTOCOLS"),
+            (ErrandCurlOptionParsedURL, "CURLU"),
             (ErrandCurlOptionResolve, "RESOLVE"), (ErrandCurlOptionCloseSocketFunction, "CLOSESOCKETFUNCTION"),
             (ErrandCurlOptionCloseSocketData, "CLOSESOCKETDATA"), (ErrandCurlOptionPinnedKey, "PINNEDPUBLICKEY"),
             (ErrandCurlOptionUnixSocket, "UNIX_SOCKET_PATH"), (ErrandCurlOptionPathAsIs, "PATH_AS_IS"),

@@ -68,6 +68,7 @@ enum {
     ErrandCurlOptionSuppressConnectHeaders = 265,
     ErrandCurlOptionDisallowUserInURL = 278,
     ErrandCurlOptionUploadBufferSize = 280,
+    ErrandCurlOptionParsedURL = 10282,
     ErrandCurlOptionMaximumIdleAge = 288,
     ErrandCurlOptionCertificate = 40291,
     ErrandCurlOptionKey = 40292,
@@ -138,6 +139,11 @@ int64_t errand_curl_get_size(void *easy, int info);
 void *_Nullable errand_curl_get_pointer(void *easy, int info);
 /// The socket of the last connection, or -1.
 int errand_curl_get_socket(void *easy);
+/// A parsed URL; NULL without memory.
+void *_Nullable errand_curl_url_create(void);
+void errand_curl_url_free(void *_Nullable url);
+/// Parses a URL, whose path stays as it is; not 0 if that cannot be done.
+int errand_curl_url_set(void *url, const char *text);
 /// What the library says of an error code.
 const char *errand_curl_error_text(int code);
 
