@@ -39,10 +39,14 @@ final class CurlExchange: StoppableExchange {
         var isPaused = false
     }
 
+    /// Scheme, host and port, as in the URL.
+    let host: String
+
     init(_ request: OutgoingRequest, _ options: TransportOptions, on loop: CurlEventLoop) {
         self.request = request
         self.options = options
         self.loop = loop
+        host = request.url.absoluteString.prefixThroughAuthority
         reception.initialize(to: Reception())
     }
 
@@ -65,11 +69,13 @@ final class CurlExchange: StoppableExchange {
 
     // MARK: On the event loop
 
-    /// Records that libcurl begins the transfer.
-    func begin(_ handle: CurlHandle) {
-        self.handle = handle
+    /// Whether the event loop has the exchange, which may still wait for a connection.
+    var hasEntered: Bool { reception.pointee.times.startedMoment != nil }
+
+    /// Records that the event loop has the exchange.
+    func enter(at now: Int64) {
         reception.pointee.times.startedMoment = .now
-        reception.pointee.lastActivity = handle.now
+        reception.pointee.lastActivity = now
     }
 
     /// When the exchange will have been idle for too long, by the clock of the event loop; `nil` if there is no timeout now.
@@ -254,6 +260,18 @@ final class CurlExchange: StoppableExchange {
             timings: reception.pointee.times,
             connection: handle?.connectionMetrics
         )
+    }
+}
+
+extension String {
+    /// The text of a URL up to its path.
+    fileprivate var prefixThroughAuthority: String {
+        var slashCount = 0
+        let end = utf8.firstIndex { byte in
+            if byte == UInt8(ascii: "/") { slashCount += 1 }
+            return slashCount == 3 || byte == UInt8(ascii: "?")
+        }
+        return String(self[..<(end ?? endIndex)])
     }
 }
 

@@ -42,6 +42,8 @@ extension CurlHandle {
         guard let text = errand_curl_get_pointer(easy, info)?.assumingMemoryBound(to: CChar.self), text[0] != 0 else {
             return nil
         }
+        // The path of a Unix socket.
+        if text[0] == UInt8(ascii: "/") { return String(cString: text) }
         let (host, port) = (String(cString: text), number(ErrandCurlInfoRemotePort))
         if lastRemote.host != host || lastRemote.port != port {
             lastRemote = (host, port, host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)")

@@ -99,7 +99,7 @@ final class CurlHandle {
             change(ErrandCurlOptionFreshConnection, 1)
             change(ErrandCurlOptionForbidReuse, 1)
         }
-        exchange.begin(self)
+        exchange.handle = self
     }
 
     /// Returns whether libcurl may begin to send the request, which it does again if a kept connection dies.

@@ -16,6 +16,7 @@ final class CurlTransfers {
     private let loop: OpaquePointer
     private var used: [CurlHandle] = []
     private var spare: [CurlHandle] = []
+    private var hosts: HostQueues
     private var ended: [(easy: UnsafeMutableRawPointer, code: Int32)] = []
     /// When the first idle timeout may be due, by the loop's clock; `nil` without an exchange.
     private var nextCheck: Int64?
@@ -28,6 +29,7 @@ final class CurlTransfers {
         guard let loop = errand_curl_loop_create() else { return nil }
         self.configuration = configuration
         self.loop = loop
+        hosts = HostQueues(limit: maximumConnectionsPerHost, configuration.httpVersion)
         errand_curl_loop_set(loop, Int32(ErrandCurlSetMaximumConnectionsPerHost), maximumConnectionsPerHost)
         errand_curl_loop_set(loop, Int32(ErrandCurlSetMaximumConnections), configuration.maximumConnections ?? 0)
         if let count = configuration.maximumIdleConnections {
@@ -122,28 +124,39 @@ final class CurlTransfers {
 
     private func start(_ exchange: CurlExchange) {
         guard !exchange.hasEnded else { return }
+        exchange.enter(at: now)
+        if hosts.add(exchange) { begin(exchange) }
+        if let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
+    }
+
+    private func begin(_ exchange: CurlExchange) {
         guard let handle = spare.popLast() ?? CurlHandle(configuration, of: self, on: loop) else {
-            exchange.end(.failure(NetworkError(.other("libcurl has no memory for another transfer"))))
-            return
+            return fail(exchange, "libcurl has no memory for another transfer")
         }
         handle.begin(exchange)
         handle.place = used.count
         used.append(handle)
         let code = errand_curl_loop_add(loop, handle.easy)
-        guard code == 0 else {
-            release(handle)
-            exchange.end(.failure(NetworkError(.other("libcurl accepts no transfer, for its reason \(code)"))))
-            return
-        }
-        if let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
+        guard code != 0 else { return }
+        release(handle)
+        fail(exchange, "libcurl accepts no transfer, for its reason \(code)")
+    }
+
+    private func fail(_ exchange: CurlExchange, _ reason: String) {
+        exchange.end(.failure(NetworkError(.other(reason))))
+        leave(exchange)
     }
 
     private func stop(_ exchange: CurlExchange, _ result: Result<Void, any Error>) {
-        if let handle = exchange.handle {
+        guard !exchange.hasEnded else { return }
+        let handle = exchange.handle
+        if let handle {
             errand_curl_loop_remove(loop, handle.easy)
             release(handle)
         }
+        let hasWaited = handle == nil && exchange.hasEntered
         exchange.end(result)
+        if handle != nil { leave(exchange) } else if hasWaited { hosts.noteEnd(of: exchange) }
     }
 
     /// Ends the exchange of a transfer that libcurl has ended.
@@ -153,10 +166,17 @@ final class CurlTransfers {
         guard let exchange = handle.exchange else { return }
         let result: Result<Void, any Error> =
             code == 0 ? .success(()) : .failure(CurlFailure.error(code, of: handle, exchange))
-        if code == 0, handle.usesHTTP1 { errand_curl_loop_expect_silence(loop, errand_curl_get_socket(easy)) }
+        let usedHTTP1 = code == 0 ? handle.usesHTTP1 : nil
+        if usedHTTP1 == true { errand_curl_loop_expect_silence(loop, errand_curl_get_socket(easy)) }
         errand_curl_loop_remove(loop, easy)
         exchange.end(result)
         release(handle)
+        leave(exchange, usedHTTP1: usedHTTP1)
+    }
+
+    /// Begins what has waited for the end of an exchange.
+    private func leave(_ exchange: CurlExchange, usedHTTP1: Bool? = nil) {
+        for next in hosts.remove(exchange, usedHTTP1: usedHTTP1) { begin(next) }
     }
 
     private func release(_ handle: CurlHandle) {
@@ -173,8 +193,8 @@ final class CurlTransfers {
         guard let due = nextCheck, due <= now else { return }
         nextCheck = nil
         var first: Int64?
-        for handle in used {
-            guard let exchange = handle.exchange, let due = exchange.idleLimit else { continue }
+        for exchange in used.compactMap(\.exchange) + hosts.waiting {
+            guard !exchange.hasEnded, let due = exchange.idleLimit else { continue }
             if due <= now {
                 stop(exchange, .failure(NetworkError(.idleTimeout(exchange.options.idleTimeout))))
             } else {
@@ -182,7 +202,11 @@ final class CurlTransfers {
             }
         }
         // A paused exchange has no timeout until it continues.
-        if let first { nextCheck = first } else if !used.isEmpty { nextCheck = now + 1_000_000_000 }
+        if let first {
+            nextCheck = min(nextCheck ?? first, first)
+        } else if !used.isEmpty {
+            nextCheck = now + 1_000_000_000
+        }
     }
 }
 #endif

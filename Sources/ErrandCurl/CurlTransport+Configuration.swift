@@ -51,7 +51,8 @@ extension CurlTransport {
             /// - `url`: Its URL: `http`, `https`, `socks5` (names are resolved here) or `socks5h` (by the proxy), with host and
             ///   port, without user and password.
             /// - `user`, `password`: The credentials, or `nil` for a proxy without.
-            /// - `bypass`: The hosts that are reached directly: names, which include their subdomains, and addresses.
+            /// - `bypass`: The hosts that are reached directly, without port: names, which include their subdomains, IP
+            ///   addresses and ranges such as `10.0.0.0/8`; `*` is all.
             case url(String, user: String? = nil, password: String? = nil, bypass: [String] = [])
         }
 
@@ -61,7 +62,8 @@ extension CurlTransport {
             case automatic
             /// HTTP/1.1 only.
             case http1
-            /// HTTP/2 always, also without TLS; the server must be known to support it ("prior knowledge", RFC 9113, section 3.3).
+            /// HTTP/2 without TLS, which the server must be known to support ("prior knowledge", RFC 9113, section 3.3), and
+            /// over TLS as with ``automatic``.
             case http2
         }
 
@@ -170,40 +172,75 @@ extension CurlTransport.Configuration {
         switch trust {
         case .system: break
         case .file(let path):
-            guard FileManager.default.isReadableFile(atPath: path) else {
+            guard let data = FileManager.default.contents(atPath: path) else {
                 throw Invalid(description: "trust: the file cannot be read: \(path)")
             }
+            guard data.hasCertificate else {
+                throw Invalid(description: "trust: the file contains no certificate in PEM format: \(path)")
+            }
         case .pem(let data):
-            guard data.range(of: Data("-----BEGIN ".utf8)) != nil else {
+            guard data.hasCertificate else {
                 throw Invalid(description: "trust: the bytes contain no certificate in PEM format")
             }
         }
         if let certificate = clientCertificate {
-            for (name, data) in [("certificate", certificate.certificate), ("key", certificate.key)]
-            where data.range(of: Data("-----BEGIN ".utf8)) == nil {
-                throw Invalid(description: "clientCertificate: the \(name) is not in PEM format")
+            guard certificate.certificate.hasCertificate else {
+                throw Invalid(description: "clientCertificate: the certificate is not in PEM format")
+            }
+            guard certificate.key.contains("PRIVATE KEY-----") else {
+                throw Invalid(description: "clientCertificate: the key is not in PEM format")
+            }
+            guard certificate.passphrase != nil || !certificate.key.contains("ENCRYPTED") else {
+                throw Invalid(description: "clientCertificate: the key is encrypted; pass its passphrase")
             }
         }
-        if case .url(let url, _, _, _) = proxy {
-            let parts = URLComponents(string: url)
-            guard let parts, let scheme = parts.scheme?.lowercased(), parts.host?.isEmpty == false,
-                ["http", "https", "socks5", "socks5h"].contains(scheme)
-            else {
-                throw Invalid(description: "proxy: not the URL of a proxy, such as http://proxy.example:3128")
-            }
-            guard parts.user == nil, parts.password == nil else {
-                throw Invalid(description: "proxy: user and password are arguments of their own, not part of the URL")
-            }
-        }
+        try validateProxy()
         let texts: [(String, String?)] = [
             ("userAgent", userAgent), ("unixSocket", unixSocket), ("interface", interface),
         ]
         for (name, text) in texts where text?.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) == true {
             throw Invalid(description: "\(name): contains a control character")
         }
+        if let unixSocket, unixSocket.isEmpty || unixSocket.utf8.count > 107 {
+            throw Invalid(description: "unixSocket: the path of a socket has 1 to 107 bytes")
+        }
+        guard maximumConnectionsPerHost >= 1 else {
+            throw Invalid(description: "maximumConnectionsPerHost: must be at least 1")
+        }
         for (host, list) in addresses {
+            guard !host.isEmpty, !host.contains(":"), !list.isEmpty else {
+                throw Invalid(description: "addresses: \(host) is not a host name without port, or has no address")
+            }
             for address in list where !Self.isAddress(address) {
                 throw Invalid(description: "addresses: \(address), for \(host), is not an IP address")
+            }
+        }
+    }
+
+    private func validateProxy() throws(Invalid) {
+        guard case .url(let url, let user, let password, let bypass) = proxy else { return }
+        let parts = URLComponents(string: url)
+        guard let parts, let scheme = parts.scheme?.lowercased(), parts.host?.isEmpty == false,
+            ["http", "https", "socks5", "socks5h"].contains(scheme), ["", "/"].contains(parts.path), parts.query == nil
+        else {
+            throw Invalid(description: "proxy: not the URL of a proxy, such as http://proxy.example:3128")
+        }
+        guard parts.user == nil, parts.password == nil else {
+            throw Invalid(description: "proxy: user and password are arguments of their own, not part of the URL")
+        }
+        // RFC 7617, section 2.
+        guard user?.contains(":") != true, user != nil || password == nil else {
+            throw Invalid(description: "proxy: a password needs a user, whose name contains no colon")
+        }
+        for host in bypass {
+            let isPattern = host != "*" && host.contains { "*, ".contains($0) }
+            let address = host.prefix { $0 != "/" }
+            guard !host.isEmpty, !isPattern, Self.isAddress(String(address)) || !host.contains(":") else {
+                throw Invalid(
+                    description:
+                        "proxy: cannot bypass '\(host)'; name a host, which includes its subdomains, or an address, "
+                        + "without port"
+                )
             }
         }
     }
@@ -233,7 +270,8 @@ extension CurlTransport.Configuration {
         if let clientCertificate {
             handle.set(ErrandCurlOptionCertificate, clientCertificate.certificate)
             handle.set(ErrandCurlOptionKey, clientCertificate.key)
-            if let passphrase = clientCertificate.passphrase { handle.set(ErrandCurlOptionKeyPassword, passphrase) }
+            // Without one libcurl passes NULL on to OpenSSL, which reads it if the key is encrypted.
+            handle.set(ErrandCurlOptionKeyPassword, clientCertificate.passphrase ?? "")
         }
         // `CURL_SSLVERSION_TLSv1_2` and `CURL_SSLVERSION_TLSv1_3`.
         let version = minimumTLSVersion == .tls13 ? 7 : 6
@@ -280,5 +318,11 @@ extension CurlTransport.Configuration {
     private static func seconds(_ duration: Duration) -> Int {
         Int(min(max(0, duration.components.seconds), Int64(Int32.max)))
     }
+}
+
+extension Data {
+    fileprivate var hasCertificate: Bool { contains("CERTIFICATE-----") }
+
+    fileprivate func contains(_ text: String) -> Bool { range(of: Data(text.utf8)) != nil }
 }
 #endif

@@ -94,6 +94,18 @@ struct CurlConnectionTests {
         ("clientCertificate", CurlTransport.Configuration(clientCertificate: .init(certificate: Data(), key: Data()))),
         ("proxy", CurlTransport.Configuration(proxy: .url("proxy.example:3128"))),
         ("proxy", CurlTransport.Configuration(proxy: .url("http://ada:x@proxy.example:3128"))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128/path"))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", password: "x"))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", user: "a:b"))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", bypass: ["*.example"]))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", bypass: ["10.0.0.1:80"]))),
+        ("trust", CurlTransport.Configuration(trust: .file(path: "/etc/hostname"))),
+        ("trust", CurlTransport.Configuration(trust: .file(path: "/tmp"))),
+        ("unixSocket", CurlTransport.Configuration(unixSocket: "")),
+        ("unixSocket", CurlTransport.Configuration(unixSocket: "/" + String(repeating: "a", count: 107))),
+        ("maximumConnectionsPerHost", CurlTransport.Configuration(maximumConnectionsPerHost: 0)),
+        ("addresses", CurlTransport.Configuration(addresses: ["a.example:80": ["127.0.0.1"]])),
+        ("addresses", CurlTransport.Configuration(addresses: ["a.example": []])),
         ("addresses", CurlTransport.Configuration(addresses: ["a.example": ["localhost"]])),
         ("userAgent", CurlTransport.Configuration(userAgent: "a\r\nX: b")),
     ])
@@ -132,6 +144,39 @@ struct CurlConnectionTests {
             try await transport.send(request, options: TransportOptions(idleTimeout: .milliseconds(200)))
         }
         #expect(error?.reason == .idleTimeout(.milliseconds(200)))
+    }
+
+    @Test func whatWaitsForAConnectionIsSentInOrderUnlessItEnds() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        for number in 0..<12 {
+            server.on(.get, "/\(number)", .text("\(number)").delayed(by: .milliseconds(number < 2 ? 600 : 0)))
+        }
+        let transport = try CurlTransport.make { $0.maximumConnectionsPerHost = 2 }
+        func send(_ number: Int, _ idleTimeout: Duration = .seconds(30)) async throws -> Data? {
+            let request = OutgoingRequest(url: server.baseURL.appending(path: "\(number)"))
+            return try await transport.send(request, options: TransportOptions(idleTimeout: idleTimeout)).body.whole
+        }
+        let first = [0, 1].map { number in Task { try await send(number) } }
+        await server.waitForRequests(2)
+        let impatient = Task { try await send(2, .milliseconds(100)) }
+        let cancelled = Task { try await send(3) }
+        var others: [Task<Data?, any Error>] = []
+        for number in 4..<12 {
+            others.append(Task { try await send(number) })
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let error = await #expect(throws: NetworkError.self) { try await impatient.value }
+        #expect(error?.reason == .idleTimeout(.milliseconds(100)))
+        // Both ended before the first two did.
+        #expect(server.requests.count == 2)
+        for (number, task) in (first + others).enumerated() {
+            #expect(try await task.value == Data("\(number < 2 ? number : number + 2)".utf8))
+        }
+        #expect(server.connectionCount == 2)
+        #expect(server.requests.count == 10)
     }
 
     // MARK: What is left

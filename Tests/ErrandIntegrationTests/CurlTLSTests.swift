@@ -103,6 +103,33 @@ struct CurlTLSTests {
         #expect(error?.reason == .tlsHandshakeFailed("the client certificate or its key cannot be used"))
     }
 
+    @Test func anEncryptedKeyNeedsItsPassphrase() async throws {
+        for format in ["pkcs8 -topk8 -v2 aes128", "rsa -aes128 -traditional", "ec -aes128"] {
+            let command = "openssl \(format) -in client.key -passout pass:secret 2>/dev/null || true"
+            let key = try await TLSRig.onThread { [folder] in
+                try TLSRig.output(of: ["sh", "-c", command], in: folder)
+            }
+            // The key is either one of RSA or one of an elliptic curve.
+            guard !key.isEmpty else { continue }
+            var certificate = CurlTransport.Configuration.ClientCertificate(
+                certificate: try file("client.pem"),
+                key: key,
+                passphrase: "secret"
+            )
+            #expect(try await status("client certificate") { $0.clientCertificate = certificate } == 200)
+            certificate.passphrase = "other"
+            let error = await #expect(throws: NetworkError.self) {
+                try await status("client certificate") { $0.clientCertificate = certificate }
+            }
+            #expect(error?.reason == .tlsHandshakeFailed("the client certificate or its key cannot be used"))
+            certificate.passphrase = nil
+            let invalid = await #expect(throws: CurlTransport.Configuration.Invalid.self) {
+                try await status("client certificate") { $0.clientCertificate = certificate }
+            }
+            #expect(invalid?.description == "clientCertificate: the key is encrypted; pass its passphrase")
+        }
+    }
+
     @Test func aServerBelowTheFloorIsRefused() async throws {
         #expect(try await status("1.2") == 200)
         let error = await #expect(throws: NetworkError.self) {
