@@ -115,6 +115,8 @@ final class CurlEventLoop: Sendable {
                     inbox.sleeper = commands.isEmpty ? current : nil
                     return inbox.isClosed
                 }
+                // Reading a body may have taken its time.
+                if !commands.isEmpty { current.updateTime() }
                 for command in commands { current.handle(command) }
                 guard commands.isEmpty else { return 0 }
                 idleSince = current.isEmpty ? idleSince ?? current.now : nil

@@ -91,8 +91,9 @@ final class CurlHandle {
         // A buffer of this size is a slow allocation, so only what is read as it arrives has one.
         let isStreamed = exchange.options.readAhead == 0
         if isStreamed != hasLargeBuffer {
-            hasLargeBuffer = isStreamed
-            set(ErrandCurlOptionBufferSize, isStreamed ? 64 << 10 : 16 << 10)
+            // libcurl refuses while it keeps the buffer of a transfer that ended before it had a connection.
+            let code = errand_curl_set_long(easy, Int32(ErrandCurlOptionBufferSize), isStreamed ? 64 << 10 : 16 << 10)
+            if code == 0 { hasLargeBuffer = isStreamed }
         }
         let isReusable = isSecure || configuration.httpVersion != .http2 || Self.reusesClearHTTP2
         if exchange.options.isStream || !isReusable {

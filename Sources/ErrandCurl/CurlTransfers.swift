@@ -60,7 +60,9 @@ final class CurlTransfers {
         switch command {
         case .start(let exchange): start(exchange)
         case .stop(let exchange): stop(exchange, .failure(CancellationError()))
-        case .resume(let exchange): exchange.resume()
+        case .resume(let exchange):
+            exchange.resume()
+            noteIdleLimit(of: exchange)
         }
     }
 
@@ -126,7 +128,11 @@ final class CurlTransfers {
         guard !exchange.hasEnded else { return }
         exchange.enter(at: now)
         if hosts.add(exchange) { begin(exchange) }
-        if let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
+        noteIdleLimit(of: exchange)
+    }
+
+    private func noteIdleLimit(of exchange: CurlExchange) {
+        if !exchange.hasEnded, let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
     }
 
     private func begin(_ exchange: CurlExchange) {
@@ -190,7 +196,8 @@ final class CurlTransfers {
     }
 
     private func checkIdleTimeouts() {
-        guard let due = nextCheck, due <= now else { return }
+        // What has arrived may be waiting in a socket.
+        guard !hasSkipped, let due = nextCheck, due <= now else { return }
         nextCheck = nil
         var first: Int64?
         for exchange in used.compactMap(\.exchange) + hosts.waiting {
