@@ -261,6 +261,16 @@ void errand_curl_loop_look(errand_curl_loop *loop) {
     loop->event_count = 0;
 }
 
+void errand_curl_loop_look_aside(errand_curl_loop *loop) {
+    struct epoll_event events[16];
+    int count = epoll_wait(loop->epoll, events, sizeof events / sizeof *events, 0);
+    for (int i = 0; i < count; i++) {
+        // The thread that waits does not see this event any more.
+        if (events[i].data.fd == loop->wake) errand_curl_loop_wake(loop);
+        else handle(loop, &events[i]);
+    }
+}
+
 void errand_curl_loop_process_events(errand_curl_loop *loop) {
     for (int i = 0; i < loop->event_count; i++) handle(loop, &loop->events[i]);
     loop->event_count = 0;

@@ -119,9 +119,10 @@ final class CurlEventLoop: Sendable {
                 if !commands.isEmpty { current.updateTime() }
                 for command in commands { current.handle(command) }
                 guard commands.isEmpty else { return 0 }
-                idleSince = current.isEmpty ? idleSince ?? current.now : nil
+                // Another thread may have started one that has ended already.
+                idleSince = current.isEmpty ? max(idleSince ?? current.now, current.lastStart) : nil
                 if let idleSince, isClosed || current.now - idleSince >= Self.patience, stops() { return nil }
-                return current.prepareToWait(atMost: idleSince == nil ? .max : Self.patience)
+                return current.prepareToWait(atMost: idleSince.map { $0 + Self.patience - current.now } ?? .max)
             }
             guard let wait else { return }
             current.wait(wait)

@@ -18,6 +18,8 @@ final class CurlTransfers {
     private var spare: [CurlHandle] = []
     private var hosts: HostQueues
     private var ended: [(easy: UnsafeMutableRawPointer, code: Int32)] = []
+    /// When the last exchange began, by the loop's clock.
+    private(set) var lastStart = Int64.min
     /// When the first idle timeout may be due, by the loop's clock; `nil` without an exchange.
     private var nextCheck: Int64?
     /// When the wait under way ends at the latest.
@@ -89,6 +91,7 @@ final class CurlTransfers {
     /// - Returns: Whether that thread has to be woken, because it would wait for too long.
     func startDuringWait(_ exchange: CurlExchange) -> Bool {
         updateTime()
+        errand_curl_loop_look_aside(loop)
         start(exchange)
         errand_curl_loop_process_timer(loop)
         processEnded()
@@ -126,6 +129,7 @@ final class CurlTransfers {
 
     private func start(_ exchange: CurlExchange) {
         guard !exchange.hasEnded else { return }
+        lastStart = now
         exchange.enter(at: now)
         if hosts.add(exchange) { begin(exchange) }
         noteIdleLimit(of: exchange)

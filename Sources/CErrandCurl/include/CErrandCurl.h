@@ -172,6 +172,8 @@ int errand_curl_loop_remove(errand_curl_loop *loop, void *easy);
 int64_t errand_curl_loop_due(const errand_curl_loop *loop);
 /// Waits for events: sockets that are ready, and the wake-up; at most so many milliseconds.
 void errand_curl_loop_wait(errand_curl_loop *loop, int64_t milliseconds);
+/// Looks for what has arrived on idle connections, while another thread may wait for events.
+void errand_curl_loop_look_aside(errand_curl_loop *loop);
 /// Does what the events of the last wait are for.
 void errand_curl_loop_process_events(errand_curl_loop *loop);
 /// Does what libcurl's timer is for, if it was due at the last update of the time.
