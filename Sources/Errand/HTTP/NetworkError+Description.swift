@@ -87,10 +87,12 @@ extension NetworkError.Reason {
         case .connectionRefused: "the connection was refused; nothing listens there, or a firewall is in between"
         case .noConnection: "there is no connection to the network"
         case .proxyRefused(407):
-            "the proxy refused the connection with status 407; give it the credentials that it wants, in the configuration of the transport or the proxy variable"
+            "the proxy refused the connection with status 407; give it the credentials that it wants, in the proxy variable or "
+                + "the transport's configuration"
         case .proxyRefused(let status): "the proxy refused the connection with status \(status)"
         case .proxyNotFound:
-            "the host name of the proxy is not known; check the configuration of the transport or the proxy variables of the environment"
+            "the host name of the proxy is not known; check the proxy variables of the environment, or the transport's "
+                + "configuration"
         case .connectionReset: "the connection was reset by the other side"
         case .closedWithoutResponse: "the connection was closed without a response"
         case .closedInBody: "the connection was closed before the body was whole"

@@ -59,11 +59,13 @@ import Testing
         (.proxyRefused(statusCode: 403), .unreachable, "the proxy refused the connection with status 403"),
         (
             .proxyRefused(statusCode: 407), .unreachable,
-            "the proxy refused the connection with status 407; give it the credentials that it wants in the proxy variable"
+            "the proxy refused the connection with status 407; give it the credentials that it wants, in the proxy variable or "
+                + "the transport's configuration"
         ),
         (
             .proxyNotFound, .unreachable,
-            "the host name of the proxy is not known; check the proxy variables of the environment"
+            "the host name of the proxy is not known; check the proxy variables of the environment, or the transport's "
+                + "configuration"
         ),
         (.malformedStatusLine, .invalidResponse, "the response does not begin with a status line of HTTP/1.x or 2"),
         (.malformedChunk, .invalidResponse, "a chunk of the response is malformed"),
