@@ -87,7 +87,8 @@ final class CurlBody: Sendable {
             }
             state.chunks.append(data)
             state.unreadByteCount += data.count
-            state.isPaused = state.unreadByteCount >= Self.pauseLevel
+            // What libcurl has read already still arrives after the pause, which only the reader ends.
+            if state.unreadByteCount >= Self.pauseLevel { state.isPaused = true }
             return (nil, state.isPaused)
         }
         reader?.deliver(.success(data))

@@ -22,8 +22,7 @@ struct HostQueues {
                 guard exchange.hasEnded else { return exchange }
                 endedCount -= 1
             }
-            waiting.removeAll(keepingCapacity: true)
-            first = 0
+            if first > 0 { (waiting, first) = ([], 0) }
             return nil
         }
 
