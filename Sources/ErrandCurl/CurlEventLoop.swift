@@ -139,15 +139,17 @@ final class CurlEventLoop: Sendable {
         }
     }
 
-    /// Ends the exchanges that wait for a thread that cannot run.
+    /// Ends all exchanges, because their thread cannot run.
     private func fail(_ reason: String) {
-        while true {
-            let commands = inbox.withLock { inbox -> [Command] in
-                defer { (inbox.commands, inbox.isRunning) = ([], !inbox.commands.isEmpty) }
+        transfers.withLock { transfers in
+            let commands = inbox.withLock { inbox in
+                defer { (inbox.commands, inbox.isRunning) = ([], false) }
                 return inbox.commands
             }
-            guard !commands.isEmpty else { return }
-            for case .start(let exchange) in commands { exchange.end(.failure(NetworkError(.other(reason)))) }
+            let error = NetworkError(.other(reason))
+            for case .start(let exchange) in commands { exchange.end(.failure(error)) }
+            // A caller may have started one of its own, because the thread was to run.
+            transfers.current?.endAll(throwing: error)
         }
     }
 

@@ -6,15 +6,19 @@ internal import Foundation
 enum CurlFailure {
     /// Returns the error for a code of libcurl ("libcurl-errors").
     static func error(_ code: Int32, of handle: CurlHandle, _ exchange: CurlExchange) -> NetworkError {
-        let message = handle.errorMessage(code)
+        let configuration = handle.configuration
+        let systemError = handle.systemError
         let reason = reason(
             code,
-            message,
+            handle.errorMessage(code),
             hasHeader: exchange.hasHeader,
-            systemError: handle.systemError,
+            systemError: systemError,
+            proxiedURL: configuration.mayUseProxy ? exchange.request.url : nil,
             idleTimeout: exchange.options.idleTimeout
         )
-        return NetworkError(reason)
+        guard code == 7, let path = configuration.unixSocket else { return NetworkError(reason) }
+        let words = systemError == 0 ? "" : ": \(String(cString: strerror(systemError)))"
+        return NetworkError(reason).with(note: " (Unix socket \(path)\(words))")
     }
 
     /// Returns the reason for a code and a message.
@@ -23,6 +27,7 @@ enum CurlFailure {
         _ message: String,
         hasHeader: Bool,
         systemError: Int32,
+        proxiedURL: URL?,
         idleTimeout: Duration
     ) -> NetworkError.Reason {
         switch code {
@@ -31,20 +36,23 @@ enum CurlFailure {
         case 5: return .proxyNotFound
         case 6: return .hostNotFound
         case 7 where systemError == ENETUNREACH || systemError == ENETDOWN: return .noConnection
-        case 7 where !message.contains("proxy"): return .connectionRefused
         case 18: return .closedInBody
         case 27 where !hasHeader: return .headerSectionTooLarge
         case 28: return .idleTimeout(idleTimeout)
         case 52: return .closedWithoutResponse
         // The body may not be sent again, or cannot be read again.
         case 65: return .closedWithoutResponse
-        case 58: return .tlsHandshakeFailed("the client certificate or its key cannot be used")
+        case 45: return .other("the interface of the transport's configuration does not exist or cannot be used")
+        case 58:
+            return .tlsHandshakeFailed(
+                "the client certificate or its key cannot be used; is the passphrase right, and the key that of the certificate?"
+            )
         case 77: return .certificateRefused("the certificates to trust cannot be read")
         case 90: return .certificateRefused("its public key is none of those that are pinned")
         case 98: return .tlsHandshakeFailed(CurlMessage.wantsClientCertificate)
         default: break
         }
-        if let reason = CurlMessage.reason(in: message, hasHeader: hasHeader) { return reason }
+        if let reason = CurlMessage.reason(in: message, hasHeader: hasHeader, proxiedURL: proxiedURL) { return reason }
         return switch code {
         case 7: .connectionRefused
         case 8: .malformedStatusLine

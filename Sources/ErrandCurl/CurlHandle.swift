@@ -16,7 +16,7 @@ final class CurlHandle {
     /// Those that the handle is one of; unchecked, because they own it.
     unowned(unsafe) let transfers: CurlTransfers
 
-    private let configuration: CurlTransport.Configuration
+    let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
     /// Whether a request has content, or states that it has none.
@@ -245,8 +245,7 @@ final class CurlHandle {
     /// Sets the addresses of a host that has its own.
     private func setHost(of url: URL) {
         guard !configuration.addresses.isEmpty, let host = url.host()?.lowercased(),
-            let addresses = configuration.addresses.first(where: { $0.key.lowercased() == host })?.value,
-            !addresses.isEmpty
+            let addresses = configuration.addresses.first(where: { $0.key.withoutRoot == host.withoutRoot })?.value
         else { return }
         let port = url.port ?? (url.scheme == "https" ? 443 : 80)
         errand_curl_list_free(resolve)
@@ -291,6 +290,11 @@ extension HTTPHeaders {
         copy["Cookie"] = self["Cookie"]
         return copy
     }
+}
+
+extension String {
+    /// A host name in lower case, without the dot of the root at its end.
+    fileprivate var withoutRoot: String { (hasSuffix(".") ? String(dropLast()) : self).lowercased() }
 }
 
 extension HTTPHeaders.Field {

@@ -68,6 +68,11 @@ final class CurlTransfers {
         }
     }
 
+    /// Ends every exchange, also those that wait for a connection.
+    func endAll(throwing error: any Error) {
+        for exchange in hosts.waiting + used.compactMap(\.exchange) { stop(exchange, .failure(error)) }
+    }
+
     /// Prepares to wait for the network and for timers, or at most so many nanoseconds.
     ///
     /// - Returns: The time to wait, in milliseconds.
@@ -131,7 +136,7 @@ final class CurlTransfers {
         guard !exchange.hasEnded else { return }
         lastStart = now
         exchange.enter(at: now)
-        if hosts.add(exchange) { begin(exchange) }
+        if hosts.add(exchange), !begin(exchange) { leave(exchange) }
         noteIdleLimit(of: exchange)
     }
 
@@ -139,22 +144,22 @@ final class CurlTransfers {
         if !exchange.hasEnded, let due = exchange.idleLimit { nextCheck = min(nextCheck ?? due, due) }
     }
 
-    private func begin(_ exchange: CurlExchange) {
+    /// Passes an exchange to libcurl.
+    ///
+    /// - Returns: Whether libcurl has it; otherwise it has ended.
+    private func begin(_ exchange: CurlExchange) -> Bool {
         guard let handle = spare.popLast() ?? CurlHandle(configuration, of: self, on: loop) else {
-            return fail(exchange, "libcurl has no memory for another transfer")
+            exchange.end(.failure(NetworkError(.other("libcurl has no memory for another transfer"))))
+            return false
         }
         handle.begin(exchange)
         handle.place = used.count
         used.append(handle)
         let code = errand_curl_loop_add(loop, handle.easy)
-        guard code != 0 else { return }
+        guard code != 0 else { return true }
         release(handle)
-        fail(exchange, "libcurl accepts no transfer, for its reason \(code)")
-    }
-
-    private func fail(_ exchange: CurlExchange, _ reason: String) {
-        exchange.end(.failure(NetworkError(.other(reason))))
-        leave(exchange)
+        exchange.end(.failure(NetworkError(.other("libcurl accepts no transfer, for its reason \(code)"))))
+        return false
     }
 
     private func stop(_ exchange: CurlExchange, _ result: Result<Void, any Error>) {
@@ -186,7 +191,10 @@ final class CurlTransfers {
 
     /// Begins what has waited for the end of an exchange.
     private func leave(_ exchange: CurlExchange, usedHTTP1: Bool? = nil) {
-        for next in hosts.remove(exchange, usedHTTP1: usedHTTP1) { begin(next) }
+        var left = [(exchange, usedHTTP1)]
+        while let (exchange, usedHTTP1) = left.popLast() {
+            for next in hosts.remove(exchange, usedHTTP1: usedHTTP1) where !begin(next) { left.append((next, nil)) }
+        }
     }
 
     private func release(_ handle: CurlHandle) {

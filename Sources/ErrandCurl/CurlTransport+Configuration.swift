@@ -1,5 +1,6 @@
 #if os(Linux)
 internal import CErrandCurl
+internal import Errand
 public import Foundation
 
 extension CurlTransport {
@@ -108,11 +109,11 @@ extension CurlTransport {
         /// The maximum number of connections that are kept for later requests, or `nil`, the default, for four times the
         /// number of requests in flight.
         public var maximumIdleConnections: Int?
-        /// The maximum time that a connection may have been unused to be used again, in whole seconds.
+        /// The maximum time that a connection may have been unused to be used again, in whole seconds, at least 1.
         ///
         /// The default is 118 seconds.
         public var idleConnectionLifetime: Duration
-        /// The maximum age of a connection to be used again, in whole seconds; or `nil`, the default, for no limit.
+        /// The maximum age of a connection to be used again, in whole seconds, at least 1; or `nil`, the default, for no limit.
         public var connectionLifetime: Duration?
         /// The value of `User-Agent` for requests that have none, or `nil`, the default, to send none.
         public var userAgent: String?
@@ -207,6 +208,13 @@ extension CurlTransport.Configuration {
         guard maximumConnectionsPerHost >= 1 else {
             throw Invalid(description: "maximumConnectionsPerHost: must be at least 1")
         }
+        for (name, lifetime) in [
+            ("idleConnectionLifetime", idleConnectionLifetime), ("connectionLifetime", connectionLifetime),
+        ] {
+            guard lifetime.map({ $0 >= .seconds(1) }) != false else {
+                throw Invalid(description: "\(name): must be at least one second")
+            }
+        }
         for (host, list) in addresses {
             guard !host.isEmpty, !host.contains(":"), !list.isEmpty else {
                 throw Invalid(description: "addresses: \(host) is not a host name without port, or has no address")
@@ -285,7 +293,17 @@ extension CurlTransport.Configuration {
         handle.set(ErrandCurlOptionHTTPVersion, versions[httpVersion] ?? 4)
         handle.set(ErrandCurlOptionMaximumIdleAge, Self.seconds(idleConnectionLifetime))
         if let connectionLifetime {
-            handle.set(ErrandCurlOptionMaximumLifetime, max(1, Self.seconds(connectionLifetime)))
+            handle.set(ErrandCurlOptionMaximumLifetime, Self.seconds(connectionLifetime))
+        }
+    }
+
+    /// Whether requests may be sent through a proxy.
+    var mayUseProxy: Bool {
+        guard unixSocket == nil else { return false }
+        switch proxy {
+        case .environment: return ProxyVariables.nameProxy
+        case .none: return false
+        case .url: return true
         }
     }
 
@@ -294,7 +312,7 @@ extension CurlTransport.Configuration {
         switch unixSocket == nil ? proxy : .none {
         case .environment:
             // libcurl would look for them again for each request.
-            if !Self.environmentHasProxy { handle.set(ErrandCurlOptionProxy, "") }
+            if !ProxyVariables.nameProxy { handle.set(ErrandCurlOptionProxy, "") }
         case .none: handle.set(ErrandCurlOptionProxy, "")
         case .url(let url, let user, let password, let bypass):
             handle.set(ErrandCurlOptionProxy, url)
@@ -309,14 +327,8 @@ extension CurlTransport.Configuration {
         }
     }
 
-    private static var environmentHasProxy: Bool {
-        // Not HTTP_PROXY, which a client of a CGI program can set (CURLOPT_PROXY).
-        let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        return names.contains { name in getenv(name).map { $0[0] != 0 } ?? false }
-    }
-
     private static func seconds(_ duration: Duration) -> Int {
-        Int(min(max(0, duration.components.seconds), Int64(Int32.max)))
+        Int(min(duration.components.seconds, Int64(Int32.max)))
     }
 }
 

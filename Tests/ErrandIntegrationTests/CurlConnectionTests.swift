@@ -27,9 +27,13 @@ struct CurlConnectionTests {
     @Test func addressesReplaceTheLookupOfAHost() async throws {
         let server = try RawServer { .ok }
         defer { server.stop() }
-        let transport = try CurlTransport.make { $0.addresses = ["Shop.example": ["127.0.0.1"]] }
-        let url = try #require(URL(string: "http://shop.example:\(server.port)/a"))
-        #expect(try await transport.get(url).statusCode == 200)
+        let transport = try CurlTransport.make {
+            $0.addresses = ["Shop.example": ["127.0.0.1"], "pay.example.": ["127.0.0.1"]]
+        }
+        for host in ["shop.example", "shop.example.", "pay.example", "pay.example."] {
+            let url = try #require(URL(string: "http://\(host):\(server.port)/a"))
+            #expect(try await transport.get(url).statusCode == 200)
+        }
         #expect(server.requests[0].contains("\r\nHost: shop.example:\(server.port)\r\n"))
     }
 
@@ -52,7 +56,8 @@ struct CurlConnectionTests {
         let transport = try CurlTransport.make { $0.interface = "127.0.0.9" }
         #expect(try await transport.get(server.url).statusCode == 200)
         let wrong = try CurlTransport.make { $0.interface = "no-such-interface" }
-        await #expect(throws: NetworkError.self) { try await wrong.get(server.url) }
+        let error = await #expect(throws: NetworkError.self) { try await wrong.get(server.url) }
+        #expect(error?.description.contains("interface") == true)
     }
 
     @Test func aProxyIsAskedForAllHostsButThoseItIsBypassedFor() async throws {
@@ -72,6 +77,29 @@ struct CurlConnectionTests {
         let sent = try #require(proxy.requests.first)
         #expect(sent.hasPrefix("GET http://shop.example/a HTTP/1.1\r\n"))
         #expect(sent.contains("\r\nProxy-Authorization: Basic \(Data("ada:p:w@d".utf8).base64EncodedString())\r\n"))
+    }
+
+    @Test func aProxyThatIsDownIsNotReportedAsTheOrigin() async throws {
+        let server = try RawServer { .ok }
+        let (url, port) = (server.url, server.port)
+        server.stop()
+        let transport = try CurlTransport.make { $0.proxy = .url("http://127.0.0.1:\(port)", bypass: ["127.0.0.1"]) }
+        for (text, reason) in [
+            ("http://shop.example/", NetworkError.Reason.proxyConnectionRefused),
+            ("https://shop.example/", .proxyConnectionRefused), (url.absoluteString, .connectionRefused),
+        ] {
+            let url = try #require(URL(string: text))
+            let error = await #expect(throws: NetworkError.self, "\(text)") { try await transport.get(url) }
+            #expect(error?.reason == reason, "\(text)")
+        }
+    }
+
+    @Test func aSocketThatDoesNotExistIsNamed() async throws {
+        let transport = try CurlTransport.make { $0.unixSocket = "/run/no-such.sock" }
+        let url = try #require(URL(string: "http://docker/"))
+        let error = await #expect(throws: NetworkError.self) { try await transport.get(url) }
+        #expect(error?.reason == .connectionRefused)
+        #expect(error?.description.contains("/run/no-such.sock: No such file") == true)
     }
 
     @Test func anIPv6LiteralIsReached() async throws {
@@ -108,6 +136,8 @@ struct CurlConnectionTests {
         ("addresses", CurlTransport.Configuration(addresses: ["a.example": []])),
         ("addresses", CurlTransport.Configuration(addresses: ["a.example": ["localhost"]])),
         ("userAgent", CurlTransport.Configuration(userAgent: "a\r\nX: b")),
+        ("idleConnectionLifetime", CurlTransport.Configuration(idleConnectionLifetime: .milliseconds(500))),
+        ("connectionLifetime", CurlTransport.Configuration(connectionLifetime: .seconds(-1))),
     ])
     func aConfigurationThatCannotBeUsedIsRefused(_ property: String, _ configuration: CurlTransport.Configuration) {
         let error = #expect(throws: CurlTransport.Configuration.Invalid.self) {
@@ -134,12 +164,13 @@ struct CurlConnectionTests {
         let server = try MockServer()
         defer { server.stop() }
         server.on(.get, "/x", .text("x"))
-        server.on(.get, "/late", .text("x").delayed(by: .milliseconds(1_500)))
+        let quiet = try RawServer { RawServer.Reply("", isClosed: false) }
+        defer { quiet.stop() }
         let transport = CurlTransport()
         _ = try await transport.get(server.baseURL.appending(path: "x"))
         // Without an exchange the thread waits for two seconds.
         try await Task.sleep(for: .milliseconds(100))
-        let request = OutgoingRequest(url: server.baseURL.appending(path: "late"))
+        let request = OutgoingRequest(url: quiet.url)
         let error = await #expect(throws: NetworkError.self) {
             try await transport.send(request, options: TransportOptions(idleTimeout: .milliseconds(200)))
         }
@@ -147,36 +178,41 @@ struct CurlConnectionTests {
     }
 
     @Test func whatWaitsForAConnectionIsSentInOrderUnlessItEnds() async throws {
-        let server = try MockServer()
-        defer { server.stop() }
-        for number in 0..<12 {
-            server.on(.get, "/\(number)", .text("\(number)").delayed(by: .milliseconds(number < 2 ? 600 : 0)))
+        let release = DispatchSemaphore(value: 0)
+        let server = try MockServer { request in
+            if request.path == "/0" { release.wait() }
+            return .text(request.path)
         }
-        let transport = try CurlTransport.make { $0.maximumConnectionsPerHost = 2 }
-        func send(_ number: Int, _ idleTimeout: Duration = .seconds(30)) async throws -> Data? {
-            let request = OutgoingRequest(url: server.baseURL.appending(path: "\(number)"))
-            return try await transport.send(request, options: TransportOptions(idleTimeout: idleTimeout)).body.whole
+        defer {
+            release.signal()
+            server.stop()
         }
-        let first = [0, 1].map { number in Task { try await send(number) } }
-        await server.waitForRequests(2)
-        let impatient = Task { try await send(2, .milliseconds(100)) }
-        let cancelled = Task { try await send(3) }
-        var others: [Task<Data?, any Error>] = []
-        for number in 4..<12 {
-            others.append(Task { try await send(number) })
-            try await Task.sleep(for: .milliseconds(5))
+        let transport = try CurlTransport.make { $0.maximumConnectionsPerHost = 1 }
+        func send(_ number: Int, _ idleTimeout: Duration = .seconds(50)) -> Task<Data?, any Error> {
+            // Each begins on this thread, one after the other.
+            Task.immediate {
+                let request = OutgoingRequest(url: server.baseURL.appending(path: "\(number)"))
+                let options = TransportOptions(idleTimeout: idleTimeout)
+                return try await transport.send(request, options: options).body.whole
+            }
         }
+        let first = send(0)
+        await server.waitForRequests(1)
+        let impatient = send(1, .milliseconds(100))
+        let cancelled = send(2)
+        let others = (3..<12).map { number in send(number) }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         let error = await #expect(throws: NetworkError.self) { try await impatient.value }
         #expect(error?.reason == .idleTimeout(.milliseconds(100)))
-        // Both ended before the first two did.
-        #expect(server.requests.count == 2)
-        for (number, task) in (first + others).enumerated() {
-            #expect(try await task.value == Data("\(number < 2 ? number : number + 2)".utf8))
+        // Both have ended before the first one.
+        #expect(server.requests.count == 1)
+        release.signal()
+        for (number, task) in zip([0] + (3..<12), [first] + others) {
+            #expect(try await task.value == Data("/\(number)".utf8))
         }
-        #expect(server.connectionCount == 2)
-        #expect(server.requests.count == 10)
+        #expect(server.connectionCount == 1)
+        #expect(server.requests.map(\.path) == ["/0"] + (3..<12).map { "/\($0)" })
     }
 
     // MARK: What is left

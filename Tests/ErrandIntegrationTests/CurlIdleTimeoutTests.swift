@@ -8,7 +8,7 @@ import Testing
 /// Idle timeouts of exchanges that share the thread of the transport on libcurl with others.
 @Suite(.serialized, .limit(seconds: 60))
 struct CurlIdleTimeoutTests {
-    /// A body of one byte that is read for half a second.
+    /// A body of one byte that is read for a second.
     private struct SlowSource: BodySource {
         let onRead: @Sendable () -> Void
         var byteCount: Int64? { 1 }
@@ -25,14 +25,14 @@ struct CurlIdleTimeoutTests {
                 guard !isRead else { return 0 }
                 isRead = true
                 onRead()
-                Thread.sleep(forTimeInterval: 0.5)
+                Thread.sleep(forTimeInterval: 1)
                 buffer[0] = 0
                 return 1
             }
         }
     }
 
-    private static let short = TransportOptions(idleTimeout: .milliseconds(200))
+    private static let short = TransportOptions(idleTimeout: .milliseconds(500))
 
     @Test func anExchangeIsNotIdleBeforeItBegins() async throws {
         let server = try RawServer { .ok }

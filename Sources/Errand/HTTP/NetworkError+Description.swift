@@ -93,6 +93,9 @@ extension NetworkError.Reason {
         case .proxyNotFound:
             "the host name of the proxy is not known; check the proxy variables of the environment, or the transport's "
                 + "configuration"
+        case .proxyConnectionRefused:
+            "the proxy refused the connection; nothing listens there, or a firewall is in between; check the proxy variables "
+                + "of the environment, or the transport's configuration"
         case .connectionReset: "the connection was reset by the other side"
         case .closedWithoutResponse: "the connection was closed without a response"
         case .closedInBody: "the connection was closed before the body was whole"

@@ -73,6 +73,8 @@ extension NetworkError {
         case proxyRefused(statusCode: Int)
         /// The host name of the proxy could not be resolved.
         case proxyNotFound
+        /// The proxy accepts no connections at its port.
+        case proxyConnectionRefused
 
         // The connection was lost.
         /// The server reset the connection.
@@ -192,7 +194,9 @@ extension NetworkError.Reason {
             .invalidRequest
         case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
-        case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound: .unreachable
+        case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound,
+            .proxyConnectionRefused:
+            .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
         case .certificateRefused, .tlsHandshakeFailed, .insecureSchemeNotAllowed: .insecureConnection

@@ -131,7 +131,7 @@ extension NetworkError {
     func isAbout(_ url: URL) -> Bool { host == nil || host == url.authority && path == url.path() }
 
     /// Returns this error with a note, unless it has one.
-    func with(note: String?) -> NetworkError {
+    package func with(note: String?) -> NetworkError {
         var copy = self
         copy.note = self.note ?? note
         return copy

@@ -116,6 +116,8 @@ extension RetryPolicy {
         case .status(let code) where statusCodes.contains(code): return .status(code)
         case .idleTimeout where retriesTimeouts: return .timeout
         case _ where error.reason.isFailureOfBody: break
+        // The proxy will refuse the same again.
+        case .proxyRefused(400..<500): break
         default:
             switch error.kind {
             case .invalidRequest: return nil

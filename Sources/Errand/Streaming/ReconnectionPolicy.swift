@@ -91,7 +91,7 @@ public struct ReconnectionPolicy: Sendable, Hashable {
         case .tooSoon: return isReconnection
         case .refreshFailed: return error.underlying.map { isTemporary($0) } ?? false
         case .status(let code): return 500..<600 ~= code
-        case .bodyUnreadable, .proxyRefused: return false
+        case .bodyUnreadable, .proxyRefused(400..<500): return false
         default: return error.kind == .unreachable || error.kind == .connectionLost
         }
     }

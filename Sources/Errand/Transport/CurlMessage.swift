@@ -1,9 +1,18 @@
-internal import Foundation
+package import Foundation
 
 /// The messages of libcurl, which say more than its error codes, and than those of URLSession on Linux.
 package enum CurlMessage {
-    /// Returns the reason for a message of libcurl, or `nil` if it is not known.
-    package static func reason(in words: String, hasHeader: Bool) -> NetworkError.Reason? {
+    /// Returns the reason for a message of libcurl.
+    ///
+    /// - Parameters:
+    ///   - words: The message.
+    ///   - hasHeader: Whether a header section arrived before the failure.
+    ///   - proxiedURL: The URL of the request if a proxy may have been used, or `nil`.
+    /// - Returns: The reason, or `nil` if the message is not known.
+    package static func reason(in words: String, hasHeader: Bool, proxiedURL: URL? = nil) -> NetworkError.Reason? {
+        if let proxiedURL, let address = failedAddress(in: words), address != proxiedURL.address {
+            return .proxyConnectionRefused
+        }
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
         if lossPhrases.contains(where: words.contains) { return lost(hasHeader) }
         if resetPhrases.contains(where: words.contains) { return reset(hasHeader) }
@@ -16,7 +25,8 @@ package enum CurlMessage {
         // libcurl and the TLS library describe the certificate and the handshake, and include neither URL nor secrets.
         if let detail = text(after: "SSL certificate problem: ", in: words) { return .certificateRefused(detail) }
         if let detail = text(after: ":SSL routines:", in: words) {
-            return .tlsHandshakeFailed(String(detail.trimmingPrefix(":")))
+            let end = detail.range(of: ", errno")?.lowerBound ?? detail.endIndex
+            return .tlsHandshakeFailed(String(detail[..<end].trimmingPrefix(":")))
         }
         return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library does not say why") : nil
     }
@@ -54,8 +64,24 @@ package enum CurlMessage {
         ("packet length too long", .tlsHandshakeFailed("the server does not use TLS on this port")),
         ("alert protocol version", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
         ("unsupported protocol", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
-        ("alert handshake failure", .tlsHandshakeFailed("the server accepts none of the offered ciphers or versions")),
+        // With TLS 1.2 also from a server that wants a client certificate (RFC 5246, section 7.4.6).
+        (
+            "alert handshake failure",
+            .tlsHandshakeFailed(
+                "the server accepts none of the offered ciphers or versions, or wants a client certificate"
+            )
+        ),
         ("alert certificate required", .tlsHandshakeFailed(wantsClientCertificate)),
+        ("alert unknown ca", .tlsHandshakeFailed("the server does not trust the client certificate")),
+        ("alert bad certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
+        ("alert unsupported certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
+        ("alert certificate unknown", .tlsHandshakeFailed("the server rejected the client certificate")),
+        ("alert certificate expired", .tlsHandshakeFailed("the client certificate has expired")),
+        ("alert certificate revoked", .tlsHandshakeFailed("the client certificate was revoked")),
+        (
+            "alert access denied",
+            .tlsHandshakeFailed("the server denies access; does it want another client certificate?")
+        ),
         ("unrecognized name", .tlsHandshakeFailed("the server does not know the host name")),
         // The proxy.
         ("Could not resolve proxy", .proxyNotFound),
@@ -100,6 +126,14 @@ package enum CurlMessage {
         "Connection reset by peer",
     ]
 
+    /// Returns the host, without brackets, and the port to which libcurl could not connect, such as `a.example 80`.
+    private static func failedAddress(in words: String) -> String? {
+        guard let parts = text(after: "Failed to connect to ", in: words)?.split(separator: " "), parts.count > 2,
+            parts[1] == "port"
+        else { return nil }
+        return "\(parts[0].lowercased()) \(parts[2])"
+    }
+
     private static func text(after phrase: String, in words: String) -> String? {
         words.range(of: phrase).map { String(words[$0.upperBound...]) }
     }
@@ -107,5 +141,12 @@ package enum CurlMessage {
     /// Returns the number of at most 3 digits after a phrase, such as a status.
     private static func number(after phrase: String, in words: String) -> Int? {
         text(after: phrase, in: words).flatMap { Int(String($0.prefix { $0.isASCII && $0.isNumber }.prefix(3))) }
+    }
+}
+
+extension URL {
+    /// The host, without brackets, and the port, such as `a.example 80`.
+    fileprivate var address: String {
+        "\(host()?.lowercased().trimmingCharacters(in: ["[", "]"]) ?? "") \(port ?? (scheme == "https" ? 443 : 80))"
     }
 }

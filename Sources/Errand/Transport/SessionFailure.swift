@@ -22,7 +22,13 @@ enum SessionFailure {
         if error.code == .cancelled { return CancellationError() }
         let words = words(of: error)
         let reason: NetworkError.Reason =
-            if isVague(error.code), let reason = CurlMessage.reason(in: words, hasHeader: hasHeader) {
+            if isVague(error.code),
+                let reason = CurlMessage.reason(
+                    in: words,
+                    hasHeader: hasHeader,
+                    proxiedURL: ProxyVariables.nameProxy ? error.failingURL : nil
+                )
+            {
                 reason
             } else if let reason = Self.reason(of: error.code, idleTimeout: idleTimeout, hasHeader: hasHeader) {
                 reason

@@ -67,6 +67,11 @@ import Testing
             "the host name of the proxy is not known; check the proxy variables of the environment, or the transport's "
                 + "configuration"
         ),
+        (
+            .proxyConnectionRefused, .unreachable,
+            "the proxy refused the connection; nothing listens there, or a firewall is in between; check the proxy variables of "
+                + "the environment, or the transport's configuration"
+        ),
         (.malformedStatusLine, .invalidResponse, "the response does not begin with a status line of HTTP/1.x or 2"),
         (.malformedChunk, .invalidResponse, "a chunk of the response is malformed"),
         (.status(503), .unacceptableStatus, "the status 503 is not acceptable"),

@@ -54,7 +54,7 @@ import Testing
 
     private static let connectionFaults: [NetworkError.Reason] = [
         .hostNotFound, .connectionRefused, .noConnection, .connectionReset, .closedWithoutResponse, .closedInBody,
-        .sendFailed,
+        .sendFailed, .proxyNotFound, .proxyConnectionRefused, .proxyRefused(statusCode: 502),
     ]
 
     @Test(arguments: connectionFaults)
@@ -69,7 +69,7 @@ import Testing
         .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength, .invalidContentCoding,
         .tooManyRedirects(limit: 10), .insecureRedirect, .invalidRedirect("x"), .contentType("x"),
         .bodyTooLarge(limit: 1), .decompressionRatio(limit: 1), .envelope("x"), .model(type: "x", detail: "y"),
-        .notCached, .other("x"),
+        .notCached, .other("x"), .proxyRefused(statusCode: 403), .proxyRefused(statusCode: 407),
     ]
 
     @Test(arguments: finalFaults)

@@ -98,7 +98,9 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(
             .unknown,
             "OpenSSL/3.0.19: error:0A000410:SSL routines::sslv3 alert handshake failure",
-            .tlsHandshakeFailed("the server accepts none of the offered ciphers or versions")
+            .tlsHandshakeFailed(
+                "the server accepts none of the offered ciphers or versions, or wants a client certificate"
+            )
         ),
         SystemFailure(
             .unknown,
@@ -113,7 +115,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(
             .unknown,
             "OpenSSL/3.0.19: error:0A000419:SSL routines::tlsv1 alert access denied",
-            .tlsHandshakeFailed("tlsv1 alert access denied")
+            .tlsHandshakeFailed("the server denies access; does it want another client certificate?")
         ),
         SystemFailure(
             .unknown,
@@ -223,6 +225,17 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             let error = SessionFailure.classify(error, idleTimeout: .seconds(1), hasHeader: hasHeader)
             #expect((error as? NetworkError)?.reason == reason)
         }
+    }
+
+    @Test(arguments: [
+        ("a.example port 8080", NetworkError.Reason.connectionRefused), ("A.example port 8080", .connectionRefused),
+        ("a.example port 3128", .proxyConnectionRefused), ("proxy.example port 8080", .proxyConnectionRefused),
+    ])
+    func refusedAddressThatIsNotThatOfTheURLIsTheProxys(_ address: String, _ reason: NetworkError.Reason) {
+        let words = "Failed to connect to \(address) after 0 ms: Couldn't connect to server"
+        let url = URL(string: "http://a.example:8080/x")
+        #expect(CurlMessage.reason(in: words, hasHeader: false, proxiedURL: url) == reason)
+        #expect(CurlMessage.reason(in: words, hasHeader: false) == .connectionRefused)
     }
 
     @Test func lostHandshakeAndStreamResetAreLostConnections() {
