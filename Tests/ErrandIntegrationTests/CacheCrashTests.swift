@@ -13,7 +13,7 @@ import Testing
         var (found, leftovers) = (0, 0)
         for round in 0..<kills {
             let (process, output) = try OtherProcess.start(program, ["--cache-write", folder.url.path, "\(round)"])
-            // It says that it begins, and writes until it is killed.
+            // It says when it has written some, and writes until it is killed.
             _ = try output.read(upToCount: 1)
             try await Task.sleep(for: .microseconds(Int.random(in: 0..<8_000)))
             kill(process.processIdentifier, SIGKILL)
