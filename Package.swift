@@ -47,7 +47,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["Errand", "ErrandCurl", "ErrandTesting"],
+            dependencies: ["CErrandCurl", "Errand", "ErrandCurl", "ErrandTesting"],
             path: "Tests/Benchmarks",
             swiftSettings: settings
         ),

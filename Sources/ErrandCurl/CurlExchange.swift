@@ -266,12 +266,15 @@ final class CurlExchange: StoppableExchange {
 extension String {
     /// The text of a URL up to its path.
     fileprivate var prefixThroughAuthority: String {
-        var slashCount = 0
-        let end = utf8.firstIndex { byte in
-            if byte == UInt8(ascii: "/") { slashCount += 1 }
-            return slashCount == 3 || byte == UInt8(ascii: "?")
+        var text = self
+        return text.withUTF8 { bytes in
+            var slashCount = 0
+            let end = bytes.firstIndex { byte in
+                if byte == UInt8(ascii: "/") { slashCount += 1 }
+                return slashCount == 3 || byte == UInt8(ascii: "?")
+            }
+            return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
         }
-        return String(self[..<(end ?? endIndex)])
     }
 }
 

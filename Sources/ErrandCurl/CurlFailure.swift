@@ -59,6 +59,7 @@ enum CurlFailure {
         case 16, 55, 56, 92: CurlMessage.reset(hasHeader)
         case 35: .tlsHandshakeFailed("the TLS library does not say why")
         case 60: .certificateRefused("the TLS library does not say why")
+        case 61: .invalidContentCoding
         default: .other("libcurl ended the transfer with its error \(code)")
         }
     }

@@ -101,8 +101,9 @@ extension CurlTransport {
         public var httpVersion: HTTPVersion
         /// The maximum number of connections to one host, at least 1.
         ///
-        /// The default is 8. Further requests wait, with their idle timeout running. Streams have a connection of their own
-        /// and do not count.
+        /// The default is 32. Further requests wait, with their idle timeout running. Streams have a connection of their own
+        /// and do not count, and HTTP/2 needs one connection for all requests. Choose less for a host that is not yours and
+        /// speaks HTTP/1.
         public var maximumConnectionsPerHost: Int
         /// The maximum number of connections, or `nil`, the default, for no limit.
         public var maximumConnections: Int?
@@ -129,7 +130,7 @@ extension CurlTransport {
             unixSocket: String? = nil,
             interface: String? = nil,
             httpVersion: HTTPVersion = .automatic,
-            maximumConnectionsPerHost: Int = 8,
+            maximumConnectionsPerHost: Int = 32,
             maximumConnections: Int? = nil,
             maximumIdleConnections: Int? = nil,
             idleConnectionLifetime: Duration = .seconds(118),

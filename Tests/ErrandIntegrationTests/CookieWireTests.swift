@@ -200,7 +200,8 @@ struct CookieWireTests {
     @Test func hostileResponseFillsNoMoreThanItsShare() async throws {
         defer { server.stop() }
         let value = String(repeating: "x", count: 5_000)
-        let many = (0..<5_000).map { HTTPHeaders.Field(name: "Set-Cookie", value: "a\($0)=1; Path=/") }
+        // Newer versions of libcurl accept 5,000 lines at most.
+        let many = (0..<4_900).map { HTTPHeaders.Field(name: "Set-Cookie", value: "a\($0)=1; Path=/") }
         let large = (0..<20).map { HTTPHeaders.Field(name: "Set-Cookie", value: "large\($0)=\(value); Path=/") }
         server.on(.get, "/hostile", .json("1", headers: HTTPHeaders(large + many)))
         jar.set("other=1", from: try #require(URL(string: "https://other.example/")))

@@ -120,6 +120,9 @@ struct FaultTableTests {
         switch (verdict.expected, result) {
         case (.value(let byteCount), .success(let body)):
             #expect(body.count == byteCount)
+        case (.value, .failure(let error as NetworkError)) where verdict.fault.name == MockFault.http2StatusLine.name:
+            // libcurl 8.14 and newer.
+            #expect(error.reason == .malformedStatusLine)
         case (.error(let reason), .failure(let error as NetworkError)):
             #expect(error.reason == reason)
             #expect(error.host == "127.0.0.1:\(server.port)")

@@ -50,6 +50,11 @@ struct TLSFailureTests {
         ("goaway", .connectionReset),
     ]
 
+    /// Whether an error is as listed. Newer versions of libcurl try a connection five times that ends with GOAWAY.
+    static func allows(_ error: NetworkError?, _ name: String, _ reason: NetworkError.Reason) -> Bool {
+        error?.reason == reason || name == "goaway" && error?.reason == .sendFailed
+    }
+
     @Test
     func eachFailureHasItsReason() async throws {
         let transport = TransportUnderTest.make()
@@ -58,7 +63,7 @@ struct TLSFailureTests {
             let error = await #expect(throws: NetworkError.self, "\(name)") {
                 _ = try await transport.send(request, options: TransportOptions(idleTimeout: .seconds(10)))
             }
-            #expect(error?.reason == reason, "\(name): \(String(describing: error?.underlying))")
+            #expect(Self.allows(error, name, reason), "\(name): \(String(describing: error))")
         }
         let good = try await transport.send(OutgoingRequest(url: servers.url("good")), options: TransportOptions())
         #expect(good.statusCode == 200)

@@ -44,10 +44,9 @@ import Testing
             try await agent.send(GeneralRequest("/x").method(.put).body(body).expecting(String.self))
         }
         #expect(error?.kind == .invalidRequest)
-        #expect(
-            error?.description.hasSuffix("its source supplied \(actual) bytes") == true,
-            "\(error.debugDescription)"
-        )
+        // Newer versions of libcurl do not ask for more than the length.
+        let texts = [actual, "more than \(byteCount)"].map { "its source supplied \($0) bytes" }
+        #expect(texts.contains { error?.description.hasSuffix($0) == true }, "\(error.debugDescription)")
     }
 
     @Test func errorOfAMissingFileNamesTheFileAndTheURL() async throws {

@@ -19,7 +19,8 @@ extension Payload {
                 return try lossless.decode(type, from: value.validatedJSON)
             }
             if type == JSONValue.self, let tree = value.validatedJSON as? T { return tree }
-            return try foundation?.withoutJSON5.decode(type, from: value) ?? decoder.decode(type, from: value)
+            if let foundation { return try foundation.withoutJSON5.decode(type, from: value) }
+            return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
             var detail = error.place(decoding: type, from: value, with: decoder)
             if path.isPayload, root.count == data.count, let member = error.memberOfEnvelope(in: value) {

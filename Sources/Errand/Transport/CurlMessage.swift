@@ -41,7 +41,7 @@ package enum CurlMessage {
 
     package static let wantsClientCertificate = "the server wants a client certificate, and there is none"
 
-    /// Phrases of libcurl 7.88 to 8 and OpenSSL 1.1 to 3, the longer one first if one contains another.
+    /// Phrases of libcurl 7.88 to 8.14 and OpenSSL 1.1 to 3, the longer one first if one contains another.
     private static let phrases: [(String, NetworkError.Reason)] = [
         // The certificate.
         ("certificate has expired", .certificateRefused("it has expired")),
@@ -107,6 +107,10 @@ package enum CurlMessage {
         ("Failed writing header", .malformedHeader),
         ("Header without colon", .malformedHeader),
         ("Unsupported HTTP", .malformedStatusLine),
+        ("Version mismatch", .malformedStatusLine),
+        ("Too many response headers", .headerSectionTooLarge),
+        ("field grew larger than allowed", .headerSectionTooLarge),
+        ("Unsolicited Transfer-Encoding", .malformedHeader),
         ("content encoding", .invalidContentCoding),
         ("content unencoding", .invalidContentCoding),
         ("Error while processing content", .invalidContentCoding),

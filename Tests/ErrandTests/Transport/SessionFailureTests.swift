@@ -23,7 +23,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(code.rawValue): \(words)" }
 
-    /// Measured against local servers with libcurl 7.88.1 and OpenSSL 3.0.
+    /// Measured against local servers with libcurl 7.88.1 and 8.14.1, and OpenSSL 3.0.
     static let table: [SystemFailure] = certificates + handshakes + connections + responses
 
     static let certificates = [
@@ -208,6 +208,10 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(.unknown, "Unrecognized or bad HTTP Content or Transfer-Encoding", .invalidContentCoding),
         SystemFailure(.unknown, "Out of memory", .headerSectionTooLarge, late: .invalidContentCoding),
         SystemFailure(.unknown, "Failed writing header", .malformedHeader),
+        SystemFailure(.unknown, "Unsolicited Transfer-Encoding (gzip) found", .malformedHeader),
+        SystemFailure(.unknown, "A value or data field grew larger than allowed", .headerSectionTooLarge),
+        SystemFailure(.unknown, "Too many response headers, 5000 is max", .headerSectionTooLarge),
+        SystemFailure(.unknown, "Version mismatch (from HTTP/1 to HTTP/2)", .malformedStatusLine),
         SystemFailure(.unsupportedURL, "Received HTTP/0.9 when not allowed", .malformedStatusLine),
         SystemFailure(
             .unknown,
