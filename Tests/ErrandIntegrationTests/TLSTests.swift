@@ -50,7 +50,9 @@ struct TLSFailureTests {
         ("goaway", .connectionReset),
     ]
 
-    /// Whether an error is as listed. Newer versions of libcurl try a connection five times that ends with GOAWAY.
+    /// Whether an error is as listed.
+    ///
+    /// Newer versions of libcurl try a connection five times that ends with GOAWAY.
     static func allows(_ error: NetworkError?, _ name: String, _ reason: NetworkError.Reason) -> Bool {
         error?.reason == reason || name == "goaway" && error?.reason == .sendFailed
     }

@@ -2,8 +2,9 @@ import CErrandCurl
 import Foundation
 
 extension Client {
-    /// What libcurl takes by itself: one handle, whose caller waits on its own thread, without an agent, a transport or a
-    /// decoder. For one request after the other only.
+    /// What libcurl takes by itself: one handle, whose caller waits on its own thread.
+    ///
+    /// Without an agent, a transport or a decoder, and for one request after the other only.
     static let easy = Client(name: "libcurl") { server in
         let handle = EasyHandle(server.appending(path: "user"))
         return {
