@@ -34,6 +34,8 @@ enum CurlFailure {
         case 1: return .malformedStatusLine
         case 3: return .unsupportedHost("as given")
         case 5: return .proxyNotFound
+        // A SOCKS proxy is a host for libcurl.
+        case 6 where proxiedURL.map { CurlMessage.isAboutProxy(message, for: $0) } == true: return .proxyNotFound
         case 6: return .hostNotFound
         case 7 where systemError == ENETUNREACH || systemError == ENETDOWN: return .noConnection
         case 18: return .closedInBody

@@ -10,7 +10,7 @@ package enum CurlMessage {
     ///   - proxiedURL: The URL of the request if a proxy may have been used, or `nil`.
     /// - Returns: The reason, or `nil` if the message is not known.
     package static func reason(in words: String, hasHeader: Bool, proxiedURL: URL? = nil) -> NetworkError.Reason? {
-        if let proxiedURL, let address = failedAddress(in: words), address != proxiedURL.address {
+        if let proxiedURL, words.contains("Failed to connect to "), isAboutProxy(words, for: proxiedURL) {
             return .proxyConnectionRefused
         }
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
@@ -130,12 +130,15 @@ package enum CurlMessage {
         "Connection reset by peer",
     ]
 
-    /// Returns the host, without brackets, and the port to which libcurl could not connect, such as `a.example 80`.
-    private static func failedAddress(in words: String) -> String? {
-        guard let parts = text(after: "Failed to connect to ", in: words)?.split(separator: " "), parts.count > 2,
-            parts[1] == "port"
-        else { return nil }
-        return "\(parts[0].lowercased()) \(parts[2])"
+    /// Returns whether libcurl could not connect to the proxy, or did not find its name, rather than the host of a URL.
+    package static func isAboutProxy(_ words: String, for url: URL) -> Bool {
+        if let host = text(after: "Could not resolve host: ", in: words) { return !url.hasHost(host) }
+        let parts = text(after: "Failed to connect to ", in: words)?.split(separator: " ") ?? []
+        guard parts.count > 3 else { return false }
+        // Newer versions name the host and then the proxy: "a.example:80 over proxy …", before "a.example port 80 via …".
+        if parts[1] == "over" { return parts[2] == "proxy" }
+        guard parts[1] == "port" else { return false }
+        return parts[3] == "via" || parts[2] != "\(url.knownPort)" || !url.hasHost(String(parts[0]))
     }
 
     private static func text(after phrase: String, in words: String) -> String? {
@@ -149,8 +152,21 @@ package enum CurlMessage {
 }
 
 extension URL {
-    /// The host, without brackets, and the port, such as `a.example 80`.
-    fileprivate var address: String {
-        "\(host()?.lowercased().trimmingCharacters(in: ["[", "]"]) ?? "") \(port ?? (scheme == "https" ? 443 : 80))"
+    fileprivate var knownPort: Int { port ?? (scheme == "https" ? 443 : 80) }
+
+    /// Whether a host in the words of libcurl, which writes IP addresses in their usual form, is that of the URL.
+    fileprivate func hasHost(_ other: String) -> Bool {
+        (host(percentEncoded: false) ?? "").comparableHost == other.comparableHost
+    }
+}
+
+extension String {
+    /// The bytes of an IP address, however it is written and without its zone, or a name in lower case without the last dot.
+    fileprivate var comparableHost: [UInt8] {
+        let address = trimmingCharacters(in: ["[", "]"]).prefix { $0 != "%" }
+        var (four, six) = (in_addr(), in6_addr())
+        if inet_aton(String(address), &four) != 0 { return withUnsafeBytes(of: four) { [UInt8]($0) } }
+        if inet_pton(AF_INET6, String(address), &six) == 1 { return withUnsafeBytes(of: six) { [UInt8]($0) } }
+        return [UInt8]((hasSuffix(".") ? String(dropLast()) : self).lowercased().utf8)
     }
 }

@@ -242,6 +242,18 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         #expect(CurlMessage.reason(in: words, hasHeader: false) == .connectionRefused)
     }
 
+    @Test(arguments: [
+        ("a.example port 8080 via proxy.example", NetworkError.Reason.proxyConnectionRefused),
+        ("a.example:8080 over proxy proxy.example", .proxyConnectionRefused),
+        ("a.example:8080 via b.example:8080", .connectionRefused), ("a.example:8080", .connectionRefused),
+        ("A.example. port 8080", .connectionRefused),
+    ])
+    func newerVersionsNameTheProxyBesideTheOrigin(_ address: String, _ reason: NetworkError.Reason) {
+        let words = "Failed to connect to \(address) after 0 ms: Couldn't connect to server"
+        let url = URL(string: "http://a.example:8080/x")
+        #expect(CurlMessage.reason(in: words, hasHeader: false, proxiedURL: url) == reason)
+    }
+
     @Test func lostHandshakeAndStreamResetAreLostConnections() {
         for words in [
             "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to localhost:1 ",
