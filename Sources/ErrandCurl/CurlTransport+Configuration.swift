@@ -105,10 +105,10 @@ extension CurlTransport {
         /// and do not count, and HTTP/2 needs one connection for all requests. Choose less for a host that is not yours and
         /// speaks HTTP/1.
         public var maximumConnectionsPerHost: Int
-        /// The maximum number of connections, or `nil`, the default, for no limit.
+        /// The maximum number of connections, at least 1, or `nil`, the default, for no limit.
         public var maximumConnections: Int?
-        /// The maximum number of connections that are kept for later requests, or `nil`, the default, for four times the
-        /// number of requests in flight.
+        /// The maximum number of connections that are kept for later requests, at least 1, or `nil`, the default, for four
+        /// times the number of requests in flight.
         public var maximumIdleConnections: Int?
         /// The maximum time that a connection may have been unused to be used again, in whole seconds, at least 1.
         ///
@@ -206,8 +206,12 @@ extension CurlTransport.Configuration {
         if let unixSocket, unixSocket.isEmpty || unixSocket.utf8.count > 107 {
             throw Invalid(description: "unixSocket: the path of a socket has 1 to 107 bytes")
         }
-        guard maximumConnectionsPerHost >= 1 else {
-            throw Invalid(description: "maximumConnectionsPerHost: must be at least 1")
+        for (name, count) in [
+            ("maximumConnectionsPerHost", maximumConnectionsPerHost), ("maximumConnections", maximumConnections),
+            // For libcurl 0 is its default.
+            ("maximumIdleConnections", maximumIdleConnections),
+        ] {
+            guard count.map({ $0 >= 1 }) != false else { throw Invalid(description: "\(name): must be at least 1") }
         }
         for (name, lifetime) in [
             ("idleConnectionLifetime", idleConnectionLifetime), ("connectionLifetime", connectionLifetime),

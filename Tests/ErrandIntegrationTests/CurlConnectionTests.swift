@@ -132,6 +132,8 @@ struct CurlConnectionTests {
         ("unixSocket", CurlTransport.Configuration(unixSocket: "")),
         ("unixSocket", CurlTransport.Configuration(unixSocket: "/" + String(repeating: "a", count: 107))),
         ("maximumConnectionsPerHost", CurlTransport.Configuration(maximumConnectionsPerHost: 0)),
+        ("maximumConnections", CurlTransport.Configuration(maximumConnections: 0)),
+        ("maximumIdleConnections", CurlTransport.Configuration(maximumIdleConnections: 0)),
         ("addresses", CurlTransport.Configuration(addresses: ["a.example:80": ["127.0.0.1"]])),
         ("addresses", CurlTransport.Configuration(addresses: ["a.example": []])),
         ("addresses", CurlTransport.Configuration(addresses: ["a.example": ["localhost"]])),
