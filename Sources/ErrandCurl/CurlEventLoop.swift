@@ -55,9 +55,10 @@ final class CurlEventLoop: Sendable {
     /// - Returns: Whether it did.
     private func startHere(_ exchange: CurlExchange) -> Bool {
         let started = transfers.withLockIfAvailable { transfers -> (CurlTransfers?, Bool) in
-            guard let transfers = transfers.current, transfers.isEmpty, inbox.withLock({ $0.isRunning }) else {
-                return (nil, false)
-            }
+            // What was submitted before comes first.
+            guard let transfers = transfers.current, transfers.isEmpty,
+                inbox.withLock({ $0.isRunning && $0.commands.isEmpty })
+            else { return (nil, false) }
             return (transfers, transfers.startDuringWait(exchange))
         }
         guard let (transfers, mustWake) = started, let transfers else { return false }

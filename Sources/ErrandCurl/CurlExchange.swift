@@ -20,6 +20,8 @@ final class CurlExchange: StoppableExchange {
     nonisolated(unsafe) var handle: CurlHandle?
     /// Whether the exchange was stopped before it began, or has ended; unchecked like the reception.
     nonisolated(unsafe) var hasEnded = false
+    /// The place among those that wait for a connection; unchecked like the reception.
+    nonisolated(unsafe) var place = 0
 
     private struct Reception {
         var headerSection = HeaderSection()

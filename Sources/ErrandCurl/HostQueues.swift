@@ -10,25 +10,56 @@ struct HostQueues {
         /// Whether a connection carries one exchange at a time, as far as is known.
         var isHTTP1: Bool
         var runningCount = 0
-        /// Those that wait, from ``first``; some may have ended meanwhile.
-        var waiting: [CurlExchange] = []
+        /// Those that wait, from ``first``; `nil` for those that began or ended meanwhile, whose bodies are not kept.
+        var waiting: [CurlExchange?] = []
         var first = 0
         var endedCount = 0
 
+        /// Adds an exchange; returns whether it may begin, and otherwise it waits.
+        mutating func add(_ exchange: CurlExchange, _ limit: Int) -> Bool {
+            if isHTTP1, runningCount >= limit {
+                if first > 64, first > waiting.count / 2 { compact() }
+                exchange.place = waiting.count
+                waiting.append(exchange)
+                return false
+            }
+            runningCount += 1
+            return true
+        }
+
         mutating func next() -> CurlExchange? {
             while first < waiting.count {
-                let exchange = waiting[first]
+                let exchange = waiting[first].take()
                 first += 1
-                guard exchange.hasEnded else { return exchange }
+                if let exchange { return exchange }
                 endedCount -= 1
             }
             if first > 0 { (waiting, first) = ([], 0) }
             return nil
         }
 
+        /// Counts the end of an exchange that ran; returns those that have waited and may begin now.
+        mutating func leave(_ usedHTTP1: Bool?, _ limit: Int) -> [CurlExchange] {
+            runningCount -= 1
+            if let usedHTTP1 { isHTTP1 = usedHTTP1 }
+            var begun: [CurlExchange] = []
+            while !isHTTP1 || runningCount < limit, let next = next() {
+                runningCount += 1
+                begun.append(next)
+            }
+            return begun
+        }
+
+        mutating func noteEnd(of exchange: CurlExchange) {
+            waiting[exchange.place] = nil
+            endedCount += 1
+            if endedCount > 64, endedCount > (waiting.count - first) / 2 { compact() }
+        }
+
         mutating func compact() {
-            waiting = waiting[first...].filter { !$0.hasEnded }
+            waiting = waiting[first...].filter { $0 != nil }
             (first, endedCount) = (0, 0)
+            for (place, exchange) in waiting.enumerated() { exchange?.place = place }
         }
     }
 
@@ -49,17 +80,7 @@ struct HostQueues {
         guard limit > 0 else { return true }
         let isSecure = exchange.host.hasPrefix("https:")
         let isHTTP1 = version == .http1 || version == .automatic && !isSecure
-        return Self.add(exchange, to: &hosts[exchange.host, default: Host(isHTTP1: isHTTP1)], limit)
-    }
-
-    private static func add(_ exchange: CurlExchange, to host: inout Host, _ limit: Int) -> Bool {
-        if host.isHTTP1, host.runningCount >= limit {
-            if host.first > 64, host.first > host.waiting.count / 2 { host.compact() }
-            host.waiting.append(exchange)
-            return false
-        }
-        host.runningCount += 1
-        return true
+        return hosts[exchange.host, default: Host(isHTTP1: isHTTP1)].add(exchange, limit)
     }
 
     /// Removes an exchange that has begun.
@@ -69,28 +90,19 @@ struct HostQueues {
     ///   - usedHTTP1: Whether its response was one of HTTP/1, or `nil` if there was none.
     /// - Returns: Those that have waited and may begin now.
     mutating func remove(_ exchange: CurlExchange, usedHTTP1: Bool?) -> [CurlExchange] {
-        guard limit > 0, var host = hosts[exchange.host] else { return [] }
-        host.runningCount -= 1
-        if let usedHTTP1 { host.isHTTP1 = usedHTTP1 }
-        var begun: [CurlExchange] = []
-        while !host.isHTTP1 || host.runningCount < limit, let next = host.next() {
-            host.runningCount += 1
-            begun.append(next)
-        }
-        let isForgotten = host.runningCount == 0 && hosts.count > Self.maximumIdleCount
-        hosts[exchange.host] = isForgotten ? nil : host
+        guard limit > 0, let place = hosts.index(forKey: exchange.host) else { return [] }
+        let begun = hosts.values[place].leave(usedHTTP1, limit)
+        if hosts.values[place].runningCount == 0, hosts.count > Self.maximumIdleCount { hosts.remove(at: place) }
         return begun
     }
 
     /// Notes that an exchange has ended while it waited.
     mutating func noteEnd(of exchange: CurlExchange) {
-        guard var host = hosts[exchange.host] else { return }
-        host.endedCount += 1
-        if host.endedCount > 64, host.endedCount > (host.waiting.count - host.first) / 2 { host.compact() }
-        hosts[exchange.host] = host
+        guard let place = hosts.index(forKey: exchange.host) else { return }
+        hosts.values[place].noteEnd(of: exchange)
     }
 
     /// The exchanges that wait.
-    var waiting: [CurlExchange] { hosts.values.flatMap { host in host.waiting[host.first...].filter { !$0.hasEnded } } }
+    var waiting: [CurlExchange] { hosts.values.flatMap { host in host.waiting[host.first...].compactMap(\.self) } }
 }
 #endif
