@@ -27,6 +27,11 @@ final class CurlEventLoop: Sendable {
     /// The time without an exchange after which the thread ends, in nanoseconds.
     private static let patience: Int64 = 2_000_000_000
 
+    /// Whether libcurl may write on a thread of the caller.
+    ///
+    /// Before 7.88 OpenSSL writes by itself for it, and a closed connection raises SIGPIPE, which only the own thread blocks.
+    private static let mayStartHere = errand_curl_version_number() >= 0x075800
+
     private let configuration: CurlTransport.Configuration
     private let maximumConnectionsPerHost: Int
     private let inbox = LoopLock(Inbox())
@@ -47,7 +52,9 @@ final class CurlEventLoop: Sendable {
     /// Starts an exchange, from any thread; returns at once.
     func start(_ exchange: CurlExchange) {
         // One that was stopped before is never sent, because its stop comes first.
-        if exchange.request.hasBody || exchange.isStopped || !startHere(exchange) { submit(.start(exchange)) }
+        if !Self.mayStartHere || exchange.request.hasBody || exchange.isStopped || !startHere(exchange) {
+            submit(.start(exchange))
+        }
     }
 
     /// Starts an exchange on this thread, if no other one is under way; not one with a body, which is read by other code.
@@ -148,7 +155,14 @@ final class CurlEventLoop: Sendable {
                 return inbox.commands
             }
             let error = NetworkError(.other(reason))
-            for case .start(let exchange) in commands { exchange.end(.failure(error)) }
+            for command in commands {
+                switch command {
+                case .start(let exchange): exchange.end(.failure(error))
+                // It must not be sent if it is started later.
+                case .stop(let exchange) where !exchange.hasEntered: exchange.end(.failure(CancellationError()))
+                case .stop, .resume: break
+                }
+            }
             // A caller may have started one of its own, because the thread was to run.
             transfers.current?.endAll(throwing: error)
         }
