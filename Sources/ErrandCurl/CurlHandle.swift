@@ -48,6 +48,10 @@ final class CurlHandle {
     /// Whether libcurl can send a second request on a connection with HTTP/2 and without TLS, which 7.88 cannot.
     private static let reusesClearHTTP2 = errand_curl_version_number() >> 8 != 0x0758
 
+    /// Whether libcurl can lose a response over HTTP/2 that ends before the request, on a connection that it shares with others;
+    /// 7.88 does, and 8.14 does not.
+    private static let losesEarlyResponses = errand_curl_version_number() < 0x080E00
+
     /// `CURL_ERROR_SIZE`.
     private static let errorTextSize = 256
 
@@ -96,7 +100,8 @@ final class CurlHandle {
             if code == 0 { hasLargeBuffer = isStreamed }
         }
         let isReusable = isSecure || configuration.httpVersion != .http2 || Self.reusesClearHTTP2
-        if exchange.options.isStream || !isReusable {
+        let isAlone = isSecure && Self.losesEarlyResponses && request.isLarge
+        if exchange.options.isStream || !isReusable || isAlone {
             change(ErrandCurlOptionFreshConnection, 1)
             change(ErrandCurlOptionForbidReuse, 1)
         }
@@ -280,6 +285,11 @@ final class CurlHandle {
             bytes.baseAddress.map { errand_curl_set_bytes(easy, Int32(option), $0, bytes.count) } ?? 0
         }
     }
+}
+
+extension OutgoingRequest {
+    /// Whether the body is sent for so long that a response may arrive before its end.
+    fileprivate var isLarge: Bool { body.byteCount.map { $0 > 64 << 10 } ?? true }
 }
 
 extension HTTPHeaders {

@@ -214,9 +214,11 @@ struct HTTP2StreamTests {
                     return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
                 }
                 print("HTTP/2 early responses: \(path), \(body): \(results), \(ContinuousClock.now - began)")
-                // nginx closes a connection that it has not read to its end, which can discard its response.
+                // nginx closes a connection that it has not read to its end, which can discard its response. libcurl 7.88
+                // loses some by itself, of streams that share a connection, as those with small bodies do.
                 let (received, lost) = (results["413", default: 0], results["lost", default: 0])
-                #expect(received > 0 && received + (body == .small ? 0 : lost) == 16, "\(results)")
+                let mayBeLost = body != .small || TransportUnderTest.isCurl
+                #expect(received > 0 && received + (mayBeLost ? lost : 0) == 16, "\(results)")
             }
         }
     }
