@@ -215,10 +215,10 @@ struct HTTP2StreamTests {
                 }
                 print("HTTP/2 early responses: \(path), \(body): \(results), \(ContinuousClock.now - began)")
                 // nginx closes a connection that it has not read to its end, which can discard its response. libcurl 7.88
-                // loses some by itself, of streams that share a connection, as those with small bodies do.
+                // loses some by itself, two thirds of those to large bodies if they share a connection.
                 let (received, lost) = (results["413", default: 0], results["lost", default: 0])
-                let mayBeLost = body != .small || TransportUnderTest.isCurl
-                #expect(received > 0 && received + (mayBeLost ? lost : 0) == 16, "\(results)")
+                let maximumLost = TransportUnderTest.isCurl ? 2 : body == .small ? 0 : 15
+                #expect(received + lost == 16 && lost <= maximumLost, "\(results)")
             }
         }
     }
