@@ -8,7 +8,7 @@ import FoundationNetworking
 #endif
 
 /// Which credentials of a config arrive where: two servers are two origins.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .limit(seconds: 60))
 struct CredentialOriginWireTests {
     /// Where a request goes.
     enum Way: String, CaseIterable, Sendable {

@@ -9,7 +9,7 @@ import Testing
 @Suite(
     .serialized,
     .enabled(if: TLSRig.obstacleToServers == nil, "\(TLSRig.obstacleToServers ?? "")"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(6))
 )
 struct CurlTLSTests {
     private let folder: URL

@@ -34,7 +34,7 @@ struct ExitTests {
 }
 
 /// Processes that exit during handshakes; without ``SessionPlatform/prepareForExit()`` every fifth of them crashed.
-@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(6)))
 struct TLSExitTests {
     @Test func processExitsDuringHandshakes() async throws {
         let servers = try TLSServers(in: #require(TLSRig.folder))

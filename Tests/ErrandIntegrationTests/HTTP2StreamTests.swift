@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 /// Streams over HTTP/2 from nginx, which passes on what it receives.
-@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(6)))
 struct HTTP2StreamTests {
     private static let size = 40 << 20
 

@@ -8,7 +8,7 @@ import FoundationNetworking
 #endif
 
 /// What is planned is what a server receives.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .limit(seconds: 60))
 struct RequestWireTests {
     private static func agent(_ server: MockServer, _ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
         var config = NetworkConfig(baseURL: server.baseURL)

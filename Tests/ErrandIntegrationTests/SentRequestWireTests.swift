@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What adapters, interceptors and redirects make of a request decides whether it is sent again.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 180))
 struct SentRequestWireTests {
     private struct Changing: RequestAdapter {
         let change: @Sendable (inout OutgoingRequest) -> Void

@@ -7,7 +7,7 @@ import Testing
 /// Runs the suites of TLS and HTTP/2 in a process that trusts their certificates.
 @Suite(
     .enabled(if: TLSRig.obstacle == nil && TLSRig.folder == nil, "\(TLSRig.obstacle ?? "")"),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(12))
 )
 struct TLSTests {
     @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests", "HTTP2StreamTests", "TLSExitTests"])
@@ -26,7 +26,7 @@ struct TLSTests {
 let needsTrust: Comment = "run by TLSTests in a process of its own"
 
 /// The error of a failure in TLS, in HTTP/2 or of a proxy.
-@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(2)))
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(6)))
 struct TLSFailureTests {
     private let servers: TLSServers
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// What is refreshed in the background, and who is asked before it is stored; what unsafe requests invalidate.
-@Suite(.timeLimit(.minutes(1))) struct CacheRefreshTests {
+@Suite(.limit(seconds: 60)) struct CacheRefreshTests {
     private static let stale = CachePolicy.staleWhileRevalidate(maxAge: .seconds(60), maxStale: .seconds(60))
 
     private func rig(_ policy: CachePolicy = Self.stale, memory: MemoryStore? = MemoryStore()) -> CachedRig {

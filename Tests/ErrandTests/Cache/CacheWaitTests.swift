@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// A store that hangs holds nobody who may leave, and one that throws keeps nothing in memory.
-@Suite(.timeLimit(.minutes(1))) struct CacheWaitTests {
+@Suite(.limit(seconds: 60)) struct CacheWaitTests {
     /// A store that blocks until it is released, or for two minutes, which no test waits for.
     final class Hanging: CacheStore {
         let inner = MemoryStore()

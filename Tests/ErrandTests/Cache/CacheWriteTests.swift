@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// Storing can be awaited and reports its outcome, and what waits for a disk is bounded.
-@Suite(.timeLimit(.minutes(1))) struct CacheWriteTests {
+@Suite(.limit(seconds: 60)) struct CacheWriteTests {
     private let key = CacheKey("k")
 
     @Test func storingCanBeAwaitedAndReportsItsOutcome() async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// Retries and repetitions judge the request that was sent.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct SentRequestTests {
     private struct Changing: RequestAdapter {
         let change: @Sendable (inout OutgoingRequest) -> Void

@@ -9,7 +9,7 @@ import FoundationNetworking
 #endif
 
 /// What sends see of the retry budget.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.limit(seconds: 60))
 struct RetryBudgetSendTests {
     private func request(_ attempts: Int = 3) -> GeneralRequest<VoidFormatter> {
         GeneralRequest("/x").retryPolicy(RetryPolicy(maximumAttempts: attempts)).expecting(Void.self)
