@@ -26,7 +26,7 @@ struct Client: Sendable {
     /// Makes what fetches a user, again and again, over one session.
     let makeFetch: @Sendable (_ server: URL) -> Fetch
 
-    static let all = [errand, observed, modified, general, raw, lean, curl, curlTransport]
+    static let all = [errand, observed, modified, general, raw, lean, curl, curlTransport, easy, easyModel, easyAsync]
 
     static let errand = Client(name: "errand") { server in
         let agent = Agent(config: NetworkConfig(baseURL: server))
