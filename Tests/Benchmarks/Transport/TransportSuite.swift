@@ -39,10 +39,14 @@ private struct TransportBench {
             try reporter.report(name, times.median, unit: "µs per send", spread: times.spread)
         }
         // No client over libcurl can take less than libcurl.
-        let floor = try await compare(.easy, 2_000, .errand, 600, 1)
-        let above = "the same agent over URLSessionTransport, of libcurl alone"
-        try report("transport.floor.cpu.1", floor.map { $0.time / $1.time }, above)
-        try report("transport.floor.p99.1", floor.map { $0.slowest / $1.slowest }, above)
+        for (name, client) in [("", Client.easy), (".model", .easyModel), (".async", .easyAsync)] {
+            let floor = try await compare(client, 2_000, .errand, 600, 1)
+            let above = "the same agent over URLSessionTransport, of \(client.name)"
+            try report("transport.floor\(name).cpu.1", floor.map { $0.time / $1.time }, above)
+            try report("transport.floor\(name).p99.1", floor.map { $0.slowest / $1.slowest }, above)
+        }
+        let bare = try await compare(.curlTransport, 2_000, .errand, 600, 1)
+        try report("transport.bare.cpu.1", bare.map { $0.time / $1.time }, "the same agent over URLSessionTransport")
         let raw = try await compare(.curlTransport, 24_000, .lean, 3_000, 64)
         try report("transport.raw.64", raw.map { $1.wallTime / $0.wallTime }, "a lean delegate session + JSONDecoder")
         try reportMemory()
