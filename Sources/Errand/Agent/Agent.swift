@@ -78,16 +78,24 @@ public final class Agent: Sendable, RefreshClient {
         }
     }
 
-    /// Cancels every running send whose context matches; each fails once with `CancellationError`.
+    /// Cancels every running send, and what waits to be sent after it; each fails once with `CancellationError`.
     ///
-    /// A poll, pages, a chain, a stream of events and `responses(for:)` consist of sends that follow one another. Between two
-    /// of them they end in the same way if the context of the latest one matches.
+    /// Polls, pages, chains, batches, streams of events and `responses(for:)` end, also between two of their sends, and so do
+    /// the requests of `results(of:)`, `resultStream(of:)` and `download(allIn:)` that have not begun.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.
-    public func cancelAll(where predicate: (RequestContext) -> Bool = { _ in true }) {
-        pipeline.sends.cancelAll(where: predicate)
-    }
+    public func cancelAll() { pipeline.sends.cancelAll(everything: true) { _ in true } }
+
+    /// Cancels every running send whose context matches; each fails once with `CancellationError`.
+    ///
+    /// A poll, pages, a chain, a batch, a stream of events and `responses(for:)` consist of sends that follow one another.
+    /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)` and
+    /// `resultStream(of:)` that have not begun have no context yet, and are sent when it is their turn.
+    ///
+    /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
+    /// already.
+    public func cancelAll(where predicate: (RequestContext) -> Bool) { pipeline.sends.cancelAll(where: predicate) }
 }
 
 extension Agent {

@@ -140,7 +140,7 @@ final class BatchSlot<R: Request> {
 /// A running batch.
 final class BatchRun {
     /// The context in which its requests run.
-    let context: MemberContext
+    private(set) var context: MemberContext
     /// The error that ended the batch, or `nil` if there is none yet.
     private var failure: (any Error)?
     private let outer: MemberContext
@@ -169,6 +169,12 @@ final class BatchRun {
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) {
         (context, stopID) = outer.inner(within: options.deadline)
+        // A tolerant one begins all its requests at once.
+        if !isTolerant {
+            context.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence) {
+                [stop = context.stop] in stop.stop()
+            }
+        }
         left = count + 1
         notifier = CompositionNotifier(typeName, total: count, options, in: outer)
         self.outer = outer

@@ -13,7 +13,7 @@ struct MemberContext {
     var modifications: [RequestModification] = []
     /// Whether responses are kept beside their models, for the history of a chain or the responses of a batch.
     var keepsResponses = false
-    /// The sequence of the innermost chain.
+    /// The sequence of the innermost chain, batch or list of results.
     var sequence: SendSequence?
 
     /// Starts a request that stays on the caller: it is prepared and formatted there, and sent in the background.
@@ -135,7 +135,7 @@ struct MemberContext {
 
     /// The error if nothing may begin any more, otherwise `nil`.
     var stopError: (any Error)? {
-        if stop.isStopped || Task.isCancelled { return CancellationError() }
+        if stop.isStopped || Task.isCancelled || sequence?.mustEnd == true { return CancellationError() }
         guard let deadline, agent.pipeline.timeline.now() >= deadline.time else { return nil }
         return deadline.error
     }

@@ -11,8 +11,8 @@ extension IndexedResult: Sendable where Model: Sendable {}
 /// The results of many requests as they finish, created by `resultStream(of:maximumConcurrent:)` of ``Agent``.
 ///
 /// Requests are taken from their sequence only when they can be sent, so that a sequence of a million keeps few in
-/// memory. Requests that are running when the iterator is deallocated are cancelled. If the task is cancelled, their
-/// results are `CancellationError`, and the sequence ends after them.
+/// memory. Requests that are running when the iterator is deallocated are cancelled. If the task is cancelled, or all sends
+/// are with ``Agent/cancelAll()``, their results are `CancellationError`, and the sequence ends after them.
 public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Element: Request {
     /// A result with the index of its request.
     public typealias Element = IndexedResult<Requests.Element.Model>
@@ -73,7 +73,9 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
 
     init(_ requests: Requests.Iterator, _ agent: Agent, _ maximum: Int, _ start: @escaping ResultStream<Requests>.Start)
     {
-        let context = MemberContext(agent: agent, loop: CallerLoop(), stop: CompositionStop())
+        var inner = MemberContext(agent: agent, loop: CallerLoop(), stop: CompositionStop())
+        inner.sequence = SendSequence(ofMany: agent.pipeline.sends)
+        let context = inner
         let finished = finished
         window = RequestWindow(requests) { request, index, window in
             await start(request, context) { delivered in
@@ -97,7 +99,7 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
         await withTaskCancellationHandler {
             // The capture isolates the closure, which would otherwise leave the caller.
             _ = isolation
-            if !(endingWhenCancelled && Task.isCancelled) {
+            if !endingWhenCancelled || !Task.isCancelled && context.sequence?.mustEnd != true {
                 await window.fill(upTo: maximum - finished.results.count)
             }
             while finished.results.isEmpty, window.runningCount > 0 { await context.loop.step() }
@@ -134,8 +136,8 @@ extension Agent {
     /// - Parameters:
     ///   - requests: The requests. They are taken from the sequence as needed; as many again as are running may wait.
     ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
-    /// - Returns: A result for each request. If the task is cancelled, `CancellationError` for each request that had
-    ///   none.
+    /// - Returns: A result for each request. If the task is cancelled, or all sends are with ``cancelAll()``,
+    ///   `CancellationError` for each request that had none.
     public func results<Requests: Sequence>(
         of requests: Requests,
         maximumConcurrent: Int = 8
@@ -149,7 +151,11 @@ extension Agent {
         let results = ResultList<Requests.Element.Model>()
         let isComposed = RequestType.of(Requests.Element.self).isComposed
         var count = 0
-        await runLoop { context in
+        let sequence = SendSequence(ofMany: pipeline.sends)
+        await runLoop { outer in
+            var inner = outer
+            inner.sequence = sequence
+            let context = inner
             let window = RequestWindow(requests.makeIterator()) { request, index, window in
                 // Enqueued requests and others share the width; only enqueued ones may wait for a task.
                 guard !isComposed, request.formattingContext == .background, window.runningCount == 1 else {
@@ -165,9 +171,10 @@ extension Agent {
                 context.loop.enqueue(width: width, endedBy: context.stop) {
                     // A request that was cancelled before it began is not sent; its result is a `CancellationError`
                     // already.
-                    guard !Task.isCancelled else { return }
+                    guard !Task.isCancelled, !sequence.mustEnd else { return }
                     do {
-                        results.set(index, .success(try await self.runInBackground(request, isMember: true).model))
+                        let produced = try await self.runInBackground(request, isMember: true, in: sequence)
+                        results.set(index, .success(produced.model))
                     } catch {
                         results.set(index, .failure(error))
                     }
@@ -190,8 +197,8 @@ extension Agent {
     /// - Parameters:
     ///   - requests: The requests. They are taken from the sequence one by one, when they can be sent.
     ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
-    /// - Returns: A result for each request. If the task is cancelled, `CancellationError` for each request that had
-    ///   none.
+    /// - Returns: A result for each request. If the task is cancelled, or all sends are with ``cancelAll()``,
+    ///   `CancellationError` for each request that had none.
     public func results<Requests: Sequence>(
         of requests: Requests,
         maximumConcurrent: Int = 8

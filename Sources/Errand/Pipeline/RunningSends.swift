@@ -109,15 +109,23 @@ struct RunningSends: Sendable {
         return try await work()
     }
 
-    func cancelAll(where predicate: (RequestContext) -> Bool) {
+    /// Ends sends and sequences.
+    ///
+    /// - Parameters:
+    ///   - isEverything: Whether requests end, too, that have not begun and so have no context.
+    ///   - predicate: Which of the others, by their contexts.
+    func cancelAll(everything isEverything: Bool = false, where predicate: (RequestContext) -> Bool) {
         let (running, sequences) = state.withLock { (Array($0.running.values), Array($0.sequences.values)) }
         for one in running where predicate(one.context) {
             // A send that has just succeeded would be followed by the next one.
-            if one.stop() { one.sequence?.stop() }
+            if one.stop(), let sequence = one.sequence, sequence.end != .withAllSends { sequence.stop() }
         }
         let stopped = sequences.filter { sequence in
-            guard sequence.count == 0 || sequence.end == .withItsSend else { return false }
-            return sequence.context.map(predicate) ?? false
+            switch sequence.end {
+            case .withAllSends: return isEverything
+            case .onlyBetween where sequence.count > 0: return false
+            case .onlyBetween, .withItsSend: return sequence.context.map(predicate) ?? false
+            }
         }
         guard !stopped.isEmpty else { return }
         for sequence in stopped { sequence.stop() }

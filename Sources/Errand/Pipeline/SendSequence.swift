@@ -1,6 +1,7 @@
-/// Sends that follow one another, such as those of a poll, of pages, of a chain or of a stream of events.
+/// Sends that follow one another, such as those of a poll, of pages, of a chain or of a stream of events, or many of which a
+/// limited number runs at once.
 ///
-/// None of them is running in between. `cancelAll` then ends the sequence by the context of the last one.
+/// `cancelAll` ends it by the context of the last one if none of them is running, and finds no context of what has not begun.
 final class SendSequence: Sendable {
     /// Which sends `cancelAll` ends the sequence with, besides ending it between two of them.
     enum End: Sendable {
@@ -8,6 +9,8 @@ final class SendSequence: Sendable {
         case withItsSend
         /// None, because it may continue after a send that was cancelled.
         case onlyBetween
+        /// All, but not some: what has not begun has no context by which it could be chosen.
+        case withAllSends
     }
 
     let end: End
@@ -25,12 +28,12 @@ final class SendSequence: Sendable {
         stop = { signal.stop() }
     }
 
-    /// Creates the sequence of a chain.
+    /// Creates the sequence of a batch or a chain.
     ///
     /// - Parameters:
     ///   - sends: The running sends of the agent.
-    ///   - outer: The sequence that the chain is a part of.
-    ///   - stop: Ends the chain; returns at once.
+    ///   - outer: The sequence that it is a part of.
+    ///   - stop: Ends it; returns at once.
     init(_ sends: RunningSends, within outer: SendSequence?, stop: @escaping @Sendable () -> Void) {
         let signal = StopSignal()
         (self.sends, self.signal, self.outer, end) = (sends, signal, outer, .onlyBetween)
@@ -38,6 +41,13 @@ final class SendSequence: Sendable {
             signal.stop()
             stop()
         }
+    }
+
+    /// Creates the sequence of many requests, each of which has a result of its own.
+    init(ofMany sends: RunningSends) {
+        let signal = StopSignal()
+        (self.sends, self.signal, outer, end) = (sends, signal, nil, .withAllSends)
+        stop = { signal.stop() }
     }
 
     deinit { sends.forget(ObjectIdentifier(self)) }

@@ -171,6 +171,79 @@ import Testing
         #expect(number == 2)
     }
 
+    // MARK: Many requests
+
+    /// A request that stays on its caller, and one that need not.
+    private final class Staying: Request {
+        typealias Model = Int
+        let path = "/wait/1"
+    }
+
+    @Test(arguments: [true, false])
+    func whatHasNotBegunIsNotSentAfterAllSendsAreCancelled(_ mayLeave: Bool) async throws {
+        let rig = Rig.numbers()
+        let task = Task {
+            mayLeave
+                ? await rig.agent.results(of: (0..<9).map { _ in GetNumber(kind: "wait") }, maximumConcurrent: 2)
+                : await rig.agent.results(of: (0..<9).map { _ in Staying() }, maximumConcurrent: 2)
+        }
+        await rig.transport.waitForRequests(2)
+        rig.agent.cancelAll()
+        let results = await task.value
+        #expect(results.count == 9 && results.allSatisfy { $0.failure is CancellationError })
+        #expect(rig.transport.requestCount == 2)
+        #expect(await isOver(rig))
+    }
+
+    @Test func streamOfResultsEndsAfterAllSendsAreCancelled() async throws {
+        let rig = Rig.numbers()
+        let requests = (0...).lazy.map { GetNumber(kind: $0 < 2 ? "ok" : "wait") }
+        var results: [Result<Int, any Error>] = []
+        let watch = Task {
+            await rig.transport.waitForRequests(4)
+            rig.agent.cancelAll()
+        }
+        for await one in rig.agent.resultStream(of: requests, maximumConcurrent: 2) { results.append(one.result) }
+        await watch.value
+        #expect(results.count == 4 && results[2...].allSatisfy { $0.failure is CancellationError })
+        #expect(rig.transport.requestCount == 4)
+        #expect(await isOver(rig))
+    }
+
+    @Test func cancellationOfSomeLeavesWhatHasNotBegun() async throws {
+        let rig = Rig.numbers()
+        let requests = (0..<4).map { GetNumber(kind: $0 < 2 ? "wait" : "ok", tag: "\($0)") }
+        let task = Task { await rig.agent.results(of: requests, maximumConcurrent: 2) }
+        await rig.transport.waitForRequests(2)
+        rig.agent.cancelAll { ["0", "1"].contains($0.tag) }
+        let results = await task.value
+        #expect(results[..<2].allSatisfy { $0.failure is CancellationError })
+        #expect(results[2...].allSatisfy { $0.failure == nil })
+        #expect(await isOver(rig))
+    }
+
+    @Test func agentSendsAgainAfterAllSendsAreCancelled() async throws {
+        let rig = Rig.numbers()
+        rig.agent.cancelAll()
+        let results = await rig.agent.results(of: [GetNumber(), GetNumber()], maximumConcurrent: 1)
+        #expect(results.allSatisfy { $0.failure == nil })
+    }
+
+    @Test(arguments: [true, false])
+    func batchEndsBetweenTwoOfItsRequests(_ isNested: Bool) async throws {
+        let rig = Rig.numbers()
+        let batch = ArrayBatchRequest(
+            (0..<3).map { _ in Noticed { rig.agent.cancelAll { $0.tag == "noticed" } } },
+            maximumConcurrent: 1
+        )
+        let error = await failure(of: {
+            isNested ? try await rig.agent.send(ChainRequest(batch)) : try await rig.agent.send(batch)
+        })
+        #expect(error is CancellationError)
+        #expect(rig.transport.requestCount == 1)
+        #expect(await isOver(rig))
+    }
+
     // MARK: Two responses
 
     @Test func freshResponseIsNotRequestedAfterTheReaderCancels() async throws {
