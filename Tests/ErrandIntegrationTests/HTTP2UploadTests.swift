@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 /// Uploads over HTTP/2 to nginx, which passes them on as they come: the server may respond before it has seen their end.
-@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(12)))
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(8)))
 struct HTTP2UploadTests {
     /// How a body is given, and how many bytes it has.
     enum Kind: String, CaseIterable {

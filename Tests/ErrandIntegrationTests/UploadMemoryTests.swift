@@ -6,7 +6,7 @@ import Testing
 /// How much memory a large upload needs, measured in a process of its own, and whether all of it arrives.
 ///
 /// `ERRAND_UPLOAD_MIB` is the size of the file.
-@Suite(.serialized, .enabled(if: TLSRig.path(of: "python3") != nil, "python3 is missing"), .timeLimit(.minutes(12)))
+@Suite(.serialized, .enabled(if: TLSRig.path(of: "python3") != nil, "python3 is missing"), .timeLimit(.minutes(8)))
 struct UploadMemoryTests {
     /// The most resident memory that this process has had, in MiB.
     @Sendable private static func peak() -> Int {

@@ -78,10 +78,10 @@ public final class Agent: Sendable, RefreshClient {
         }
     }
 
-    /// Cancels every running send, and what waits to be sent after it; each fails once with `CancellationError`.
+    /// Cancels every running send, and what would be sent after it; each fails once with `CancellationError`.
     ///
-    /// Polls, pages, chains, batches, streams of events and `responses(for:)` end, also between two of their sends, and so do
-    /// the requests of `results(of:)`, `resultStream(of:)` and `download(allIn:)` that have not begun.
+    /// Polls, pages, chains, batches, streams of events and `responses(for:)` end, also between two of their sends, and the
+    /// requests of `results(of:)`, `resultStream(of:)` and `download(allIn:)` that have not begun are not sent.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.
@@ -90,8 +90,8 @@ public final class Agent: Sendable, RefreshClient {
     /// Cancels every running send whose context matches; each fails once with `CancellationError`.
     ///
     /// A poll, pages, a chain, a batch, a stream of events and `responses(for:)` consist of sends that follow one another.
-    /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)` and
-    /// `resultStream(of:)` that have not begun have no context yet, and are sent when it is their turn.
+    /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)`,
+    /// `resultStream(of:)` and `download(allIn:)` that have not begun have no context yet, and are sent when it is their turn.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.

@@ -60,19 +60,26 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     }
 
     private func begin(
-        _ context: MemberContext,
+        _ outer: MemberContext,
         _ slots: [BatchSlot<R>],
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
-        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: context, end: end)
+        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: outer, end: end)
+        var inner = run.context
+        if members.count > maximumConcurrent {
+            inner.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence) {
+                [stop = inner.stop] in stop.stop()
+            }
+        }
+        let context = inner
         let window = RequestWindow(members.makeIterator()) { member, index, window in
             let child = CompositionChild(index: index, typeName: member.typeName)
             // If the batch has failed, the remaining requests end without being sent.
-            guard !run.context.stop.isStopped else {
+            guard !context.stop.isStopped else {
                 window.didEndOne()
                 return await run.didEnd(child, CancellationError())
             }
-            await slots[index].begin(member, in: run.context) { failure in
+            await slots[index].begin(member, in: context) { failure in
                 window.didEndOne()
                 await run.didEnd(child, failure)
                 await window.fill(upTo: maximumConcurrent)

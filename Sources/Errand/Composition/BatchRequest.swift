@@ -50,7 +50,7 @@ public struct BatchRequest<each R: Request>: DeclaredComposition {
     /// Runs all requests to their end, and returns their results.
     func results(from agent: Agent) async -> (repeat Result<(each R).Model, any Error>) {
         let slots = BatchSlots<repeat each R>()
-        await agent.runLoop { context in await begin(context, slots, tolerant: true) { _ in } }
+        await agent.runLoop { context in await begin(context.ofMany(), slots, tolerant: true) { _ in } }
         return slots.results()
     }
 
@@ -140,7 +140,7 @@ final class BatchSlot<R: Request> {
 /// A running batch.
 final class BatchRun {
     /// The context in which its requests run.
-    private(set) var context: MemberContext
+    let context: MemberContext
     /// The error that ended the batch, or `nil` if there is none yet.
     private var failure: (any Error)?
     private let outer: MemberContext
@@ -169,12 +169,6 @@ final class BatchRun {
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) {
         (context, stopID) = outer.inner(within: options.deadline)
-        // A tolerant one begins all its requests at once.
-        if !isTolerant {
-            context.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence) {
-                [stop = context.stop] in stop.stop()
-            }
-        }
         left = count + 1
         notifier = CompositionNotifier(typeName, total: count, options, in: outer)
         self.outer = outer

@@ -135,7 +135,7 @@ struct MemberContext {
 
     /// The error if nothing may begin any more, otherwise `nil`.
     var stopError: (any Error)? {
-        if stop.isStopped || Task.isCancelled || sequence?.mustEnd == true { return CancellationError() }
+        if stop.isStopped || Task.isCancelled { return CancellationError() }
         guard let deadline, agent.pipeline.timeline.now() >= deadline.time else { return nil }
         return deadline.error
     }
@@ -157,6 +157,13 @@ struct MemberContext {
         var context = self
         context.modifications = []
         return (ModifiedRequest(request, modifications), context)
+    }
+
+    /// Returns this context for many requests, each of which has a result of its own.
+    func ofMany() -> MemberContext {
+        var context = self
+        context.sequence = SendSequence(ofMany: agent.pipeline.sends) { [stop] in stop.stop() }
+        return context
     }
 
     /// Returns a context inside this one with a stop of its own, which ends after `limit` at the latest.

@@ -73,9 +73,7 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
 
     init(_ requests: Requests.Iterator, _ agent: Agent, _ maximum: Int, _ start: @escaping ResultStream<Requests>.Start)
     {
-        var inner = MemberContext(agent: agent, loop: CallerLoop(), stop: CompositionStop())
-        inner.sequence = SendSequence(ofMany: agent.pipeline.sends)
-        let context = inner
+        let context = MemberContext(agent: agent, loop: CallerLoop(), stop: CompositionStop()).ofMany()
         let finished = finished
         window = RequestWindow(requests) { request, index, window in
             await start(request, context) { delivered in
@@ -99,7 +97,7 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
         await withTaskCancellationHandler {
             // The capture isolates the closure, which would otherwise leave the caller.
             _ = isolation
-            if !endingWhenCancelled || !Task.isCancelled && context.sequence?.mustEnd != true {
+            if !endingWhenCancelled || !Task.isCancelled && !context.stop.isStopped {
                 await window.fill(upTo: maximum - finished.results.count)
             }
             while finished.results.isEmpty, window.runningCount > 0 { await context.loop.step() }
@@ -113,7 +111,8 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
 extension Agent {
     /// Sends requests of any types concurrently, and returns their results in the same order.
     ///
-    /// If the task is cancelled, it returns at once, with `CancellationError` for each request that had no result.
+    /// If the task is cancelled, or all sends are with ``cancelAll()``, it returns at once, with `CancellationError` for each
+    /// request that had no result.
     public func results<each R: Request & Sendable>(
         of request: repeat each R
     ) async -> (repeat Result<(each R).Model, any Error>)
@@ -124,7 +123,8 @@ extension Agent {
     /// Sends requests of any types concurrently, and returns their results in the same order; models are created on the
     /// caller's actor.
     ///
-    /// If the task is cancelled, it returns at once, with `CancellationError` for each request that had no result.
+    /// If the task is cancelled, or all sends are with ``cancelAll()``, it returns at once, with `CancellationError` for each
+    /// request that had no result.
     public func results<each R: Request>(
         of request: repeat each R
     ) async -> (repeat Result<(each R).Model, any Error>) {
@@ -151,11 +151,9 @@ extension Agent {
         let results = ResultList<Requests.Element.Model>()
         let isComposed = RequestType.of(Requests.Element.self).isComposed
         var count = 0
-        let sequence = SendSequence(ofMany: pipeline.sends)
         await runLoop { outer in
-            var inner = outer
-            inner.sequence = sequence
-            let context = inner
+            let context = outer.ofMany()
+            let (stop, sequence) = (context.stop, context.sequence)
             let window = RequestWindow(requests.makeIterator()) { request, index, window in
                 // Enqueued requests and others share the width; only enqueued ones may wait for a task.
                 guard !isComposed, request.formattingContext == .background, window.runningCount == 1 else {
@@ -171,7 +169,7 @@ extension Agent {
                 context.loop.enqueue(width: width, endedBy: context.stop) {
                     // A request that was cancelled before it began is not sent; its result is a `CancellationError`
                     // already.
-                    guard !Task.isCancelled, !sequence.mustEnd else { return }
+                    guard !Task.isCancelled, !stop.isStopped else { return }
                     do {
                         let produced = try await self.runInBackground(request, isMember: true, in: sequence)
                         results.set(index, .success(produced.model))

@@ -37,7 +37,7 @@ extension Pipeline {
         }
         end(send)
         // Cancelled too late for this send, but not for those that would follow it.
-        if let sequence = send.sequence, send.stop.reason == .cancelled { sequence.stop() }
+        if let sequence = send.sequence, send.stop.reason == .cancelled { sends.endUnlessOthersRun(sequence) }
         return (model, accepted)
     }
 

@@ -109,26 +109,41 @@ struct RunningSends: Sendable {
         return try await work()
     }
 
+    /// Ends a sequence after a send of it that was cancelled too late, if that was the only one that ran.
+    func endUnlessOthersRun(_ sequence: SendSequence) {
+        let othersRun = state.withLock { ($0.sequences[ObjectIdentifier(sequence)]?.count ?? 0) > 0 }
+        switch sequence.end {
+        case .withItsSend: sequence.stop()
+        case .onlyBetween: if !othersRun { sequence.stop() }
+        // It was ended with all, or not at all.
+        case .withAllSends: break
+        }
+    }
+
     /// Ends sends and sequences.
     ///
     /// - Parameters:
     ///   - isEverything: Whether requests end, too, that have not begun and so have no context.
     ///   - predicate: Which of the others, by their contexts.
     func cancelAll(everything isEverything: Bool = false, where predicate: (RequestContext) -> Bool) {
-        let (running, sequences) = state.withLock { (Array($0.running.values), Array($0.sequences.values)) }
-        for one in running where predicate(one.context) {
-            // A send that has just succeeded would be followed by the next one.
-            if one.stop(), let sequence = one.sequence, sequence.end != .withAllSends { sequence.stop() }
-        }
-        let stopped = sequences.filter { sequence in
-            switch sequence.end {
-            case .withAllSends: return isEverything
-            case .onlyBetween where sequence.count > 0: return false
-            case .onlyBetween, .withItsSend: return sequence.context.map(predicate) ?? false
+        let (running, sequences) = state.withLock { (Array($0.running.values), $0.sequences) }
+        // Before their sends, none of which has then failed by itself.
+        if isEverything { for sequence in sequences.values { sequence.stop() } }
+        // Sends that have just succeeded, which would be followed by the next ones.
+        var late = Table<ObjectIdentifier, Int>()
+        for one in running where predicate(one.context) && one.stop() {
+            var next = one.sequence
+            while let sequence = next {
+                let id = ObjectIdentifier(sequence)
+                late[id] = (late[id] ?? 0) + 1
+                next = sequence.outer
             }
         }
-        guard !stopped.isEmpty else { return }
-        for sequence in stopped { sequence.stop() }
+        for (id, sequence) in sequences where !isEverything && sequence.end != .withAllSends {
+            let lateCount = late[id] ?? 0
+            guard sequence.count <= lateCount || sequence.end == .withItsSend else { continue }
+            if lateCount > 0 || sequence.context.map(predicate) == true { sequence.stop() }
+        }
         // What has begun in them meanwhile.
         let begun = state.withLock { state in state.running.values.filter { $0.sequence?.mustEnd == true } }
         for one in begun { _ = one.stop() }

@@ -38,16 +38,23 @@ final class SendSequence: Sendable {
         let signal = StopSignal()
         (self.sends, self.signal, self.outer, end) = (sends, signal, outer, .onlyBetween)
         self.stop = {
-            signal.stop()
             stop()
+            signal.stop()
         }
     }
 
     /// Creates the sequence of many requests, each of which has a result of its own.
-    init(ofMany sends: RunningSends) {
+    ///
+    /// - Parameters:
+    ///   - sends: The running sends of the agent.
+    ///   - stop: Ends them all; returns at once.
+    init(ofMany sends: RunningSends, stop: @escaping @Sendable () -> Void) {
         let signal = StopSignal()
         (self.sends, self.signal, outer, end) = (sends, signal, nil, .withAllSends)
-        stop = { signal.stop() }
+        self.stop = {
+            stop()
+            signal.stop()
+        }
     }
 
     deinit { sends.forget(ObjectIdentifier(self)) }

@@ -244,6 +244,68 @@ import Testing
         #expect(await isOver(rig))
     }
 
+    @Test func batchContinuesIfOneOfSeveralCameTooSoonToBeCancelled() async throws {
+        let hasCancelled = Lock(false)
+        let rig = Rig { request in
+            while request.url.path() == "/held/2", !hasCancelled.withLock({ $0 }) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            return .json("1")
+        }
+        let noticed = Noticed {
+            rig.agent.cancelAll { $0.tag == "noticed" }
+            hasCancelled.withLock { $0 = true }
+        }
+        let models = try await rig.agent.send(BatchRequest(noticed, GetNumber(number: 2, kind: "held")))
+        #expect(models == (1, 1))
+        #expect(await isOver(rig))
+    }
+
+    @Test func resultThatCameTooSoonToBeCancelledLeavesWhatHasNotBegun() async throws {
+        let rig = Rig.numbers()
+        let requests = (0..<3).map { index in
+            Noticed(tag: "\(index)") { rig.agent.cancelAll { $0.tag == "0" } }
+        }
+        let results = await rig.agent.results(of: requests, maximumConcurrent: 1)
+        #expect(results.allSatisfy { $0.failure == nil } && rig.transport.requestCount == 3)
+    }
+
+    @Test func compositionsThatHaveNotBegunAreNotSentAfterAllSendsAreCancelled() async throws {
+        let rig = Rig.numbers()
+        let batches = (0..<3).map { _ in ArrayBatchRequest([GetNumber.waiting()]) }
+        let task = Task { await rig.agent.results(of: batches, maximumConcurrent: 1) }
+        await rig.transport.waitForRequests(1)
+        rig.agent.cancelAll()
+        #expect(await task.value.allSatisfy { $0.failure is CancellationError })
+        #expect(rig.transport.requestCount == 1)
+        #expect(await isOver(rig))
+    }
+
+    @Test(arguments: [true, false])
+    func ignoredFailuresAreNotFollowedByOthersAfterAllSendsAreCancelled(_ isBatch: Bool) async throws {
+        let rig = Rig.numbers()
+        let task = Task {
+            let requests = (0..<3).map { GetNumber.waiting($0).ignoringFailure() }
+            guard !isBatch else {
+                return try await rig.agent.send(ArrayBatchRequest(requests, maximumConcurrent: 1)).count
+            }
+            return try await rig.agent.send(ChainRequest(requests[0]).then { _ in GetNumber() })
+        }
+        await rig.transport.waitForRequests(1)
+        rig.agent.cancelAll()
+        #expect(await failure(of: { try await task.value }) is CancellationError)
+        #expect(rig.transport.requestCount == 1)
+        #expect(await isOver(rig))
+    }
+
+    @Test func requestsOfSeveralTypesAreNotSentAfterAllSendsAreCancelled() async throws {
+        let rig = Rig.numbers()
+        let noticed = Noticed { rig.agent.cancelAll() }
+        let (_, other) = await rig.agent.results(of: noticed, GetNumber.waiting())
+        #expect(other.failure is CancellationError)
+        #expect(await isOver(rig))
+    }
+
     // MARK: Two responses
 
     @Test func freshResponseIsNotRequestedAfterTheReaderCancels() async throws {
