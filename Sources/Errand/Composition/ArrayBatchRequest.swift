@@ -66,6 +66,7 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     ) async {
         let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: outer, end: end)
         var inner = run.context
+        // Between two of its requests `cancelAll` finds none that runs.
         if members.count > maximumConcurrent {
             inner.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence) {
                 [stop = inner.stop] in stop.stop()

@@ -36,7 +36,7 @@ extension Client {
     }
 }
 
-/// A thread that performs one request after the other.
+/// A thread that performs one request after the other, until the process ends.
 ///
 /// Unchecked: `waiter` is written before a signal and read after it.
 private final class EasyThread: @unchecked Sendable {
