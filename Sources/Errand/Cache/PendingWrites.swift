@@ -73,14 +73,9 @@ struct PendingWrites {
         changes[key].flatMap { $0.number == number ? $0 : nil }
     }
 
-    /// Ends a change that is on disk, or that a later entry on disk supersedes.
-    ///
-    /// - Returns: Whether no later change replaced it.
-    @discardableResult
-    mutating func finish(_ number: Int, for key: CacheKey, _ outcome: CacheWrite.Outcome) -> Bool {
-        guard changes[key]?.number == number else { return false }
-        drop(key, outcome)
-        return true
+    /// Ends a change that is on disk, or that a later entry on disk supersedes, unless a later change replaced it.
+    mutating func finish(_ number: Int, for key: CacheKey, _ outcome: CacheWrite.Outcome) {
+        if changes[key]?.number == number { drop(key, outcome) }
     }
 
     /// Ends a change that has failed; an older entry that it leaves on disk is hidden, as if it were being removed.

@@ -17,8 +17,9 @@ extension ResponseCache {
                 switch result {
                 case .success(true): state.pending.finish(number, for: key, .stored)
                 case .success(false):
-                    // In memory, it hides the later one, which another process stored.
-                    if state.pending.finish(number, for: key, .superseded) { memory?.remove(for: key) }
+                    // In memory, it hides the later one, which another process stored, until who waits for it goes on.
+                    if state.pending.change(number, of: key) != nil { memory?.remove(for: key) }
+                    state.pending.finish(number, for: key, .superseded)
                 case .failure(let error):
                     state.lastFailure = error
                     state.pending.fail(number, for: key, error, leavingOld: isOldLeft)

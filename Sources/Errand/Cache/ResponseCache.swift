@@ -222,7 +222,6 @@ public final class ResponseCache: Sendable {
         // A response with `no-store` is never written, whatever the policy.
         let rules = CacheDirectives(entry.headers)
         let isWritten = !entry.isMemoryOnly && (!rules.noStore || rules.mustUnderstand)
-        if !isWritten { write?.finish(.inMemory) }
         let (requested, date) = (entry.requested.microseconds, now().microseconds)
         let new = isWritten ? entry : nil
         change(key, isOnDisk: entry.isVetted, to: new, keepingLater: ticket != nil, reportingTo: write) { state in
@@ -234,6 +233,7 @@ public final class ResponseCache: Sendable {
             }
             state.requested.note(key, at: requested, isForAll: !isWritten || entry.vary.isEmpty)
             memory?.store(entry, for: key)
+            if !isWritten { write?.finish(.inMemory) }
             return true
         }
         // What only memory may have, and cannot keep, must not leave an older one on disk.

@@ -68,6 +68,27 @@ import Testing
         for cache in caches { #expect(try await cache.entry(for: key).text == "new") }
     }
 
+    /// A store that has a later entry of every key, as of another process.
+    private struct Later: CacheStore {
+        func entry(for key: CacheKey) -> CacheEntry? { .sample("later") }
+        func store(_ entry: CacheEntry, for key: CacheKey) {}
+        func storeIfLatest(_ entry: CacheEntry, for key: CacheKey, at now: Date) -> Bool { false }
+        func remove(for key: CacheKey) {}
+        func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) {}
+        func trim(toBytes limit: Int) {}
+        func totals() -> CacheTotals { CacheTotals() }
+    }
+
+    @Test func supersededResponseIsNotFoundOnceItsOutcomeIsKnown() async throws {
+        let cache = ResponseCache(disk: Later())
+        for number in 0..<2_000 {
+            let (key, write) = (CacheKey("\(number)"), CacheWrite())
+            cache.store(.sample("earlier"), for: key, since: cache.ticket, reportingTo: write)
+            guard case .superseded = try await write.outcome() else { throw Boom() }
+            try #require(try await cache.entry(for: key).text == "later")
+        }
+    }
+
     /// A store whose writes hang until it is released.
     private struct Stuck: CacheStore {
         let gate = DispatchSemaphore(value: 0)
