@@ -173,23 +173,32 @@ import Testing
 
     // MARK: Many requests
 
-    /// A request that stays on its caller, and one that need not.
+    /// A request that stays on its caller.
     private final class Staying: Request {
         typealias Model = Int
-        let path = "/wait/1"
+        let path: String
+        init(path: String = "/wait/1") { self.path = path }
+    }
+
+    /// A request that stays on its caller, and calls a function before it is sent.
+    private final class Ending: Request {
+        typealias Model = Int
+        let path = "/ok/1"
+        private let willBeSent: () -> Void
+        init(_ willBeSent: @escaping () -> Void) { self.willBeSent = willBeSent }
+        func check() { willBeSent() }
     }
 
     @Test(arguments: [true, false])
     func whatHasNotBegunIsNotSentAfterAllSendsAreCancelled(_ mayLeave: Bool) async throws {
         let rig = Rig.numbers()
-        let task = Task {
+        async let ended =
             mayLeave
-                ? await rig.agent.results(of: (0..<9).map { _ in GetNumber(kind: "wait") }, maximumConcurrent: 2)
-                : await rig.agent.results(of: (0..<9).map { _ in Staying() }, maximumConcurrent: 2)
-        }
+            ? rig.agent.results(of: (0..<9).map { _ in GetNumber(kind: "wait") }, maximumConcurrent: 2)
+            : rig.agent.results(of: (0..<9).map { _ in Staying() }, maximumConcurrent: 2)
         await rig.transport.waitForRequests(2)
         rig.agent.cancelAll()
-        let results = await task.value
+        let results = await ended
         #expect(results.count == 9 && results.allSatisfy { $0.failure is CancellationError })
         #expect(rig.transport.requestCount == 2)
         #expect(await isOver(rig))
@@ -199,12 +208,12 @@ import Testing
         let rig = Rig.numbers()
         let requests = (0...).lazy.map { GetNumber(kind: $0 < 2 ? "ok" : "wait") }
         var results: [Result<Int, any Error>] = []
-        let watch = Task {
+        async let isCancelled: Void = {
             await rig.transport.waitForRequests(4)
             rig.agent.cancelAll()
-        }
+        }()
         for await one in rig.agent.resultStream(of: requests, maximumConcurrent: 2) { results.append(one.result) }
-        await watch.value
+        await isCancelled
         #expect(results.count == 4 && results[2...].allSatisfy { $0.failure is CancellationError })
         #expect(rig.transport.requestCount == 4)
         #expect(await isOver(rig))
@@ -213,10 +222,10 @@ import Testing
     @Test func cancellationOfSomeLeavesWhatHasNotBegun() async throws {
         let rig = Rig.numbers()
         let requests = (0..<4).map { GetNumber(kind: $0 < 2 ? "wait" : "ok", tag: "\($0)") }
-        let task = Task { await rig.agent.results(of: requests, maximumConcurrent: 2) }
+        async let ended = rig.agent.results(of: requests, maximumConcurrent: 2)
         await rig.transport.waitForRequests(2)
         rig.agent.cancelAll { ["0", "1"].contains($0.tag) }
-        let results = await task.value
+        let results = await ended
         #expect(results[..<2].allSatisfy { $0.failure is CancellationError })
         #expect(results[2...].allSatisfy { $0.failure == nil })
         #expect(await isOver(rig))
@@ -245,16 +254,14 @@ import Testing
     }
 
     @Test func batchContinuesIfOneOfSeveralCameTooSoonToBeCancelled() async throws {
-        let hasCancelled = Lock(false)
+        let gate = Gate()
         let rig = Rig { request in
-            while request.url.path() == "/held/2", !hasCancelled.withLock({ $0 }) {
-                try await Task.sleep(for: .milliseconds(1))
-            }
+            if request.url.path() == "/held/2" { try await gate.pass() }
             return .json("1")
         }
         let noticed = Noticed {
             rig.agent.cancelAll { $0.tag == "noticed" }
-            hasCancelled.withLock { $0 = true }
+            gate.open()
         }
         let models = try await rig.agent.send(BatchRequest(noticed, GetNumber(number: 2, kind: "held")))
         #expect(models == (1, 1))
@@ -273,10 +280,10 @@ import Testing
     @Test func compositionsThatHaveNotBegunAreNotSentAfterAllSendsAreCancelled() async throws {
         let rig = Rig.numbers()
         let batches = (0..<3).map { _ in ArrayBatchRequest([GetNumber.waiting()]) }
-        let task = Task { await rig.agent.results(of: batches, maximumConcurrent: 1) }
+        async let results = rig.agent.results(of: batches, maximumConcurrent: 1)
         await rig.transport.waitForRequests(1)
         rig.agent.cancelAll()
-        #expect(await task.value.allSatisfy { $0.failure is CancellationError })
+        #expect(await results.allSatisfy { $0.failure is CancellationError })
         #expect(rig.transport.requestCount == 1)
         #expect(await isOver(rig))
     }
@@ -284,25 +291,23 @@ import Testing
     @Test(arguments: [true, false])
     func ignoredFailuresAreNotFollowedByOthersAfterAllSendsAreCancelled(_ isBatch: Bool) async throws {
         let rig = Rig.numbers()
-        let task = Task {
-            let requests = (0..<3).map { GetNumber.waiting($0).ignoringFailure() }
-            guard !isBatch else {
-                return try await rig.agent.send(ArrayBatchRequest(requests, maximumConcurrent: 1)).count
-            }
-            return try await rig.agent.send(ChainRequest(requests[0]).then { _ in GetNumber() })
-        }
+        let requests = (0..<3).map { GetNumber.waiting($0).ignoringFailure() }
+        async let error =
+            isBatch
+            ? failure(of: { try await rig.agent.send(ArrayBatchRequest(requests, maximumConcurrent: 1)) })
+            : failure(of: { try await rig.agent.send(ChainRequest(requests[0]).then { _ in GetNumber() }) })
         await rig.transport.waitForRequests(1)
         rig.agent.cancelAll()
-        #expect(await failure(of: { try await task.value }) is CancellationError)
+        #expect(await error is CancellationError)
         #expect(rig.transport.requestCount == 1)
         #expect(await isOver(rig))
     }
 
     @Test func requestsOfSeveralTypesAreNotSentAfterAllSendsAreCancelled() async throws {
         let rig = Rig.numbers()
-        let noticed = Noticed { rig.agent.cancelAll() }
-        let (_, other) = await rig.agent.results(of: noticed, GetNumber.waiting())
+        let (_, other) = await rig.agent.results(of: Ending { rig.agent.cancelAll() }, Staying(path: "/ok/2"))
         #expect(other.failure is CancellationError)
+        #expect(!rig.transport.requests.contains { $0.url.path() == "/ok/2" })
         #expect(await isOver(rig))
     }
 

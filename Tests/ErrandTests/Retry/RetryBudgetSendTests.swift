@@ -119,13 +119,15 @@ struct RetryBudgetSendTests {
         let transport = SlowTransport(clock: clock)
         let agent = Agent(config: config, transport: transport, clock: clock)
         let driver = Task {
-            // A retry waits behind all requests, so these have to wait before it.
-            await wait { agent.pipeline.admission.permits.waitingCount == 39 || Task.isCancelled }
-            while !Task.isCancelled {
+            for number in 1...50 {
+                // A send that failed waits behind all others before the clock goes on.
+                let waiting = number <= 31 ? 40 - number : number <= 40 ? 9 : 50 - number
+                await wait {
+                    transport.count.withLock { $0 } == number
+                        && agent.pipeline.admission.permits.waitingCount == waiting || Task.isCancelled
+                }
                 await clock.waitForSleepers()
-                await wait { agent.pipeline.admission.permits.runningCount == 1 || Task.isCancelled }
-                clock.advanceToNextSleeper()
-                await Task.yield()
+                clock.advance(by: .seconds(1))
             }
         }
         defer { driver.cancel() }
