@@ -56,6 +56,16 @@ import Testing
         #expect(response.body.utf8.count == 3_000_000)
     }
 
+    @Test func connectionIsNotCountedOnceItsClientSeesTheEnd() throws {
+        let server = try MockServer { _ in .status(200) }
+        for _ in 0..<200 {
+            let client = try RawClient(port: server.port)
+            try client.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
+            #expect(try client.readAll().ending == .closed)
+            try #require(server.openConnectionCount == 0)
+        }
+    }
+
     @Test(arguments: ["Content-Length: 11\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nB\r\n0123456789a\r\n0\r\n\r\n"])
     func bodyBeyondTheLimitIsRejectedWith413(rest: String) throws {
         let server = try MockServer { _ in .status(200) }

@@ -38,10 +38,11 @@ struct AccessoryChain: Sendable {
             ending?.hasBegun.store(true, ordering: .relaxed)
             for accessory in accessories.reversed() { accessory.request(context, did: event) }
         default:
-            guard ending?.hasBegun.load(ordering: .relaxed) != true else { return }
             var isSmall = false
             if case .didProgress(let progress) = event { isSmall = !isFile && progress.isOfSmallBody }
             for accessory in accessories where !isSmall || accessory is any SmallBodyObserver {
+                // An accessory may have blocked until the send ended without it.
+                guard ending?.hasBegun.load(ordering: .relaxed) != true else { return }
                 accessory.request(context, did: event)
             }
         }

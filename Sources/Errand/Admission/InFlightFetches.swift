@@ -31,7 +31,7 @@ final class InFlightFetches: Sendable {
             policy = .allow
         }
         let now = timeline.now()
-        let subscriber = InFlightSubscriber(receivesEvents: !prepared.accessories.isEmpty)
+        let subscriber = InFlightSubscriber(receivesEvents: !prepared.accessories.isEmpty, of: prepared.stop)
         let step = table.withLock { [policy] in
             $0.enter(key, policy, sendID: prepared.context.id, subscriber: subscriber, interval: interval, at: now)
         }

@@ -25,9 +25,13 @@ final class InFlightSubscriber: Sendable {
     }
 
     private let receivesEvents: Bool
+    private let stop: StopSignal?
     private let state = Lock(State())
 
-    init(receivesEvents: Bool) { self.receivesEvents = receivesEvents }
+    init(receivesEvents: Bool, of stop: StopSignal? = nil) { (self.receivesEvents, self.stop) = (receivesEvents, stop) }
+
+    /// Whether its send has to end, so that it is about to leave the fetch.
+    var isLeaving: Bool { stop?.mustEnd == true }
 
     /// Adds an event of the fetch.
     func notify(_ event: AccessoryEvent, attempt: Int) {

@@ -6,6 +6,9 @@ struct InFlightTable: Sendable {
         let isShared: Bool
         var subscribers = Table<ObjectIdentifier, InFlightSubscriber>()
         var task: Task<Void, Never>?
+
+        /// Whether a send waits for it that need not end.
+        var isWanted: Bool { !subscribers.values.allSatisfy(\.isLeaving) }
     }
 
     /// What a send has to do.
@@ -42,7 +45,8 @@ struct InFlightTable: Sendable {
             change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = subscriber }
             return .join(current.id)
         }
-        if policy == .rejectNew, current != nil { return .reject(.duplicate) }
+        // The caller of a cancelled send may send again before that send has left its fetch.
+        if policy == .rejectNew, fetches[key]?.isWanted == true { return .reject(.duplicate) }
         if let interval, let pause = intervals.admit(key, sendID: sendID, interval: interval, at: now) {
             return .reject(.tooSoon(retryAfter: pause))
         }

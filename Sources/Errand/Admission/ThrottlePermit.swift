@@ -111,9 +111,12 @@ final class ThrottlePermit: Sendable {
         _ request: OutgoingRequest,
         _ exchange: () async throws -> RawResponse
     ) async throws -> RawResponse {
-        let response = try await use(at: request.url.origin, exchange)
-        apply(response)
-        return response
+        try await use(at: request.url.origin) {
+            let response = try await exchange()
+            // Before the permit is free for the next request.
+            apply(response)
+            return response
+        }
     }
 
     private enum Use {

@@ -18,7 +18,9 @@ extension Agent {
     ) -> RequestHandle {
         let isWanted: @MainActor () -> Bool = { [weak owner] in owner != nil }
         return launchOnMain(request, in: nil, watching: isWanted) { [weak owner] handle, result in
-            if let owner, let result = handle.settle(result) { completion(owner, result.map { $0.model }) }
+            let owner = owner
+            if owner == nil { handle.abandon() }
+            if let result = handle.settle(result), let owner { completion(owner, result.map { $0.model }) }
         }
     }
 

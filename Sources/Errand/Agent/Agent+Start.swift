@@ -107,13 +107,13 @@ extension Agent {
         deliver: @escaping StartedDelivery<R.Model>
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
         let handle = RequestHandle(request)
+        scope?.add(handle)
         let task = Task { [weak scope] in
             await run(self, request, handle) { await deliver(handle, $0) }
-            handle.finish()
             scope?.remove(handle)
+            handle.finish()
         }
         handle.own { task.cancel() }
-        scope?.add(handle)
         return handle
     }
 
@@ -147,13 +147,13 @@ extension Agent {
         deliver: @escaping @MainActor (RequestHandle, Result<Delivered<R.Model>, any Error>) -> Void
     ) -> RequestHandle {
         let handle = RequestHandle(request)
+        scope?.add(handle)
         let task = Task { @MainActor [weak scope] in
             await self.run(request, formatting: .callerByNeed, for: handle) { deliver(handle, $0) }
-            handle.finish()
             scope?.remove(handle)
+            handle.finish()
         }
         handle.own(watch: isWanted.map { watch(handle, while: $0) }) { task.cancel() }
-        scope?.add(handle)
         return handle
     }
 

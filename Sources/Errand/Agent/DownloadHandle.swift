@@ -26,7 +26,9 @@ public final class DownloadHandle: Sendable {
         /// What was reported so far, across all sends.
         var progress = CallerProgress.Record()
         var outcome: Outcome?
-        /// The current send, or the last one.
+        /// Whether the outcome will be a cancellation, once the last send has ended.
+        var isCancelled = false
+        /// The current send, or the last one; after a cancellation, what waits for its end.
         var run: Task<Void, Never>?
         var lastRun = 0
         var waiters: [Delivery<Outcome>] = []
@@ -100,14 +102,26 @@ public final class DownloadHandle: Sendable {
     }
 
     /// Cancels the download; its bytes are kept if the rest can be requested alone.
+    ///
+    /// ``value`` throws `CancellationError` once the file is free for another download.
     public func cancel() {
-        let run = record.withLock { $0.run }
-        finish(.failure(CancellationError()))
+        let run = record.withLock { record -> Task<Void, Never>? in
+            guard record.outcome == nil, !record.isCancelled else { return nil }
+            (record.isCancelled, record.state) = (true, .cancelled)
+            defer {
+                record.run = Task { [previous = record.run] in
+                    await previous?.value
+                    self.finish(.failure(CancellationError()))
+                }
+            }
+            return record.run
+        }
         run?.cancel()
     }
 
     private func run(_ number: Int) async {
-        guard !Task.isCancelled else { return }
+        // The send before it may have been paused too late, and completed.
+        guard !Task.isCancelled, record.withLock({ $0.outcome == nil }) else { return }
         do {
             finish(.success(try await send(Observer(handle: self))))
         } catch let error as CancellationError {
@@ -121,8 +135,10 @@ public final class DownloadHandle: Sendable {
     }
 
     private func finish(_ outcome: Outcome) {
+        var outcome = outcome
         let waiters = record.withLock { record -> [Delivery<Outcome>] in
             guard record.outcome == nil else { return [] }
+            if record.isCancelled { outcome = .failure(CancellationError()) }
             record.outcome = outcome
             record.state =
                 switch outcome {
@@ -138,7 +154,9 @@ public final class DownloadHandle: Sendable {
     }
 
     fileprivate func note(_ progress: TransferProgress) {
-        let due = record.withLock { record in record.outcome == nil ? record.progress.report(progress) : [] }
+        let due = record.withLock { record in
+            record.outcome == nil && !record.isCancelled ? record.progress.report(progress) : []
+        }
         for progress in due {
             updates.note(progress)
             report?(progress)

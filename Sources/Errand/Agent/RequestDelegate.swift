@@ -41,7 +41,9 @@ extension Agent {
     public func start<R: Request>(_ request: R, delegate: any RequestDelegate) -> RequestHandle {
         let isWanted: @MainActor () -> Bool = { [weak delegate] in delegate != nil }
         return launchOnMain(request, in: nil, watching: isWanted) { [weak delegate] handle, result in
-            guard let delegate, let result = handle.settle(result) else { return }
+            let delegate = delegate
+            if delegate == nil { handle.abandon() }
+            guard let result = handle.settle(result), let delegate else { return }
             switch result {
             case .success(let delivered):
                 if let response = delivered.response { delegate.request(request, didReceive: response.raw) }

@@ -66,9 +66,11 @@ public final class RequestHandle: Sendable {
     public var isFinished: Bool { record.withLock { $0.isFinished } }
 
     /// Cancels the send; its callback is called once with `CancellationError`, unless it was called already.
-    public func cancel() {
+    public func cancel() { end { $0.isCancelled = true } }
+
+    private func end(_ change: (inout Record) -> Void) {
         let stop = record.withLock { record in
-            record.isCancelled = true
+            change(&record)
             return record.stop
         }
         stop?()
@@ -103,10 +105,7 @@ public final class RequestHandle: Sendable {
     }
 
     /// Cancels the send; its callback is not called from now on.
-    func abandon() {
-        record.withLock { $0.isAbandoned = true }
-        cancel()
-    }
+    func abandon() { end { ($0.isCancelled, $0.isAbandoned) = (true, true) } }
 
     /// Records the result that the callback is called with, right before the call.
     ///

@@ -25,11 +25,8 @@ public final class RequestScope: Sendable {
     /// The number of running sends of the scope.
     public var count: Int { handles.withLock { $0.count } }
 
-    func add(_ handle: RequestHandle) {
-        handles.withLock { $0[ObjectIdentifier(handle)] = handle }
-        // Otherwise a send that ended before it was added would never be removed.
-        if handle.isFinished { remove(handle) }
-    }
+    /// Adds a handle before its send begins.
+    func add(_ handle: RequestHandle) { handles.withLock { $0[ObjectIdentifier(handle)] = handle } }
 
     func remove(_ handle: RequestHandle) { handles.withLock { $0[ObjectIdentifier(handle)] = nil } }
 }

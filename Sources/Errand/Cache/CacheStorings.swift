@@ -51,9 +51,15 @@ final class CacheStorings: Sendable {
     /// - Parameters:
     ///   - response: The response if lookups find it; `nil` if it is stored already, and only what it replaces is read.
     ///   - cost: The number of bytes that are kept until then.
-    ///   - work: Stores it; its task is cancelled if another response has replaced it.
+    ///   - write: Is superseded if the response is refused, once lookups no longer find it.
+    ///   - work: Stores it, and returns whether it is refused; its task is cancelled if another response has replaced it.
     /// - Returns: Whether it was started: not if too many are running.
-    func start(_ response: Pending?, cost: Int, _ work: @escaping @Sendable () async -> Void) -> Bool {
+    func start(
+        _ response: Pending?,
+        cost: Int,
+        reportingTo write: CacheWrite? = nil,
+        _ work: @escaping @Sendable () async -> Bool
+    ) -> Bool {
         let (isStarted, dropped) = state.withLock { state -> (Bool, [Task<Void, Never>]) in
             guard state.costs.count < Self.maximumCount, state.cost < Self.maximumCost else { return (false, []) }
             state.lastID += 1
@@ -61,8 +67,9 @@ final class CacheStorings: Sendable {
             state.costs[id] = cost
             state.cost += cost
             state.tasks[id] = Task { [self] in
-                await work()
+                let isRefused = await work()
                 end(id, response?.key)
+                if isRefused { write?.finish(.superseded) }
             }
             guard let response else { return (true, []) }
             state.pending[response.key, default: []].append((id, response))

@@ -74,6 +74,17 @@ extension ResponseCache {
         _ work: @escaping @Sendable () throws -> Value
     ) async -> Value? {
         let wait = CacheWait<Value?>()
+        maintain(for: wait, isReading: isReading, work)
+        // The only error is that of a cancelled task.
+        return (try? await wait.value()) ?? nil
+    }
+
+    /// Enqueues maintenance, and finishes a wait with its result.
+    func maintain<Value: Sendable>(
+        for wait: CacheWait<Value?>,
+        isReading: Bool = false,
+        _ work: @escaping @Sendable () throws -> Value
+    ) {
         writes.async { [self] in
             if isReading, !wait.isWanted { return }
             do {
@@ -83,8 +94,6 @@ extension ResponseCache {
                 wait.finish(with: .success(nil))
             }
         }
-        // The only error is that of a cancelled task.
-        return (try? await wait.value()) ?? nil
     }
 
     /// Removes entries on disk, then in memory, after all writes so far; in memory also if the disk fails.

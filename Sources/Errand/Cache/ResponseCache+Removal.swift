@@ -60,18 +60,18 @@ extension ResponseCache {
     ///   - ticket: The send that does so, whose own response may be stored.
     func removeAll(ofURL url: String, by ticket: CacheRemovals.Ticket? = nil) {
         let (group, date) = (CacheGroup(url: url), now())
-        let isNew = state.withLock { state in
+        state.withLock { state in
             state.changes &+= 1
             state.removals.add(.group(group.digest), at: date, by: ticket)
             memory?.removeAll(ofGroup: group)
-            return disk != nil && state.pending.beginRemoving(group)
-        }
-        guard isNew, let disk else { return }
-        writes.async { [self] in
-            let result = Result { try disk.removeAll(ofGroup: group) }
-            state.withLock { state in
-                state.pending.endRemoving(group)
-                if case .failure(let error) = result { state.lastFailure = error }
+            guard let disk, state.pending.beginRemoving(group) else { return }
+            // Under the lock, so that what is stored from now on is written after it.
+            writes.async { [self] in
+                let result = Result { try disk.removeAll(ofGroup: group) }
+                self.state.withLock { state in
+                    state.pending.endRemoving(group)
+                    if case .failure(let error) = result { state.lastFailure = error }
+                }
             }
         }
     }
@@ -79,17 +79,21 @@ extension ResponseCache {
     /// Removes everything: immediately for every lookup, then on disk.
     func clear() async {
         let date = now()
+        let wait = CacheWait<Void?>()
         state.withLock { state in
             state.changes &+= 1
             state.removals.add(.all, at: date)
             memory?.trim(toBytes: 0)
-            if disk != nil { state.pending.beginClearing() }
+            guard let disk else { return wait.finish(with: .success(nil)) }
+            state.pending.beginClearing()
+            // Under the lock, so that what is stored from now on is written after it.
+            maintain(for: wait) { [self] in
+                defer { self.state.withLock { $0.pending.endClearing() } }
+                try disk.trim(toBytes: 0)
+            }
         }
-        guard let disk else { return }
-        _ = await maintain { [self] in
-            defer { state.withLock { $0.pending.endClearing() } }
-            try disk.trim(toBytes: 0)
-        }
+        // The only error is that of a cancelled task.
+        _ = try? await wait.value()
     }
 
     /// Records a removal, so that responses still being received are not stored; `nil` is one by a condition.

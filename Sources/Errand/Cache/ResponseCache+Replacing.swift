@@ -33,41 +33,47 @@ extension ResponseCache {
             place.isIndexRead
             ? place.isLookedUp || !needsIndex
             : !needsIndex && place.hasFound(sameFieldsAs: entry)
-        if isKnown, replace(place, by: entry, since: ticket, reportingTo: write) != .outdated { return }
+        if isKnown {
+            let outcome = replace(place, by: entry, since: ticket, reportingTo: write)
+            if outcome == .refused { write?.finish(.superseded) }
+            if outcome != .outdated { return }
+        }
         // Variants that were requested later could be hidden by it.
         let isUndecided =
             !entry.vary.isEmpty && !place.isIndexRead && isLater(place.primary.variantIndex, than: requested)
         if !needsIndex, !isUndecided {
             let outcome = replace(place, by: entry, since: ticket, reportingTo: write, isForced: true)
+            if outcome == .refused { write?.finish(.superseded) }
             let since = ticket ?? self.ticket
             var entry = entry
             entry.body = Data()
             let isStarted = storings.start(nil, cost: 0) { [self, place, entry] in
                 await discardReplaced(at: place, by: entry, since: since, isRefused: outcome == .refused)
+                return false
             }
             if !isStarted { discard(place.primary.variantIndex, by: ticket) }
             return
         }
         // What is removed meanwhile must not come back, whoever stores it.
         let pending = CacheStorings.Pending(key: place.primary, entry: entry, ticket: ticket ?? self.ticket)
-        let isStarted = storings.start(needsIndex ? pending : nil, cost: entry.cost) { [self, place] in
+        let response = needsIndex ? pending : nil
+        let isStarted = storings.start(response, cost: entry.cost, reportingTo: write) { [self, place] in
             var place = place
             let request = place.request
             for number in 1...Self.maximumReadCount {
                 _ = try? await storedEntry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
                 _ = try? await readIndex(&place, endedBy: nil, nil)
-                if Task.isCancelled {
-                    write?.finish(.superseded)
-                    return
-                }
+                if Task.isCancelled { return true }
                 let isLast = number == Self.maximumReadCount
                 let outcome = replace(place, by: entry, since: pending.ticket, reportingTo: write, isForced: isLast)
-                if outcome != .outdated { return }
+                if outcome != .outdated { return outcome == .refused }
             }
+            return false
         }
         if !isStarted {
             if !place.isPrimaryRead { discard(place.primary, by: ticket) }
-            replace(place, by: entry, since: ticket, reportingTo: write, isForced: true)
+            let outcome = replace(place, by: entry, since: ticket, reportingTo: write, isForced: true)
+            if outcome == .refused { write?.finish(.superseded) }
         }
     }
 
@@ -113,7 +119,8 @@ extension ResponseCache {
     }
 
     /// Replaces the response that a request selects.
-    @discardableResult
+    ///
+    /// A write is finished by the caller if the response is refused, and otherwise once it is stored.
     private func replace(
         _ place: CachePlace,
         by entry: CacheEntry,
@@ -133,7 +140,6 @@ extension ResponseCache {
         if ticket != nil, isObsolete {
             // If it is another variant, this request must not find an older response than its own.
             for key in selected { discard(key, by: ticket, unlessLaterThan: requested) }
-            write?.finish(.superseded)
             return .refused
         }
         if needsIndex {
@@ -160,10 +166,7 @@ extension ResponseCache {
                 return index.entry(like: entry)
             }
             if isOutdated { return .outdated }
-            guard isStored else {
-                write?.finish(.superseded)
-                return .refused
-            }
+            guard isStored else { return .refused }
             for key in excess { discard(key) }
         } else if isHiding, place.index != nil {
             // The server no longer distinguishes variants, or not by the same fields.

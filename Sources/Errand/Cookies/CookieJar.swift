@@ -139,6 +139,8 @@ public final class CookieJar: ExchangeInterceptor {
     ///
     /// - Parameter isRemoved: Called with each cookie.
     public func removeAll(where isRemoved: (Cookie) -> Bool) {
+        // Neither a response that arrives while the closure is called, nor one to a request that is sent then.
+        state.withLock { $0.removals += 1 }
         let removed = Set(cookies.filter(isRemoved))
         let isChanged = state.withLock { state in
             state.removals += 1
@@ -256,25 +258,27 @@ public final class CookieJar: ExchangeInterceptor {
     /// Writes the file soon; changes that follow until then are written with it.
     private func save() {
         guard let file else { return }
-        let isFirst = state.withLock { state in
-            defer { state.isSaving = true }
-            return !state.isSaving
+        state.withLock { state in
+            guard !state.isSaving else { return }
+            state.isSaving = true
+            // Under the lock, so that whoever finds a write pending also finds it in the queue.
+            writes.async { [self] in write(to: file) }
         }
-        guard isFirst else { return }
-        writes.async { [self] in
-            let time = now()
-            let content = state.withLock { state in
-                (state.isSaving, state.hasUnsavedDates) = (false, false)
-                return CookieFile.Content(
-                    name: state.name,
-                    cookies: state.store.cookies(at: time).filter { $0.expires != nil }
-                )
-            }
-            do {
-                try file.write(content)
-            } catch {
-                state.withLock { $0.lastFailure = error }
-            }
+    }
+
+    private func write(to file: CookieFile) {
+        let time = now()
+        let content = state.withLock { state in
+            (state.isSaving, state.hasUnsavedDates) = (false, false)
+            return CookieFile.Content(
+                name: state.name,
+                cookies: state.store.cookies(at: time).filter { $0.expires != nil }
+            )
+        }
+        do {
+            try file.write(content)
+        } catch {
+            state.withLock { $0.lastFailure = error }
         }
     }
 }

@@ -304,13 +304,14 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
     }
 
     private func end() {
-        let isAbandoned = outcome.deliver(.failure(CancellationError()))
+        // Before the caller goes on, and whatever a cancellation handler does.
+        if !outcome.isDelivered { signal.didAbandon() }
+        outcome.deliver(.failure(CancellationError()))
         let task = state.withLock { state in
             state.isStopped = true
             return state.task
         }
         task?.cancel()
-        if isAbandoned { signal.didAbandon() }
     }
 
     /// Returns a task that runs on the caller's thread until it first suspends, if the system supports that.

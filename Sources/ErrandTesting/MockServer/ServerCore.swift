@@ -49,12 +49,13 @@ final class ServerCore: Sendable {
         return responder
     }
 
-    /// Closes a connection; its number is removed before the descriptor can be reused, so that no other is shut down.
+    /// Closes a connection; its number is removed before the client sees the end, and before the descriptor can be reused,
+    /// so that no other is shut down.
     func closeConnection(_ id: Int, _ socket: Socket, resets: Bool) {
+        state.withLock { $0.connections[id] = nil }
         // A child process may have been started between accept and FD_CLOEXEC and have a copy: closing alone would not
         // end the connection then.
         if !resets { socket.shutDown() }
-        state.withLock { $0.connections[id] = nil }
         close(socket.descriptor)
     }
 

@@ -48,6 +48,30 @@ import Testing
         #expect(metrics.total > .zero)
     }
 
+    /// One that blocks is left behind with the send; those after it hear nothing of that any more.
+    @Test(.limit(seconds: 60)) func nothingFollowsTheLastEvent() async throws {
+        struct Blocking: Accessory {
+            let isThere = AsyncStream<Void>.makeStream()
+            let door = DispatchSemaphore(value: 0)
+            func request(_ context: RequestContext, did event: AccessoryEvent) {
+                guard case .didProgress = event else { return }
+                isThere.continuation.yield()
+                door.wait()
+            }
+        }
+        let (blocking, events, body) = (Blocking(), Record<String>(), PushedBody())
+        let rig = Rig(config: .test { $0.accessories = [blocking, Recorder(events: events)] }) { _ in body.response() }
+        let task = Task { try await rig.agent.send(GeneralRequest("/x").expecting(Data.self)) }
+        for _ in 0..<4 { body.send(Data(count: 128 << 10)) }
+        for await _ in blocking.isThere.stream { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        for _ in 0..<8 { blocking.door.signal() }
+        body.end()
+        for _ in 0..<50 { await Task.yield() }
+        #expect(events.all.last?.hasPrefix("didStop") == true, "\(events.all)")
+    }
+
     /// Tells whether it is called on the main queue, which the main actor runs on.
     struct Probe: Accessory {
         static let key = DispatchSpecificKey<Bool>()

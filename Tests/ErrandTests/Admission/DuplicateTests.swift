@@ -337,4 +337,21 @@ struct DuplicateTests {
         #expect(rig.count == 2)
         patient.cancel()
     }
+
+    @Test func sendIsNoDuplicateOfOneWhoseCancellationIsKnown() async throws {
+        let rig = Rig.silent()
+        for number in 1...1_000 {
+            let isOver = Lock(false)
+            let task = Task {
+                defer { isOver.withLock { $0 = true } }
+                return try await rig.agent.send(GetNumber().duplicatePolicy(.rejectNew))
+            }
+            while rig.transport.requestCount < number, !isOver.withLock({ $0 }), !Task.isCancelled {
+                await Task.yield()
+            }
+            task.cancel()
+            let error = await failure { try await task.value }
+            try #require(error is CancellationError, "\(number): \(error as Any)")
+        }
+    }
 }

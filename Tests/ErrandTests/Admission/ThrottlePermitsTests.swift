@@ -71,6 +71,87 @@ struct ThrottlePermitsTests: ThrottleSuite {
         }
     }
 
+    @Test func serverThatAsksForAPauseGetsNoneOfThoseThatWait() async throws {
+        struct Doubling: Interceptor {
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                guard request.url.path() == "/both" else { return try await next(request) }
+                async let one = next(request)
+                async let two = next(request)
+                return try await [one, two][0]
+            }
+        }
+        let (doors, count) = ([Gate(), Gate()], Lock(0))
+        let (agent, wire) = rig(
+            Throttle(maximumPerHost: 2),
+            .test { $0.interceptors = [Doubling()] }
+        ) { request in
+            guard request.url.path() == "/both" else { return .json("7") }
+            let number = count.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            try await doors[number].pass()
+            return number == 0 ? .json("7") : .status(429, headers: ["Retry-After": "60"])
+        }
+        let both = start(agent, AdmissionBench.get("/both"))
+        await wire.waitForArrivals(2)
+        let other = start(agent, AdmissionBench.get("/other"))
+        await waitForQueue(agent, 1)
+        // The one that was sent with the second permit ends first.
+        doors[1].open()
+        await wait { agent.pipeline.admission.permits.runningCount == 1 }
+        await clock.waitForSleepers()
+        #expect(wire.paths == ["/both", "/both"])
+        doors[0].open()
+        _ = await both.result
+        clock.advance(by: .seconds(60))
+        #expect(try await other.value == 7)
+    }
+
+    /// Code that is left behind is cancelled, and its handlers may block.
+    @Test func permitIsReleasedBeforeWhatIsLeftBehindIsCancelled() async throws {
+        struct Deaf: Interceptor {
+            let counts: Record<Int>
+            let agents: Lock<[Agent]>
+            let door: Delivery<Void>
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                // It is cancelled after its grace period: the deadline ends the exchange first.
+                let response = try? await next(request)
+                await withTaskCancellationHandler {
+                    await door.value()
+                } onCancel: {
+                    counts.add(agents.withLock { $0[0] }.pipeline.admission.permits.runningCount)
+                }
+                guard let response else { throw Boom() }
+                return response
+            }
+        }
+        let (counts, agents, door) = (Record<Int>(), Lock<[Agent]>([]), Delivery<Void>())
+        defer { door.deliver(()) }
+        let (agent, _) = rig(
+            Throttle(maximumPerHost: 1),
+            .test { $0.interceptors = [Deaf(counts: counts, agents: agents, door: door)] }
+        ) { _ in
+            try await Task.sleep(for: .seconds(3600))
+            return .json("7")
+        }
+        agents.withLock { $0 = [agent] }
+        let task = start(agent, AdmissionBench.get("/x").deadline(.seconds(1)))
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        await #expect(throws: NetworkError.self) { try await task.value }
+        await wait { !counts.all.isEmpty }
+        #expect(counts.all == [0])
+    }
+
     @Test func requestsOfAnAdapterNeedNoPermit() async throws {
         let agents = Lock<[Agent]>([])
         let (agent, wire) = rig(

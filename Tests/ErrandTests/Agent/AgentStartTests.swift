@@ -136,9 +136,11 @@ import Testing
     @Test func scopeRemovesEndedSends() async {
         let scope = RequestScope()
         let rig = Rig()
-        let handles = (0..<50).map { _ in rig.agent.start(request, in: scope, on: .global()) { _ in } }
-        await wait { handles.allSatisfy(\.isFinished) }
-        await wait { scope.count == 0 }
+        for _ in 0..<50 {
+            let handles = (0..<20).map { _ in rig.agent.start(request, in: scope, on: .global()) { _ in } }
+            for handle in handles { await handle.waitUntilFinished() }
+            #expect(scope.count == 0)
+        }
     }
 
     @MainActor final class Screen {
@@ -171,9 +173,32 @@ import Testing
         screen = nil
         _ = consume owner
         await wait { handle.isFinished }
+        guard case .cancelled = handle.state else { return #expect(Bool(false), "\(handle.state)") }
         #expect(calls.all.isEmpty)
         #expect(events.all == ["willStart", "willStop cancelled", "didStop cancelled"])
         #expect(screen == nil)
+    }
+
+    /// The response comes before anyone has noticed that there is no owner.
+    @MainActor @Test func sendWhoseOwnerIsGoneIsCancelled() async {
+        let (events, gate, calls) = (Record<String>(), Gate(), Completions())
+        let rig = Rig(config: .test { $0.accessories = [AccessoryPathsTests.Recorder(events: events)] }) { _ in
+            try await gate.pass()
+            return .json("1")
+        }
+        var screen: Screen? = Screen()
+        guard let owner = screen else { return }
+        let handle = { (owner: Screen) in rig.agent.start(request, owner: owner) { _, result in calls.add(result) } }(
+            owner
+        )
+        await gate.waitForArrivals(1)
+        screen = nil
+        _ = consume owner
+        gate.open()
+        await handle.waitUntilFinished()
+        guard case .cancelled = handle.state else { return #expect(Bool(false), "\(handle.state)") }
+        #expect(calls.all.isEmpty && screen == nil)
+        #expect(events.all.last == "didStop cancelled")
     }
 
     @Test func cancelAllEndsMatchingSends() async throws {

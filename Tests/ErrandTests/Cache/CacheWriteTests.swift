@@ -89,6 +89,63 @@ import Testing
         }
     }
 
+    /// A store that has a later variant, as of another process.
+    private struct LaterVariant: CacheStore {
+        let entries: [CacheKey: CacheEntry]
+        func entry(for key: CacheKey) -> CacheEntry? { entries[key] }
+        func store(_ entry: CacheEntry, for key: CacheKey) {}
+        func remove(for key: CacheKey) {}
+        func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) {}
+        func trim(toBytes limit: Int) {}
+        func totals() -> CacheTotals { CacheTotals() }
+    }
+
+    @Test func supersededVariantIsNotFoundOnceItsOutcomeIsKnown() async throws {
+        let fields: HTTPHeaders = ["X-Kind": "1"]
+        var later = CacheEntry.sample("later", headers: ["Vary": "X-Kind"])
+        later.vary = [CacheEntry.VaryField(name: "x-kind", digest: CacheControl.digest(fields, "x-kind"))]
+        var earlier = later
+        (earlier.body, earlier.requested) = (Data("earlier".utf8), later.requested - 10)
+        let places = (0..<500).map { CachePlace(primary: CacheKey("\($0)"), request: fields, counted: []) }
+        var entries: [CacheKey: CacheEntry] = [:]
+        for place in places {
+            var index = VariantIndex(names: ["x-kind"])
+            let key = try #require(index.key(at: place))
+            _ = index.use(key)
+            entries[key] = later
+            entries[place.primary.variantIndex] = index.entry(like: later)
+        }
+        let clock = WallClock()
+        let cache = ResponseCache(disk: LaterVariant(entries: entries)) { clock.now }
+        for place in places {
+            let write = CacheWrite()
+            cache.store(earlier, at: place, since: cache.ticket, reportingTo: write)
+            guard case .superseded = try await write.outcome() else { throw Boom() }
+            var place = place
+            let found = try await cache.entry(at: &place, endedBy: nil, nil) {
+                CacheControl.matches($0, request: fields)
+            }
+            try #require(found.text == "later")
+        }
+    }
+
+    @Test func whatIsStoredBesideARemovalIsOnDiskAfterIt() async throws {
+        let folder = try TemporaryDirectory()
+        let (disk, key) = (
+            DiskStore(directory: folder.url), CacheKey(url: "https://api.example/x", identity: (1, 2, 3, 4))
+        )
+        let cache = ResponseCache(disk: disk)
+        for round in 0..<1_000 {
+            async let removal: Void =
+                round % 2 == 0 ? cache.removeAll() : cache.removeAll(ofURL: "https://api.example/x")
+            let outcome = try await cache.store(.sample("\(round)"), for: key).outcome()
+            await removal
+            await cache.flush()
+            guard case .stored = outcome, cache.memory?.entry(for: key) != nil else { continue }
+            try #require(try disk.entry(for: key)?.text == "\(round)", "\(round)")
+        }
+    }
+
     /// A store whose writes hang until it is released.
     private struct Stuck: CacheStore {
         let gate = DispatchSemaphore(value: 0)

@@ -1,0 +1,63 @@
+import Dispatch
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Removals and writes while others use the jar.
+@Suite(.limit(seconds: 60)) struct CookieJarTests {
+    @Test func responseThatArrivesDuringARemovalSetsNoCookie() async throws {
+        let (jar, gate, received) = (CookieJar(), Gate(), DispatchSemaphore(value: 0))
+        let origin = try #require(URL(string: "https://api.example/"))
+        jar.set("session=old", from: origin)
+        let rig = Rig(config: .test { $0.interceptors = [jar] }) { _ in
+            try await gate.pass()
+            return .json("{}", headers: ["Set-Cookie": "session=new"])
+        }
+        async let send: Void = {
+            _ = await failure { try await rig.agent.send(GeneralRequest("/x")) }
+            received.signal()
+        }()
+        await gate.waitForArrivals(1)
+        // On a thread of its own: the closure blocks.
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                jar.removeAll { cookie in
+                    gate.open()
+                    received.wait()
+                    return cookie.name == "session"
+                }
+                continuation.resume()
+            }
+        }
+        await send
+        #expect(jar.cookies.isEmpty)
+    }
+
+    @Test func fileHasWhatWasSetBeforeItsFlush() async throws {
+        let folder = try TemporaryDirectory()
+        let (file, isOver) = (folder.url.appending(path: "cookies"), Lock(false))
+        let origin = try #require(URL(string: "https://api.example/"))
+        let jar = CookieJar(file: file)
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var number = 0
+                while !isOver.withLock({ $0 }) {
+                    number += 1
+                    jar.set("other=\(number); Max-Age=1000", from: origin)
+                }
+                continuation.resume()
+            }
+            Thread.detachNewThread {
+                defer { isOver.withLock { $0 = true } }
+                for number in 0..<300 {
+                    jar.set("own=\(number); Max-Age=1000", from: origin)
+                    jar.flush()
+                    let own = CookieJar(file: file).cookies.first { $0.name == "own" }
+                    guard own?.value == "\(number)" else { return #expect(Bool(false), "\(number): \(own as Any)") }
+                }
+            }
+        }
+    }
+}
