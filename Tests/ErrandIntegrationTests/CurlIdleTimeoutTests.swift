@@ -8,7 +8,7 @@ import Testing
 /// Idle timeouts of exchanges that share the thread of the transport on libcurl with others.
 @Suite(.serialized, .limit(seconds: 60))
 struct CurlIdleTimeoutTests {
-    /// A body of one byte that is read for a second.
+    /// A body of one byte that is read for five seconds, longer than the short timeout.
     private struct SlowSource: BodySource {
         let onRead: @Sendable () -> Void
         var byteCount: Int64? { 1 }
@@ -25,14 +25,14 @@ struct CurlIdleTimeoutTests {
                 guard !isRead else { return 0 }
                 isRead = true
                 onRead()
-                Thread.sleep(forTimeInterval: 1)
+                Thread.sleep(forTimeInterval: 5)
                 buffer[0] = 0
                 return 1
             }
         }
     }
 
-    private static let short = TransportOptions(idleTimeout: .milliseconds(500))
+    private static let short = TransportOptions(idleTimeout: .seconds(3))
 
     @Test func anExchangeIsNotIdleBeforeItBegins() async throws {
         let server = try RawServer { .ok }
@@ -81,14 +81,14 @@ struct CurlIdleTimeoutTests {
             try await transport.send(OutgoingRequest(url: url), options: TransportOptions(idleTimeout: .seconds(40)))
         }
         while quiet.requests.isEmpty { await Task.yield() }
-        let options = TransportOptions(idleTimeout: .milliseconds(200), readAhead: 0)
+        let options = TransportOptions(idleTimeout: .seconds(2), readAhead: 0)
         let response = try await transport.send(OutgoingRequest(url: half.url), options: options)
         // Meanwhile its timeout is checked, and is not in effect.
-        try await Task.sleep(for: .milliseconds(500))
+        try await Task.sleep(for: .seconds(3))
         let error = await #expect(throws: NetworkError.self) {
             while try await response.body.chunks.next() != nil {}
         }
-        #expect(error?.reason == .idleTimeout(.milliseconds(200)))
+        #expect(error?.reason == .idleTimeout(.seconds(2)))
         waiting.cancel()
         // It ends by its cancellation, and not because its own timeout woke the thread.
         let result = await waiting.result

@@ -114,7 +114,7 @@ struct EventStreamTests {
         let text = "id: 4\ndata: a\n\n"
         server.enqueue(events(text + "rest").faulted(.hangInBody(after: text.utf8.count)), .status(204))
         var data: [String] = []
-        let request = GeneralRequest("/events").timeout(.milliseconds(200))
+        let request = GeneralRequest("/events").timeout(.seconds(3))
         for try await event in agent.events(for: request, reconnection: policy) { data.append(event.data) }
         #expect(data == ["a"])
         #expect(server.requests.last?.headers["Last-Event-ID"] == "4")

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// How much memory a large body needs, measured in a process of its own.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(8)))
 struct LargeBodyMemoryTests {
     private static let size = 200 << 20
 

@@ -11,10 +11,13 @@ struct StreamSendTests {
 
     init() throws { server = try MockServer() }
 
-    private func agent(_ change: (inout NetworkConfig) -> Void = { _ in }) -> Agent {
+    private func agent(
+        on clock: any Clock<Duration> = ContinuousClock(),
+        _ change: (inout NetworkConfig) -> Void = { _ in }
+    ) -> Agent {
         var config = NetworkConfig(baseURL: BaseURL(server.baseURL))
         change(&config)
-        return Agent(config: config)
+        return Agent(config: config, transport: TransportUnderTest.make(), clock: clock)
     }
 
     /// The ways to receive a body in chunks.
@@ -48,7 +51,8 @@ struct StreamSendTests {
         defer { server.stop() }
         server.on(.get, "/silent", .data(Data(count: 100)).faulted(.hangInBody(after: 10)))
         server.on(.get, "/other", .text("fine"))
-        let agent = agent {
+        let clock = ManualClock()
+        let agent = agent(on: clock) {
             $0.throttle = Throttle(maximumPerHost: end == .newerRequest ? nil : 1)
             $0.accessories = [log]
         }
@@ -57,7 +61,9 @@ struct StreamSendTests {
         let stream = try await agent.bytes(for: request)
         switch end {
         case .cancelAll: agent.cancelAll()
-        case .deadline: break
+        case .deadline:
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(1))
         case .newerRequest: _ = try await agent.bytes(for: request)
         }
         while !log.names.contains("didStop") { try await Task.sleep(for: .milliseconds(2)) }

@@ -211,9 +211,11 @@ final class TLSServers: Sendable {
             c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)); c.close()
         def frames(*fs):
             def handle(t):
-                t.recv(24); t.recv(4096)
+                client = t.makefile("rb"); client.read(24)
                 t.send(b"\0\0\0\x04\0\0\0\0\0")
-                time.sleep(0.1)
+                kind = None
+                while kind != 1: # HEADERS
+                    head = client.read(9); kind = head[3]; client.read(int.from_bytes(head[:3], "big"))
                 for f in fs: t.send(f)
                 time.sleep(0.5)
             return tls("good", handle, h2=True)

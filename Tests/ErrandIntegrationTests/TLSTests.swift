@@ -7,7 +7,7 @@ import Testing
 /// Runs the suites of TLS and HTTP/2 in a process that trusts their certificates.
 @Suite(
     .enabled(if: TLSRig.obstacle == nil && TLSRig.folder == nil, "\(TLSRig.obstacle ?? "")"),
-    .timeLimit(.minutes(8))
+    .timeLimit(.minutes(20))
 )
 struct TLSTests {
     @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests", "HTTP2StreamTests", "TLSExitTests"])

@@ -327,13 +327,13 @@ struct DuplicateTests {
         hangs.withLock { $0 = true }
         let patient = Task { try await rig.agent.send(request) }
         await rig.transport.waitForRequests(2)
-        let waiter = request.limits(Limits(deadline: .milliseconds(50)))
+        let waiter = request.limits(Limits(deadline: .seconds(2)))
         let response = try await rig.agent.response(for: waiter)
         guard case .stale(_, let error) = response.source else {
             Issue.record("\(response.source)")
             return
         }
-        #expect(response.model == 7 && (error as? NetworkError)?.reason == .deadlineExceeded(.milliseconds(50)))
+        #expect(response.model == 7 && (error as? NetworkError)?.reason == .deadlineExceeded(.seconds(2)))
         #expect(rig.count == 2)
         patient.cancel()
     }

@@ -13,7 +13,8 @@ import Testing
     private func sources(_ policy: CachePolicy, jumps: [Double]) async throws -> [String] {
         let folder = try TemporaryDirectory()
         let counter = ResponseCounter()
-        let rig = CachedRig(policy, disk: DiskStore(directory: folder.url), memory: nil) { _ in
+        let disk = DiskStore(directory: folder.url)
+        let rig = CachedRig(policy, disk: disk, memory: nil, patience: 30_000) { _ in
             .json("\(try counter.next())", headers: ["Cache-Control": "max-age=60"])
         }
         var sources: [String] = []
@@ -44,7 +45,8 @@ import Testing
     @Test func removalBeforeTheClockIsSetBackDoesNotHideLaterResponses() async throws {
         let folder = try TemporaryDirectory()
         let counter = ResponseCounter()
-        let rig = CachedRig(disk: DiskStore(directory: folder.url), memory: nil) { _ in .json("\(try counter.next())") }
+        let disk = DiskStore(directory: folder.url)
+        let rig = CachedRig(disk: disk, memory: nil, patience: 30_000) { _ in .json("\(try counter.next())") }
         _ = try await rig.agent.send(request)
         await rig.cache.flush()
         rig.clock.advance(by: 86_400)

@@ -1,6 +1,7 @@
-import Errand
 import ErrandTesting
 import Foundation
+
+@testable import Errand
 
 /// A folder of its own, which goes with it.
 final class TemporaryDirectory: Sendable {
@@ -67,11 +68,12 @@ struct CachedRig: Sendable {
         disk: (any CacheStore)? = nil,
         memory: MemoryStore? = MemoryStore(),
         appVersion: String = "",
+        patience: Int = CachePatience.maximum,
         config change: (inout NetworkConfig) -> Void = { _ in },
         responding handler: @escaping StubTransport.Handler
     ) {
         let clock = clock
-        cache = ResponseCache(memory: memory, disk: disk, appVersion: appVersion) { clock.now }
+        cache = ResponseCache(memory: memory, disk: disk, appVersion: appVersion, patience: patience) { clock.now }
         var config = NetworkConfig.test
         config.cache = cache
         config.cachePolicy = policy
