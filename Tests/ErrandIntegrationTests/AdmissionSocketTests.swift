@@ -1,16 +1,24 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 /// A thousand callers at once, over real sockets.
 @Suite(.limit(seconds: 120))
 struct AdmissionSocketTests {
     private let server: MockServer
+    /// Releases the responses to `/slow`.
+    private let release = DispatchSemaphore(value: 0)
 
     init() throws {
         server = try MockServer()
-        server.on(.get, "/slow", .json("7").delayed(by: .seconds(3)))
+        server.on(.get, "/slow") { [release] _ in
+            // It runs on a thread of its connection. Each that is released releases the next one.
+            _ = release.wait(timeout: .now() + 100)
+            release.signal()
+            return .json("7")
+        }
     }
 
     private func config(_ change: (inout NetworkConfig) -> Void = { _ in }) -> NetworkConfig {
@@ -20,23 +28,17 @@ struct AdmissionSocketTests {
         return config
     }
 
-    /// Tells how many sends have begun.
-    private final class Starts: SendGate {
-        private let count = Lock(0)
-        var value: Int { count.withLock { $0 } }
-        func admit(_ context: RequestContext) async throws { count.withLock { $0 += 1 } }
-    }
-
     @Test(arguments: [0, 500])
     func aThousandSharedSendsAreCoalescedIntoOneRequest(cancelled: Int) async throws {
         defer { server.stop() }
-        let starts = Starts()
-        let agent = Agent(config: config { $0.sendGates = [starts] })
+        let agent = Agent(config: config())
         let request = GeneralRequest("/slow").expecting(Int.self).duplicatePolicy(.share)
         let tasks = (0..<1_000).map { _ in Task { try await agent.send(request) } }
-        while starts.value < 1_000 { try await Task.sleep(for: .milliseconds(5)) }
+        let fetches = agent.pipeline.admission.fetches
+        while fetches.waiterCount < 1_000 { try await Task.sleep(for: .milliseconds(5)) }
         for task in tasks[..<cancelled] { task.cancel() }
         for task in tasks[..<cancelled] { await #expect(throws: CancellationError.self) { try await task.value } }
+        release.signal()
         for task in tasks[cancelled...] { #expect(try await task.value == 7) }
         #expect(server.requestCount == 1)
     }
@@ -45,7 +47,16 @@ struct AdmissionSocketTests {
         defer { server.stop() }
         let agent = Agent(config: config())
         let request = GeneralRequest("/slow").expecting(Int.self).duplicatePolicy(.cancelPrevious)
-        let tasks = (0..<1_000).map { _ in Task { try await agent.send(request) } }
+        let endedCount = Lock(0)
+        let tasks = (0..<1_000).map { _ in
+            Task {
+                defer { endedCount.withLock { $0 += 1 } }
+                return try await agent.send(request)
+            }
+        }
+        // All but the newest end without a response.
+        while endedCount.withLock({ $0 }) < 999 { try await Task.sleep(for: .milliseconds(5)) }
+        release.signal()
         var (values, cancelled) = (0, 0)
         for task in tasks {
             switch await task.result {

@@ -165,12 +165,17 @@ import Testing
     }
 
     @Test func responseFromBeforeALoginIsNotSharedWithAUser() async throws {
-        let server = try MockServer { .text($0.headers["Authorization"] ?? "nobody").delayed(by: .milliseconds(250)) }
+        let hold = ResponseHold()
+        let server = try MockServer { request in
+            hold.pass()
+            return .text(request.headers["Authorization"] ?? "nobody")
+        }
         defer { server.stop() }
         var config = config(server, .networkOnly)
         config.adapters = [AddingForUsers()]
         let agent = Agent(config: config)
         let request = request.duplicatePolicy(.share)
+        hold.holdUntilWaiting(3, at: agent)
         async let nobody = agent.send(request)
         await server.waitForRequests(1)
         async let another = agent.send(request)

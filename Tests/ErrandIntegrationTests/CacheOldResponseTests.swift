@@ -136,13 +136,21 @@ import Testing
     }
 
     @Test func earlierRequestDoesNotReplaceTheResponseToALaterOne() async throws {
-        let server = try server()
+        let release = DispatchSemaphore(value: 0)
+        let server = try MockServer { [value, handledCount] _ in
+            let text = value.withLock { $0 }
+            handledCount.withLock { $0 += 1 }
+            // It runs on a thread of its connection, which may block.
+            if text == "before" { _ = release.wait(timeout: .now() + 60) }
+            return .text(text, headers: ["Cache-Control": "max-age=60"])
+        }
         defer { server.stop() }
         let agent = agent(server, ResponseCache(disk: nil))
         async let slow = agent.send(request)
         await waitForHandled(1)
         value.withLock { $0 = "after" }
         #expect(try await agent.send(request) == "after")
+        release.signal()
         #expect(try await slow == "before")
         #expect(try await agent.send(request) == "after")
     }

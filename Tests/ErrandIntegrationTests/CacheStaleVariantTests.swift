@@ -9,14 +9,36 @@ import Testing
     private static let age = CachePolicy.cacheElseNetwork(maxAge: .seconds(600))
     private let request = GeneralRequest("/x").expecting(String.self)
     private let clock = CacheClock()
-    private let responses = Lock<[MockResponse]>([])
+    private let script = Lock(Script())
+    private let release = DispatchSemaphore(value: 0)
     private let server: MockServer
 
-    init() throws {
-        let responses = responses
-        server = try MockServer { _ in
-            responses.withLock { $0.isEmpty ? .status(404) : $0.removeFirst() }
+    /// What the server responds with, in order.
+    private struct Script {
+        var responses: [MockResponse] = []
+        /// The number of the response that the server does not send before it is released.
+        var held: Int?
+        var chosenCount = 0
+
+        mutating func next() -> (response: MockResponse, isHeld: Bool) {
+            defer { chosenCount += 1 }
+            return (responses.isEmpty ? .status(404) : responses.removeFirst(), chosenCount == held)
         }
+    }
+
+    init() throws {
+        let (script, release) = (script, release)
+        server = try MockServer { _ in
+            let (response, isHeld) = script.withLock { $0.next() }
+            // It runs on a thread of its connection, which may block.
+            if isHeld { _ = release.wait(timeout: .now() + 60) }
+            return response
+        }
+    }
+
+    /// Waits until the server has chosen so many responses.
+    private func waitForChosen(_ count: Int) async {
+        while script.withLock({ $0.chosenCount }) < count, !Task.isCancelled { await Task.yield() }
     }
 
     private func agent(_ policy: CachePolicy, _ cache: ResponseCache? = nil) -> Agent {
@@ -29,7 +51,9 @@ import Testing
         return Agent(config: config)
     }
 
-    private func respond(_ next: MockResponse...) { responses.withLock { $0 = next } }
+    private func respond(_ next: MockResponse..., holding held: Int? = nil) {
+        script.withLock { $0 = Script(responses: next, held: held) }
+    }
 
     @Test func aVariantReplacesTheResponseThatItsRequestSelectedBefore() async throws {
         respond(.text("old"), .text("new", headers: ["Vary": "X-Kind"]))
@@ -153,15 +177,17 @@ import Testing
             return headers
         }
         respond(
-            .text("old", headers: headers(0)).delayed(by: .milliseconds(200)),
+            .text("old", headers: headers(0)),
             .text("new", headers: headers(1)),
-            .text("asked")
+            .text("asked"),
+            holding: 0
         )
         let (agent, request) = (agent(.http), request.header("X-Kind", "1"))
         async let old = agent.send(request)
-        while server.requestCount < 1 { await Task.yield() }
+        await waitForChosen(1)
         clock.advance(by: 1)
         #expect(try await agent.send(request) == "new")
+        release.signal()
         #expect(try await old == "old")
         #expect(try await agent.send(request) != "old")
     }
@@ -174,18 +200,20 @@ import Testing
         let validated: HTTPHeaders = ["Cache-Control": "max-age=600", "ETag": "\"1\""]
         respond(
             .text("old", headers: ["Cache-Control": "max-age=1", "ETag": "\"1\""]),
-            .status(304, headers: validated).delayed(by: .milliseconds(200)),
+            .status(304, headers: validated),
             .text("new", headers: headers),
-            .text("asked")
+            .text("asked"),
+            holding: 1
         )
         let (agent, request) = (agent(.http), request.header("X-Kind", "1"))
         #expect(try await agent.send(request) == "old")
         clock.advance(by: 5)
         async let validation = agent.send(request)
-        while server.requestCount < 2 { await Task.yield() }
+        await waitForChosen(2)
         clock.advance(by: 1)
         #expect(try await agent.response(for: request, cachePolicy: .reload).model == "new")
         clock.advance(by: 1)
+        release.signal()
         _ = try await validation
         #expect(try await agent.send(request) != "old")
     }

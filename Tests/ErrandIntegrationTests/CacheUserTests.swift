@@ -87,8 +87,13 @@ import Testing
     }
 
     /// Responds with the user that a request shows, with some delay, so that sends overlap.
-    private static func server(status: Int = 200, delay: Duration = .milliseconds(30)) throws -> MockServer {
+    private static func server(
+        status: Int = 200,
+        delay: Duration = .milliseconds(30),
+        hold: ResponseHold = ResponseHold()
+    ) throws -> MockServer {
         try MockServer { request in
+            hold.pass()
             let fields = request.headers.map(\.value).joined(separator: " ")
             let shown = "\(request.method) \(request.target) \(request.text) \(fields)".lowercased()
             let user = ["alice", "bob"].first { shown.contains($0) } ?? "nobody"
@@ -306,13 +311,15 @@ import Testing
     }
 
     @Test func changeOfOtherFieldsIsStoredAndShared() async throws {
-        let server = try Self.server(delay: .milliseconds(500))
+        let hold = ResponseHold()
+        let server = try Self.server(delay: .zero, hold: hold)
         for policy in [CachePolicy.networkOnly, .cacheElseNetwork(maxAge: .seconds(60))] {
             server.reset()
             var config = Self.config(server, policy)
             config.adapters = [Nonce()]
             let agent = Agent(config: config)
             let request = Self.request(.query, .share)
+            hold.holdUntilWaiting(2, at: agent)
             async let one = agent.send(request)
             async let other = agent.send(request)
             #expect(try await [one, other] == ["nobody", "nobody"])
@@ -325,10 +332,12 @@ import Testing
     // An unknown method is unsafe, and removes what others have stored.
     @Test(arguments: Change.allCases.filter { $0 != .method })
     func adapterWithAScopeIsStoredAndSharedPerUser(change: Change) async throws {
-        let server = try Self.server()
+        let hold = ResponseHold()
+        let server = try Self.server(delay: .zero, hold: hold)
         var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
         config.adapters = [Adding(change: change) { $0.tag }]
         let agent = Agent(config: config)
+        hold.holdUntilWaiting(10, at: agent)
         let request = Self.request(change, .share)
         for _ in 0..<2 {
             try await withThrowingTaskGroup(of: Void.self) { group in

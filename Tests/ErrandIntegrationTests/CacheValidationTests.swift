@@ -95,14 +95,17 @@ import Testing
     }
 
     @Test func subscriberOfARevalidationGetsItsOwnResponse() async throws {
+        let hold = ResponseHold()
         let server = try MockServer { request in
             let fields: HTTPHeaders = ["ETag": "\"2\"", "Cache-Control": "no-cache"]
             guard request.headers["If-None-Match"] != nil else { return .text("new", headers: fields) }
-            return .status(304, headers: fields).delayed(by: .milliseconds(150))
+            hold.pass()
+            return .status(304, headers: fields)
         }
         defer { server.stop() }
         let (agent, shared) = (agent(server), request.duplicatePolicy(.share))
         try seed("old", agent, server, for: shared)
+        hold.holdUntilWaiting(2, at: agent)
         async let first = agent.send(shared)
         while server.requestCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
         // As an unsafe request to the URL does.

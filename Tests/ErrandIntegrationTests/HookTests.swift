@@ -42,6 +42,11 @@ struct HookTests {
         }
     }
 
+    /// Pauses until something is so, whether it is cancelled or not.
+    private static func pauseRegardless(until isSo: @escaping @Sendable () -> Bool) async {
+        while !isSo() { await pauseRegardless(5) }
+    }
+
     private let server: MockServer
     private let agent: Agent
     private let request = GeneralRequest("/x").expecting(Int.self)
@@ -101,18 +106,25 @@ struct HookTests {
 
     @Test func abandonedCodeHoldsNoPermit() async throws {
         defer { server.stop() }
+        let (hasBegun, isReleased, clock) = (Lock(false), Lock(false), ManualClock())
+        defer { isReleased.withLock { $0 = true } }
+        let agent = Agent(config: agent.config, transport: TransportUnderTest.make(), clock: clock)
         agent.config.throttle = Throttle(maximumPerHost: 1)
-        let isFirst = Atomic(true)
         agent.config.adapters = [
-            Adapting { _ in
-                if isFirst.exchange(false, ordering: .relaxed) { await Self.pauseRegardless(20_000) }
+            Adapting { request in
+                guard request.url.path() == "/late" else { return }
+                hasBegun.withLock { $0 = true }
+                await Self.pauseRegardless { isReleased.withLock { $0 } }
             }
         ]
-        let late = GeneralRequest("/x").limits(Limits(deadline: .milliseconds(100))).expecting(Int.self)
-        await #expect(throws: NetworkError.self) { try await agent.send(late) }
-        let start = ContinuousClock.now
+        let late = GeneralRequest("/late").limits(Limits(deadline: .seconds(1))).expecting(Int.self)
+        let task = Task { try await agent.send(late) }
+        while !hasBegun.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+        await clock.waitForSleepers()
+        clock.advance(by: .seconds(1))
+        await #expect(throws: NetworkError.self) { try await task.value }
+        // The code still runs.
         #expect(try await agent.send(request) == 1)
-        #expect(ContinuousClock.now - start < .seconds(10))
     }
 
     // MARK: Ends
@@ -127,11 +139,13 @@ struct HookTests {
         defer { server.stop() }
         let errors = AsyncStream.makeStream(of: Bool.self)
         let hasBegun = AsyncStream.makeStream(of: Void.self)
+        let (hasEnded, clock) = (Lock(false), ManualClock())
+        let agent = Agent(config: agent.config, transport: TransportUnderTest.make(), clock: clock)
         agent.config.interceptors = [
             Intercepting { request, next in
                 try await Task.detached {
                     hasBegun.continuation.yield()
-                    await Self.pauseRegardless(500)
+                    await Self.pauseRegardless { hasEnded.withLock { $0 } }
                     do {
                         let response = try await next(request)
                         errors.continuation.yield(false)
@@ -143,13 +157,18 @@ struct HookTests {
                 }.value
             }
         ]
-        let limits = Limits(deadline: end == .deadline ? .milliseconds(50) : nil)
+        let limits = Limits(deadline: end == .deadline ? .seconds(1) : nil)
         let post = GeneralRequest("/x").method(.post).limits(limits).expecting(Int.self)
-        let task = Task { [agent] in try await agent.send(post) }
+        let task = Task { try await agent.send(post) }
         for await _ in hasBegun.stream { break }
         if end == .task { task.cancel() }
         if end == .cancelAll { agent.cancelAll() }
+        if end == .deadline {
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(1))
+        }
         _ = await task.result
+        hasEnded.withLock { $0 = true }
         for await isError in errors.stream {
             #expect(isError)
             break

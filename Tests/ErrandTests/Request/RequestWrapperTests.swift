@@ -1,7 +1,8 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
+
+@testable import Errand
 
 /// A request in another one loses nothing that it declares.
 @Suite struct RequestWrapperTests {
@@ -90,7 +91,7 @@ import Testing
         async let other = rig.agent.send(Search(text: "a"), formattedBy: StringFormatter())
         await rig.transport.waitForRequests(2)
         async let last = rig.agent.send(Search(text: "b"), formattedBy: StringFormatter())
-        for _ in 0..<1_000 { await Task.yield() }
+        await wait { rig.agent.pipeline.admission.fetches.waiterCount == 4 }
         door.open()
         #expect(try await [first, second].map { String(decoding: $0, as: UTF8.self) } == ["[1]", "[1]"])
         #expect(try await [other, last] == ["[1]", "[1]"])

@@ -9,19 +9,27 @@ import Testing
     private static let large = Data(count: 96 << 20)
 
     private let folder = FileManager.default.temporaryDirectory.appending(path: "errand-\(UUID().uuidString)")
-    private let transport = StubTransport { request in
-        switch request.url.query() {
-        case "large": .data(Self.large)
-        case "missing": .status(404)
-        default: .data(Data("small".utf8))
-        }
-    }
+    /// Whether a large body goes on after its first chunk, so that its download cannot end before it is cancelled.
+    private let isEndless = Lock(true)
+    private let transport: StubTransport
     private let target: URL
     private let agent: Agent
 
     init() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         target = folder.appending(path: "a")
+        let isEndless = isEndless
+        transport = StubTransport { request in
+            switch request.url.query() {
+            case "large":
+                let body = PushedBody()
+                body.send(Self.large)
+                if !isEndless.withLock({ $0 }) { body.end() }
+                return body.response()
+            case "missing": return .status(404)
+            default: return .data(Data("small".utf8))
+            }
+        }
         agent = Agent(config: NetworkConfig(baseURL: "http://files.example"), transport: transport)
     }
 
@@ -50,8 +58,10 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let download = GeneralRequest("/x?large").downloading(to: target).duplicatePolicy(.cancelPrevious)
         for _ in 0..<3 {
+            isEndless.withLock { $0 = true }
             let first = Task { try await agent.send(download) }
             await waitForWrite()
+            isEndless.withLock { $0 = false }
             let second = try await agent.send(download)
             #expect(second.byteCount == Int64(Self.large.count))
             await #expect(throws: CancellationError.self) { try await first.value }
