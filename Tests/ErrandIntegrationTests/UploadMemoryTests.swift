@@ -27,7 +27,7 @@ struct UploadMemoryTests {
             try handle.write(contentsOf: Data("part \(offset)".utf8))
         }
         try handle.truncate(atOffset: UInt64(size))
-        let server = try Sink(file)
+        let server = try await TLSRig.onThread { try Sink(file) }
         await #expect(processExitsWith: .success) { [url = server.url as URL, file = file as URL, isForm] in
             let agent = Agent(config: NetworkConfig(baseURL: BaseURL(url)))
             func upload(_ body: RequestBody) async throws -> String {
@@ -47,7 +47,7 @@ struct UploadMemoryTests {
 }
 
 /// A server that keeps nothing, and responds whether it has received a file, or a form with that file alone.
-private final class Sink {
+private final class Sink: Sendable {
     private let process = Process()
     private let input = Pipe()
     let url: URL
@@ -66,10 +66,8 @@ private final class Sink {
         url = try #require(URL(string: "http://127.0.0.1:\(String(decoding: line, as: UTF8.self))"))
     }
 
-    deinit {
-        try? input.fileHandleForWriting.close()  // it ends anyway with this process
-        process.waitUntilExit()
-    }
+    // It is not waited for, because this may be a thread of the pool.
+    deinit { try? input.fileHandleForWriting.close() }  // it ends anyway with this process
 
     private static let program = #"""
         import hashlib, http.server, sys, threading

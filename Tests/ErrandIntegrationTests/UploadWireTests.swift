@@ -273,14 +273,17 @@ struct UploadWireTests {
             )
             return file.path
         }
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", Self.parser] + files
-        process.standardOutput = output
-        try process.run()
-        let json = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let (status, json) = try await TLSRig.onThread {
+            let (process, output) = (Process(), Pipe())
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            process.arguments = ["python3", "-c", Self.parser] + files
+            process.standardOutput = output
+            try process.run()
+            let json = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return (process.terminationStatus, json)
+        }
+        #expect(status == 0)
         #expect(try JSONDecoder().decode([[Part]].self, from: json) == expected, "seed \(seed)")
     }
 }

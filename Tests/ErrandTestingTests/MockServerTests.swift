@@ -4,7 +4,7 @@ import Testing
 
 @testable import ErrandTesting
 
-@Suite struct MockServerTests {
+@Suite(.ownThread) struct MockServerTests {
     @Test func routeRespondsWithStatusFieldsAndBody() throws {
         let server = try MockServer()
         server.on(.get, "/users", .json("[1,2]", status: 201, headers: ["X-Page": "1"]))

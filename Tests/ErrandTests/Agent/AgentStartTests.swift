@@ -65,8 +65,8 @@ import Testing
         let calls = Completions()
         let rig = Rig(config: .test { $0.accessories = [blocking] })
         let handle = rig.agent.start(request, on: .global()) { calls.add($0) }
-        // Not by a task: on a busy machine that comes when the accessory has ended.
-        DispatchQueue.global().async {
+        // Not by a task, nor on a queue that shares its threads with tasks: they may all be blocked.
+        Thread.detachNewThread {
             blocking.begun.wait()
             handle.cancel()
             blocking.cancelled.signal()

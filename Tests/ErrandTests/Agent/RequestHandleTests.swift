@@ -227,7 +227,7 @@ import Testing
         let results = Record<Result<Int, any Error>>()
         let handle = rig.agent.start(GetNumber()) { results.add($0) }
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
+            Thread.detachNewThread {
                 blocking.began.wait()
                 continuation.resume()
             }
