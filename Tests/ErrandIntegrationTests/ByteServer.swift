@@ -7,7 +7,7 @@ import Glibc
 /// A server that sends an endless body as fast as it is read, and counts the bytes.
 final class ByteServer: Sendable {
     let url: URL
-    private let listener: Int32
+    private let listener: SharedListener
     private let state = Lock(State())
 
     private struct State {
@@ -26,8 +26,8 @@ final class ByteServer: Sendable {
     /// - Parameter byteCount: The size of a body, or `nil` for an endless one; byte n of a body is n modulo 251.
     /// - Throws: `POSIXError`.
     init(byteCount: Int? = nil) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        self.listener = listener
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        self.listener = SharedListener(listener)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
@@ -42,9 +42,7 @@ final class ByteServer: Sendable {
         }
         url = URL(string: "http://127.0.0.1:\(port)/bytes") ?? URL(filePath: "/")
         Thread.detachNewThread { [self] in
-            while true {
-                let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
+            self.listener.acceptAll { connection in
                 state.withLock { _ = $0.connections.insert(connection) }
                 Thread.detachNewThread { self.serve(connection, byteCount) }
             }
@@ -52,8 +50,7 @@ final class ByteServer: Sendable {
     }
 
     func stop() {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
+        listener.stop()
         state.withLock { state in for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) } }
     }
 

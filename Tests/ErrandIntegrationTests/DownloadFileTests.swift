@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test func twoDownloadsToOneFileDoNotMix() async throws {
-        host.server.on(.get, "/slow", .data(host.content).dripping(2_500, every: .milliseconds(40)))
+        host.server.on(.get, "/slow", .data(host.content).dripping(2_500, every: .milliseconds(250)))
         let agent = host.agent()
         async let first = agent.download(GeneralRequest("/slow"), to: host.file("a"))
         while !host.names.contains("a.part"), !Task.isCancelled { await Task.yield() }
@@ -193,11 +193,10 @@ import Testing
         while (host.data("a.part") ?? Data()).count < 20_000, !Task.isCancelled { await Task.yield() }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        // The last write of the state may still be under way.
-        while host.names.contains("a.part.json.tmp"), !Task.isCancelled { await Task.yield() }
-        #expect(host.names == ["a.part", "a.part.json"])
+        // The last write of the state may still be under way, or not have begun.
+        while host.names != ["a.part", "a.part.json"], !Task.isCancelled { await Task.yield() }
         let part = host.data("a.part") ?? Data()
-        #expect(part == host.content.prefix(part.count))
+        #expect(part.count >= 20_000 && part == host.content.prefix(part.count))
         #expect(await reason(of: host.file("a")).contains("100000 bytes"))
     }
 
@@ -215,7 +214,7 @@ import Testing
         #expect(error?.kind == .invalidRequest && host.ranges.isEmpty)
     }
 
-    @Test func aFullDiskIsAnErrorThatSaysSo() async throws {
+    @Test(.ownThread) func aFullDiskIsAnErrorThatSaysSo() async throws {
         guard FileManager.default.isWritableFile(atPath: "/dev/full") else { return }
         let small = host.file("small")
         try FileManager.default.createDirectory(at: small, withIntermediateDirectories: true)

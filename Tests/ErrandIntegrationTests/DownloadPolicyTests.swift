@@ -261,7 +261,7 @@ import Testing
     @Test @MainActor func aRequestOfTheMainActorIsDownloadedAndPaused() async throws {
         let file = try await host.agent().download(Screen(), to: host.file("a"))
         #expect(file.byteCount == 300_000)
-        host.set { $0.isSlow = true }
+        host.set { $0.cuts = [.stalled(60_000)] }
         let handle = host.agent().startDownload(Screen(), to: host.file("b"))
         while (host.data("b.part") ?? Data()).count < 50_000, !Task.isCancelled { await Task.yield() }
         handle.pause()
@@ -274,7 +274,7 @@ import Testing
         for _ in 0..<2 {
             host.set { $0.cuts = [.stalled(20_000)] }
             let error = await #expect(throws: NetworkError.self) {
-                let limits = Limits(deadline: .seconds(2))
+                let limits = Limits(deadline: .seconds(5))
                 return try await host.agent().download(get.limits(limits), to: host.file("a"))
             }
             #expect(error?.reason.isDeadline == true, "\(String(describing: error))")

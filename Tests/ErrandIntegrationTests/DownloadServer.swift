@@ -27,8 +27,9 @@ final class DownloadServer: Sendable {
         var habit = Habit.none
         /// The cuts of the next responses with content, in order.
         var cuts: [Cut] = []
-        /// Whether a response takes more than a second.
+        /// Whether a response takes more than a second: 200 times the pause.
         var isSlow = false
+        var pause = Duration.milliseconds(8)
         var requests: [(range: String?, ifRange: String?)] = []
     }
 
@@ -117,7 +118,7 @@ extension DownloadServer.State {
 
     private mutating func send(_ body: Data, _ fields: HTTPHeaders, status: Int) -> MockResponse {
         let response = MockResponse.data(Data(body), status: status, headers: fields)
-        if isSlow { return response.dripping(max(1, body.count / 200), every: .milliseconds(8)) }
+        if isSlow { return response.dripping(max(1, body.count / 200), every: pause) }
         guard !cuts.isEmpty else { return response }
         switch cuts.removeFirst() {
         case .closed(let place): return response.faulted(.closeInBody(after: place))

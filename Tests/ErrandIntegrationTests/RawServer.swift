@@ -25,7 +25,7 @@ final class RawServer: Sendable {
 
     /// The port, or 0 for a Unix socket.
     let port: UInt16
-    private let listener: Int32
+    private let listener: SharedListener
     private let received = Lock<[String]>([])
     private let connections = Lock<Set<Int32>>([])
     private let reply: @Sendable () -> Reply
@@ -42,48 +42,41 @@ final class RawServer: Sendable {
     /// - Throws: `POSIXError`.
     init(path: String? = nil, _ reply: @escaping @Sendable () -> Reply) throws {
         self.reply = reply
+        let descriptor: Int32
         if let path {
-            listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
             let size = socklen_t(MemoryLayout<sockaddr_un>.size)
-            try Self.listen(listener) { bind in
+            try Self.listen(descriptor) { bind in
                 withUnsafePointer(to: &address) { pointer in
                     pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind($0, size) }
                 }
             }
             port = 0
         } else {
-            listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = inet_addr("127.0.0.1")
             var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let listener = listener
-            try Self.listen(listener) { bind in
+            try Self.listen(descriptor) { bind in
                 withUnsafeMutablePointer(to: &address) { pointer in
                     pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                        bind(address, size) && getsockname(listener, address, &size) == 0
+                        bind(address, size) && getsockname(descriptor, address, &size) == 0
                     }
                 }
             }
             port = UInt16(bigEndian: address.sin_port)
         }
-        let listener = listener
+        listener = SharedListener(descriptor)
         Thread.detachNewThread { [self] in
-            while true {
-                let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
-                Thread.detachNewThread { self.serve(connection) }
-            }
+            listener.acceptAll { connection in Thread.detachNewThread { self.serve(connection) } }
         }
     }
 
-    func stop() {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    func stop() { listener.stop() }
 
     /// The number of connections that neither side has closed.
     var connectionCount: Int { connections.withLock(\.count) }
@@ -126,5 +119,37 @@ final class RawServer: Sendable {
             if reply.isClosed || reply.isReset { return }
         }
     }
+}
+
+/// A listening socket that one thread accepts on and another stops.
+///
+/// It is closed by the thread that accepts: if the other one closed it, its number could be that of another socket by
+/// the next call of accept.
+final class SharedListener: Sendable {
+    private let descriptor: Int32
+    private let isOpen = Lock(true)
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Passes each connection to a closure until the socket is stopped.
+    func acceptAll(_ serve: (Int32) -> Void) {
+        while true {
+            let connection = accept(descriptor, nil, nil)
+            guard connection >= 0 else {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                break
+            }
+            // Processes that other tests start would hold it open.
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+            serve(connection)
+        }
+        isOpen.withLock { isOpen in
+            isOpen = false
+            close(descriptor)
+        }
+    }
+
+    /// Refuses connections from now on.
+    func stop() { isOpen.withLock { if $0 { shutdown(descriptor, Int32(SHUT_RDWR)) } } }
 }
 #endif
