@@ -65,7 +65,8 @@ final class InFlightFetches: Sendable {
             defer { if hasFile, Task.isCancelled { prepared.receiver?.end() } }
             let result: Result<AcceptedResponse, any Error>
             do {
-                result = .success(try await fetch(prepared))
+                // Code of the user's own that is deaf to its cancellation must not keep its permit, or its file.
+                result = .success(try await prepared.stop.run { try await fetch(prepared) })
             } catch {
                 result = .failure(error)
             }

@@ -12,6 +12,8 @@ final class ThrottlePermit: Sendable {
         var isUsed = false
         /// Whether a request is being sent with it.
         var isBusy = false
+        /// Whether the code that holds it was left behind.
+        var isLeftBehind = false
         /// Whether its attempt has ended; tasks that were started in the attempt and outlive it still see the permit.
         var isFinished = false
         /// Requests of the same attempt that wait until no other one is being sent with the permit.
@@ -86,10 +88,17 @@ final class ThrottlePermit: Sendable {
         for waiter in waiters.values { waiter.deliver(()) }
     }
 
-    /// Releases the permit if no request is being sent with it, because the code that holds it was left behind.
+    /// Releases the permit because the code that holds it was left behind, or lets the request that is still being sent
+    /// with it do so.
     ///
     /// Requests of that code still do not wait, because others may wait for them.
-    func release() { if !state.withLock({ $0.isBusy }) { releaseNow() } }
+    func release() {
+        let isBusy = state.withLock { state in
+            state.isLeftBehind = true
+            return state.isBusy
+        }
+        if !isBusy { releaseNow() }
+    }
 
     /// Releases the permit unless that has been done.
     private func releaseNow() {
@@ -158,12 +167,12 @@ final class ThrottlePermit: Sendable {
             return try await exchange()
         }
         defer {
-            let (isFinished, waiters) = state.withLock { state in
+            let (isOver, waiters) = state.withLock { state in
                 state.isBusy = false
                 defer { state.waiters = Table() }
-                return (state.isFinished, state.waiters)
+                return (state.isFinished || state.isLeftBehind, state.waiters)
             }
-            if isFinished { releaseNow() }
+            if isOver { releaseNow() }
             for waiter in waiters.values { waiter.deliver(()) }
         }
         if use == .anew {

@@ -74,12 +74,13 @@ extension ResponseCache {
         _ work: @escaping @Sendable () throws -> Value
     ) async -> Value? {
         let wait = CacheWait<Value?>()
-        maintain(for: wait, isReading: isReading, work)
+        // What is visible in memory is also in the queue.
+        state.withLock { _ in maintain(for: wait, isReading: isReading, work) }
         // The only error is that of a cancelled task.
         return (try? await wait.value()) ?? nil
     }
 
-    /// Enqueues maintenance, and finishes a wait with its result.
+    /// Enqueues maintenance, and finishes a wait with its result; called under the lock.
     func maintain<Value: Sendable>(
         for wait: CacheWait<Value?>,
         isReading: Bool = false,

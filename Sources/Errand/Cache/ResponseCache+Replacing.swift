@@ -237,11 +237,11 @@ extension ResponseCache {
     ) -> Bool {
         var isAllowed = false
         let date = now()
-        let number = state.withLock { state -> Int? in
-            if let ticket, !state.removals.allow(response, for: key, since: ticket) { return nil }
+        state.withLock { state in
+            if let ticket, !state.removals.allow(response, for: key, since: ticket) { return }
             isAllowed = true
             let known = memory?.entry(for: key) ?? state.pending.change(of: key) ?? nil
-            guard var new = transform(known, state) else { return nil }
+            guard var new = transform(known, state) else { return }
             // Of those that it names, the one that was requested last counts.
             let time = state.requested.time(of: key) ?? 0
             let latest = max(time <= date.microseconds ? time : 0, response.requested.microseconds)
@@ -249,16 +249,8 @@ extension ResponseCache {
             memory?.store(new, for: key)
             state.requested.note(key, at: latest)
             state.changes &+= 1
-            guard disk != nil else { return nil }
-            do {
-                return try state.pending.add(new, for: key)
-            } catch {
-                state.lastFailure = error
-                // In place of the newer index, the older one is removed, which needs no space.
-                return try? state.pending.add(nil, for: key)
-            }
+            if disk != nil { enqueue(new, for: key, in: &state) }
         }
-        if let number { write(key, number) }
         return isAllowed
     }
 }

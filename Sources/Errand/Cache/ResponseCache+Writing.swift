@@ -1,8 +1,32 @@
 internal import Dispatch
 
+internal import Foundation
+
 extension ResponseCache {
+    /// Changes the entry of a key on disk soon; `nil` removes it.
+    ///
+    /// Called under the lock, so that whoever finds the change also finds it in the queue: a removal, or a wait for all
+    /// writes, follows it.
+    func enqueue(
+        _ entry: CacheEntry?,
+        for key: CacheKey,
+        keepingLater keepsLater: Bool = false,
+        reportingTo write: CacheWrite? = nil,
+        in state: inout State
+    ) {
+        do {
+            let number = try state.pending.add(entry, for: key, keepingLater: keepsLater, reportingTo: write)
+            self.write(key, number)
+        } catch {
+            state.lastFailure = error
+            write?.finish(.failed(error))
+            // In place of the newer entry, the older one is removed, which needs no space.
+            if let number = try? state.pending.add(nil, for: key) { self.write(key, number) }
+        }
+    }
+
     /// Makes a pending change on disk, unless a later one has replaced it.
-    func write(_ key: CacheKey, _ number: Int) {
+    private func write(_ key: CacheKey, _ number: Int) {
         guard let disk else { return }
         writes.async { [self] in
             guard let change = state.withLock({ $0.pending.change(number, of: key) }) else { return }

@@ -274,26 +274,18 @@ public final class ResponseCache: Sendable {
         reportingTo write: CacheWrite? = nil,
         _ changeMemory: (inout State) -> Bool
     ) {
-        let number = state.withLock { state -> Int? in
+        state.withLock { state in
             guard changeMemory(&state) else {
                 write?.finish(.superseded)
-                return nil
+                return
             }
             state.changes &+= 1
             guard disk != nil, isOnDisk else {
                 let isKept = entry.flatMap { memory?.canStore($0) } ?? false
                 write?.finish(disk != nil ? .inMemory : isKept ? .stored : .failed(POSIXError(.EFBIG)))
-                return nil
+                return
             }
-            do {
-                return try state.pending.add(entry, for: key, keepingLater: keepsLater, reportingTo: write)
-            } catch {
-                state.lastFailure = error
-                write?.finish(.failed(error))
-                // In place of the newer entry, the older one is removed, which needs no space.
-                return try? state.pending.add(nil, for: key)
-            }
+            enqueue(entry, for: key, keepingLater: keepsLater, reportingTo: write, in: &state)
         }
-        if let number { self.write(key, number) }
     }
 }

@@ -131,8 +131,8 @@ public final class CookieJar: ExchangeInterceptor {
             state.store = CookieStore()
             state.name = UUID().uuidString
             state.removals += 1
+            save(&state)
         }
-        save()
     }
 
     /// Removes the cookies for which a closure returns `true`; responses that are still being received set no cookies.
@@ -142,18 +142,17 @@ public final class CookieJar: ExchangeInterceptor {
         // Neither a response that arrives while the closure is called, nor one to a request that is sent then.
         state.withLock { $0.removals += 1 }
         let removed = Set(cookies.filter(isRemoved))
-        let isChanged = state.withLock { state in
+        state.withLock { state in
             state.removals += 1
-            return state.store.removeAll { removed.contains($0) }
+            if state.store.removeAll(where: { removed.contains($0) }) { save(&state) }
         }
-        if isChanged { save() }
     }
 
     /// Waits until the file contains the current cookies; blocks the thread.
     ///
     /// Call it before the process ends, if the last response may have set a cookie.
     public func flush() {
-        if state.withLock(\.hasUnsavedDates) { save() }
+        state.withLock { if $0.hasUnsavedDates { save(&$0) } }
         waitForWrites()
     }
 
@@ -244,26 +243,24 @@ public final class CookieJar: ExchangeInterceptor {
     }
 
     private func set(_ cookies: [Cookie], from origin: CookieOrigin, at time: Date, since removals: Int? = nil) {
-        let isChanged = state.withLock { state in
-            guard removals == nil || removals == state.removals else { return false }
+        state.withLock { state in
+            guard removals == nil || removals == state.removals else { return }
             let changes = cookies.map { state.store.set($0, isSecure: origin.isSecure, at: time) }
             if changes.contains(.date) { state.hasUnsavedDates = true }
-            return changes.contains(.cookies)
+            if changes.contains(.cookies) { save(&state) }
         }
-        if isChanged { save() }
     }
 
     // MARK: The file
 
     /// Writes the file soon; changes that follow until then are written with it.
-    private func save() {
-        guard let file else { return }
-        state.withLock { state in
-            guard !state.isSaving else { return }
-            state.isSaving = true
-            // Under the lock, so that whoever finds a write pending also finds it in the queue.
-            writes.async { [self] in write(to: file) }
-        }
+    ///
+    /// Called under the lock that the change is made under, so that whoever finds the change also finds its write in the
+    /// queue.
+    private func save(_ state: inout State) {
+        guard let file, !state.isSaving else { return }
+        state.isSaving = true
+        writes.async { [self] in write(to: file) }
     }
 
     private func write(to file: CookieFile) {

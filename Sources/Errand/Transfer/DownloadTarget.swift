@@ -46,6 +46,7 @@ struct DownloadTarget: Sendable, Hashable {
             return try PartialFile(for: partialPath(for: request, from: url), of: request, isHashed: isHashed)
         } catch let error as NetworkError {
             guard case .downloadInProgress = error.reason, let name else { throw error }
+            let error = NetworkError(.downloadInProgress(name))
             throw error.with(note: "; if '\(name)' is meant to be a folder, create it first")
         }
     }

@@ -56,7 +56,8 @@ import Testing
             func request(_ context: RequestContext, did event: AccessoryEvent) {
                 guard case .didProgress = event else { return }
                 isThere.continuation.yield()
-                door.wait()
+                // It takes a thread of the pool, and does not take it for ever.
+                _ = door.wait(timeout: .now() + 10)
             }
         }
         let (blocking, events, body) = (Blocking(), Record<String>(), PushedBody())

@@ -73,6 +73,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
 
     @Test func serverThatAsksForAPauseGetsNoneOfThoseThatWait() async throws {
         struct Doubling: Interceptor {
+            let count: Lock<Int>
             func intercept(
                 _ request: OutgoingRequest,
                 for context: RequestContext,
@@ -80,6 +81,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
             ) async throws -> RawResponse {
                 guard request.url.path() == "/both" else { return try await next(request) }
                 async let one = next(request)
+                await wait { count.withLock { $0 } == 1 }
                 async let two = next(request)
                 return try await [one, two][0]
             }
@@ -87,7 +89,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
         let (doors, count) = ([Gate(), Gate()], Lock(0))
         let (agent, wire) = rig(
             Throttle(maximumPerHost: 2),
-            .test { $0.interceptors = [Doubling()] }
+            .test { $0.interceptors = [Doubling(count: count)] }
         ) { request in
             guard request.url.path() == "/both" else { return .json("7") }
             let number = count.withLock { count in
@@ -136,7 +138,7 @@ struct ThrottlePermitsTests: ThrottleSuite {
         }
         let (counts, agents, door) = (Record<Int>(), Lock<[Agent]>([]), Delivery<Void>())
         defer { door.deliver(()) }
-        let (agent, _) = rig(
+        let (agent, wire) = rig(
             Throttle(maximumPerHost: 1),
             .test { $0.interceptors = [Deaf(counts: counts, agents: agents, door: door)] }
         ) { _ in
@@ -145,11 +147,44 @@ struct ThrottlePermitsTests: ThrottleSuite {
         }
         agents.withLock { $0 = [agent] }
         let task = start(agent, AdmissionBench.get("/x").deadline(.seconds(1)))
-        await clock.waitForSleepers()
+        await wire.waitForArrivals(1)
         clock.advance(by: .seconds(1))
         await #expect(throws: NetworkError.self) { try await task.value }
         await wait { !counts.all.isEmpty }
         #expect(counts.all == [0])
+    }
+
+    /// Neither the transport nor the interceptor reacts to the cancellation, so that one is left behind before the other.
+    @Test(arguments: [DuplicatePolicy.allow, .cancelPrevious, .rejectNew, .share])
+    func permitOfASendThatIsLeftBehindIsReleased(_ policy: DuplicatePolicy) async throws {
+        struct Deaf: Interceptor {
+            let door: Delivery<Void>
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                guard request.url.path() == "/deaf" else { return try await next(request) }
+                let response = try? await next(request)
+                await door.value()
+                guard let response else { throw Boom() }
+                return response
+            }
+        }
+        let doors = [Delivery<Void>(), Delivery<Void>()]
+        defer { for door in doors { door.deliver(()) } }
+        let (agent, wire) = rig(
+            Throttle(maximumPerHost: 1),
+            .test { $0.interceptors = [Deaf(door: doors[0])] }
+        ) { request in
+            if request.url.path() == "/deaf" { await doors[1].value() }
+            return .json("7")
+        }
+        let task = start(agent, AdmissionBench.get("/deaf", policy))
+        await wire.waitForArrivals(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await agent.send(AdmissionBench.get("/other")) == 7)
     }
 
     @Test func requestsOfAnAdapterNeedNoPermit() async throws {

@@ -198,7 +198,7 @@ import Testing
         await handle.waitUntilFinished()
         guard case .cancelled = handle.state else { return #expect(Bool(false), "\(handle.state)") }
         #expect(calls.all.isEmpty && screen == nil)
-        #expect(events.all.last == "didStop cancelled")
+        await wait { events.all.last == "didStop cancelled" }
     }
 
     @Test func cancelAllEndsMatchingSends() async throws {

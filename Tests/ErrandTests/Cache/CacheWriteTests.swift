@@ -146,6 +146,34 @@ import Testing
         }
     }
 
+    @Test func whatIsFoundIsWrittenBeforeAFlushOrARemoval() async throws {
+        let (disk, last) = (MemoryStore(), Lock<Int?>(0))
+        let cache = ResponseCache(memory: MemoryStore(), disk: disk)
+        Thread.detachNewThread {
+            while let number = last.withLock({ last in
+                last = last.map { $0 + 1 }
+                return last
+            }) {
+                cache.store(.sample("x"), for: CacheKey("\(number)"))
+                usleep(20)
+            }
+        }
+        defer { last.withLock { $0 = nil } }
+        for round in 0..<2_000 {
+            let key = CacheKey("\(last.withLock { $0 } ?? 0)")
+            for _ in 0..<100 where cache.memory?.entry(for: key) == nil { await Task.yield() }
+            guard cache.memory?.entry(for: key) != nil else { continue }
+            if round % 2 == 0 {
+                await cache.flush()
+                try #require(disk.entry(for: key) != nil)
+            } else {
+                await cache.removeAll { $0.key == key }
+                await cache.flush()
+                try #require(disk.entry(for: key) == nil)
+            }
+        }
+    }
+
     /// A store whose writes hang until it is released.
     private struct Stuck: CacheStore {
         let gate = DispatchSemaphore(value: 0)

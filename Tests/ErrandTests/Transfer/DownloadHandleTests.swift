@@ -25,11 +25,13 @@ import Testing
     }
 
     @Test func fileIsFreeForAnotherDownloadWhenACancellationIsKnown() async throws {
-        let (folder, body) = (try TemporaryDirectory(), DeafBody())
-        defer { body.door.deliver(()) }
+        let (folder, bodies) = (try TemporaryDirectory(), Record<DeafBody>())
+        defer { for body in bodies.all { body.door.deliver(()) } }
         let target = folder.url.appending(path: "a")
         let rig = Rig { request in
             guard request.url.path() == "/deaf" else { return .json("7") }
+            let body = DeafBody()
+            bodies.add(body)
             return TransportResponse(statusCode: 200, body: ResponseBody(chunks: body))
         }
         for isPaused in [false, true] {
