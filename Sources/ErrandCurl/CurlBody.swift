@@ -32,6 +32,8 @@ final class CurlBody: Sendable {
 
     /// The number of unread bytes at which the transfer is paused.
     static let pauseLevel = 768 << 10
+    /// The size in bytes up to which chunks are joined while they wait.
+    private static let joinedSize = 16 << 10
 
     /// The number of unread bytes at which a paused transfer continues.
     static let resumeLevel = 256 << 10
@@ -85,7 +87,14 @@ final class CurlBody: Sendable {
                 state.reader = nil
                 return (reader, false)
             }
-            state.chunks.append(data)
+            // A server may send its body in chunks of one byte.
+            if let last = state.chunks.indices.last, last >= state.readCount,
+                state.chunks[last].count + data.count <= Self.joinedSize
+            {
+                state.chunks[last].append(data)
+            } else {
+                state.chunks.append(data)
+            }
             state.unreadByteCount += data.count
             // What libcurl has read already still arrives after the pause, which only the reader ends.
             if state.unreadByteCount >= Self.pauseLevel { state.isPaused = true }

@@ -31,5 +31,26 @@ struct CurlBodyTests {
         #expect(count == 1)
         body.cancel()
     }
+
+    @Test func chunksOfOneByteAreJoined() async throws {
+        let body = CurlBody(
+            beginning: Data(),
+            decoder: nil,
+            codings: [],
+            receivedByteCount: 0,
+            limits: BodyLimits(TransportOptions()),
+            onResume: {},
+            onCancel: {}
+        )
+        let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
+        for byte in bytes { _ = body.append(Data([byte])) }
+        body.finish(throwing: nil)
+        var (count, content) = (0, Data())
+        while let chunk = try await body.next() {
+            count += 1
+            content += chunk
+        }
+        #expect(count <= 200 && content == Data(bytes))
+    }
 }
 #endif

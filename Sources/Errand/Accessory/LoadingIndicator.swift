@@ -100,13 +100,14 @@ private final class IndicatorFace {
         guard hiding == nil else { return }
         hiding = Task { [weak self, timeline] in
             // A cancelled sleep means that the indicator is needed again.
-            guard (try? await timeline.sleep(due)) != nil else { return }
+            guard (try? await timeline.sleep(due)) != nil, !Task.isCancelled else { return }
             self?.hide()
         }
     }
 
     private func hide() {
-        guard !isWanted else { return }
+        guard !isWanted, shown != nil else { return }
+        hiding?.cancel()
         (shown, hiding) = (nil, nil)
         indicator?.hide()
     }

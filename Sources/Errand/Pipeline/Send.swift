@@ -130,6 +130,8 @@ final class Send: Sendable {
     }
 
     private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
+        // A file that is in its place cannot be taken back.
+        if prepared.receiver?.received is DownloadedFile { return }
         if Task.isCancelled { throw CancellationError() }
         // A stale response in place of one that was late is always late itself.
         if case .stale = source, prepared.deadline?.isOver == true { return }

@@ -18,6 +18,8 @@ final class FileReceiver: BodyReceiver {
         /// Whether the rest of the content may be requested alone.
         var mayResume = false
         var wantsAnotherResponse = false
+        /// Whether a response is being written.
+        var isReceiving = false
         /// The number of bytes of an earlier download.
         var found: Int64 = 0
         var steps = ProgressSteps(direction: .download, total: nil, includesSmall: true)
@@ -121,6 +123,15 @@ final class FileReceiver: BodyReceiver {
         report: ProgressReport?
     ) async throws -> Int {
         let chunks = response.body.chunks
+        let isAlone = withState { state in
+            defer { state.isReceiving = true }
+            return !state.isReceiving
+        }
+        guard isAlone else {
+            chunks.cancel()
+            throw NetworkError(.other("the file has a response already: an interceptor sent the request again"))
+        }
+        defer { withState { $0.isReceiving = false } }
         do {
             if try begin(response, to: request) {
                 chunks.cancel()

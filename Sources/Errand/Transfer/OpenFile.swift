@@ -42,7 +42,8 @@ final class OpenFile: Sendable {
                 throw unusable(path, "it is another file too, or another user's; remove it")
             }
             if file.isAtPath {
-                _ = fchmod(descriptor, 0o600)
+                // It changes the time of the last change, which the seal of an unfinished file contains.
+                if own.st_mode & 0o7777 != 0o600 { _ = fchmod(descriptor, 0o600) }
                 return file
             }
         }

@@ -55,6 +55,22 @@ import Testing
         #expect(spinner.words == ["show", "hide"])
     }
 
+    @MainActor @Test func sendThatEndsAtTheEndOfTheMinimumTimeHidesItOnce() async throws {
+        let (clock, spinner) = (ManualClock(), Spinner())
+        let accessory = LoadingIndicatorAccessory(spinner, minimumDisplayTime: .seconds(1), clock: clock)
+        accessory.request(RequestContext(), did: .willStart)
+        await wait { spinner.words == ["show"] }
+        accessory.request(RequestContext(), did: .didStop(.cancelled))
+        await clock.waitForSleepers()
+        // All at once, before the main actor runs anything else.
+        accessory.request(RequestContext(), did: .willStart)
+        accessory.request(RequestContext(), did: .didStop(.cancelled))
+        clock.advance(by: .seconds(1))
+        await wait { spinner.words.last == "hide" }
+        for _ in 0..<50 { await Task.yield() }
+        #expect(spinner.words == ["show", "hide"])
+    }
+
     @MainActor @Test func showIsCalledOnceForEachHide() async throws {
         let spinner = Spinner()
         let accessory = LoadingIndicatorAccessory(spinner)

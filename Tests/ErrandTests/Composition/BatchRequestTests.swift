@@ -171,6 +171,26 @@ import Testing
         #expect(error?.reason == .deadlineExceeded(.seconds(1)))
     }
 
+    @Test func deadlineOfABatchIsNotIgnoredWithTheFailureOfAChild() async throws {
+        let clock = ManualClock()
+        let rig = Rig.numbers(clock: clock)
+        let own = GetNumber(number: 2, kind: "wait", own: Limits(deadline: .seconds(1))).ignoringFailure()
+        let batch = BatchRequest(GetNumber.waiting(1).ignoringFailure(), own).deadline(.seconds(5))
+        let task = Task { try await rig.agent.send(batch) }
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(1))
+        await wait { clock.sleeperCount == 1 }
+        clock.advance(by: .seconds(4))
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(5)))
+        // Its own is.
+        let other = Task { try await rig.agent.send(BatchRequest(GetNumber(), own).deadline(.seconds(5))) }
+        await clock.waitForSleepers(1)
+        await rig.transport.waitForRequests(4)
+        clock.advance(by: .seconds(1))
+        #expect(try await other.value.1 == nil)
+    }
+
     @Test func nothingStartsAfterTheDeadline() async throws {
         let rig = Rig.numbers()
         let error = await #expect(throws: NetworkError.self) {

@@ -47,6 +47,59 @@ import Testing
         }
     }
 
+    @Test func downloadThatIsPausedWhenItsFileIsThereIsComplete() async throws {
+        let (folder, rig) = (try TemporaryDirectory(), Rig { _ in .json("7") })
+        let target = folder.url.appending(path: "a")
+        let (handles, isPaused) = (Lock<DownloadHandle?>(nil), Lock(false))
+        let handle = rig.agent.startDownload(GeneralRequest("/x"), to: target) { progress in
+            guard progress.fractionCompleted == 1 else { return }
+            while true {
+                guard let handle = handles.withLock({ $0 }) else { continue }
+                handle.pause()
+                return isPaused.withLock { $0 = true }
+            }
+        }
+        handles.withLock { $0 = handle }
+        await wait { isPaused.withLock { $0 } && rig.agent.pipeline.sends.isEmpty }
+        handle.resume()
+        #expect(try await handle.value.byteCount == 1)
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    /// An interceptor may send a request twice at once; two responses in one file would be neither.
+    @Test func onlyOneResponseIsWrittenToAFile() async throws {
+        struct Hedging: Interceptor {
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                async let one = Result.of { try await next(request) }
+                async let two = Result.of { try await next(request) }
+                let results = await [one, two]
+                return try (results.first { (try? $0.get()) != nil } ?? results[0]).get()
+            }
+        }
+        let (folder, bodies) = (try TemporaryDirectory(), [PushedBody(), PushedBody()])
+        let (target, count) = (folder.url.appending(path: "a"), Lock(0))
+        let rig = Rig(config: .test { $0.interceptors = [Hedging()] }) { _ in
+            let number = count.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+            return bodies[number].response(headers: ["Content-Length": "4"])
+        }
+        async let file = rig.agent.send(GeneralRequest("/x").downloading(to: target))
+        // Of both, one is refused.
+        await wait { bodies.contains { $0.isCancelled } }
+        for body in bodies where !body.isCancelled {
+            for text in ["ab", "cd"] { body.send(text) }
+            body.end()
+        }
+        #expect(try await file.byteCount == 4)
+        #expect(try Data(contentsOf: target) == Data("abcd".utf8))
+    }
+
     @Test func completedDownloadIsNotSentAgain() async throws {
         struct Hasty: Accessory {
             let handle = Lock(DownloadHandle?.none)
@@ -69,5 +122,12 @@ import Testing
         for _ in 0..<20 { await Task.yield() }
         #expect(rig.transport.requestCount == 1)
         guard case .succeeded = handle.state else { return #expect(Bool(false), "\(handle.state)") }
+    }
+}
+
+extension Result where Failure == any Error {
+    /// What a closure returns or throws.
+    fileprivate static func of(_ work: () async throws -> Success) async -> Self {
+        do { return .success(try await work()) } catch { return .failure(error) }
     }
 }

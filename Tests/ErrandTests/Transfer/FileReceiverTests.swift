@@ -54,6 +54,28 @@ import Testing
         }
     }
 
+    @Test func bytesOfAnUnfinishedFileAreHashedOnce() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "b").path
+        func open() throws -> PartialFile { try PartialFile(for: path, of: "x", isHashed: true) }
+        do {
+            let part = try open()
+            let record = DownloadRecord(
+                request: "x",
+                location: "http://files.example/x",
+                headers: ["ETag": "\"1\"", "Content-Length": "5000000"],
+                statusCode: 200,
+                fileName: nil,
+                boot: SystemBoot.id
+            )
+            try part.restart(record)
+            try part.append(Data(count: 3 << 20))
+        }
+        let part = try open()
+        #expect(part.length == 3 << 20)
+        #expect(try !part.hashEarlierBytes())
+    }
+
     @Test func aDownloadThatReplacesAnEqualOneWaitsForItsLastWrite() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let download = GeneralRequest("/x?large").downloading(to: target).duplicatePolicy(.cancelPrevious)
