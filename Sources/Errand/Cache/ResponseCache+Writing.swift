@@ -1,7 +1,5 @@
 internal import Dispatch
 
-internal import Foundation
-
 extension ResponseCache {
     /// Changes the entry of a key on disk soon; `nil` removes it.
     ///
