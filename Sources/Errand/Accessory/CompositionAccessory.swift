@@ -79,8 +79,6 @@ public struct CompositionProgress: Sendable, Hashable {
         case failed(CompositionChild)
     }
 
-    typealias Report = @Sendable (Change) -> Void
-
     mutating func apply(_ change: Change) {
         switch change {
         case .started: break

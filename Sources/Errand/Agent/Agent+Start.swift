@@ -180,7 +180,7 @@ extension Agent {
         deliver: nonisolated(nonsending) @escaping (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async {
         // An error was delivered.
-        _ = try? await runComposed(request, reporting: handle.note, delivering: deliver)
+        _ = try? await runComposed(request, for: handle, delivering: deliver)
     }
 }
 

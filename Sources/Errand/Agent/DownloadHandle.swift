@@ -77,7 +77,8 @@ public final class DownloadHandle: Sendable {
 
     /// Ends the transfer and keeps its bytes, until ``resume()``; has no effect unless the download is running.
     ///
-    /// A paused download is not a send: ``Agent/cancelAll()`` does not end it, ``cancel()`` does.
+    /// A paused download is not a send: ``Agent/cancelAll()`` does not end it, ``cancel()`` does. The file is free for another
+    /// download once the transfer has ended, which may be after this returns; to wait for it, ``cancel()`` and await ``value``.
     public func pause() {
         let run = record.withLock { record -> Task<Void, Never>? in
             guard case .running = record.state else { return nil }

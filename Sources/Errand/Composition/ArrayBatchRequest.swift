@@ -64,15 +64,15 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
         _ slots: [BatchSlot<R>],
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
-        let run = BatchRun("ArrayBatchRequest", count: members.count, options, in: outer, end: end)
-        var inner = run.context
-        // Between two of its requests `cancelAll` finds none that runs.
-        if members.count > maximumConcurrent {
-            inner.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence) {
-                [stop = inner.stop] in stop.stop()
-            }
-        }
-        let context = inner
+        let run = BatchRun(
+            "ArrayBatchRequest",
+            count: members.count,
+            options,
+            successive: members.count > maximumConcurrent,
+            in: outer,
+            end: end
+        )
+        let context = run.context
         let window = RequestWindow(members.makeIterator()) { member, index, window in
             let child = CompositionChild(index: index, typeName: member.typeName)
             // If the batch has failed, the remaining requests end without being sent.

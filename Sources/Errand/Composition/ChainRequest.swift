@@ -44,8 +44,8 @@ public struct ChainRequest<Model>: DeclaredComposition {
 
     func begin(in outer: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {
         var (context, stopID) = outer.inner(within: options.deadline, keepingResponses: true)
-        context.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence) { [stop = context.stop] in
-            stop.stop()
+        context.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence, end: .onlyBetween) {
+            [stop = context.stop] in stop.stop()
         }
         let run = ChainRun(context, CompositionNotifier("ChainRequest", total: count, options, in: outer))
         await run.notifier.start()

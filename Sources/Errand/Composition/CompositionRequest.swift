@@ -96,28 +96,28 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request to run.
-    ///   - report: Called with each change of the progress.
+    ///   - handle: The handle of a started send, or `nil`.
     ///   - deliver: Called with the result, between `willStop` and `didStop`.
     /// - Returns: The model.
     /// - Throws: The first error of a request, or `CancellationError`.
     func runComposed<R: Request>(
         _ request: R,
-        reporting report: CompositionProgress.Report? = nil,
+        for handle: RequestHandle? = nil,
         delivering deliver: (nonisolated(nonsending) (Result<Delivered<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> R.Model {
-        try await runComposed(reporting: report, delivering: deliver) { context, deliver in
+        try await runComposed(for: handle, delivering: deliver) { context, deliver in
             await context.begin(request, then: deliver)
         }
     }
 
     /// Runs what a closure begins, like a request that consists of requests.
     func runComposed<Model>(
-        reporting report: CompositionProgress.Report? = nil,
+        for handle: RequestHandle? = nil,
         delivering deliver: (nonisolated(nonsending) (Result<Delivered<Model>, any Error>) async -> Void)? = nil,
         _ begin: nonisolated(nonsending) (MemberContext, @escaping MemberContext.Deliver<Model>) async -> Void
     ) async throws -> Model {
         var result = Result<Delivered<Model>, any Error>.failure(CancellationError())
-        await runLoop(reporting: report) { context in
+        await runLoop(for: handle) { context in
             await begin(context) { delivered in
                 result = delivered
                 await deliver?(delivered)
@@ -128,7 +128,7 @@ extension Agent {
 
     /// Starts work on a loop of its own, and runs the loop until nothing is left.
     func runLoop(
-        reporting report: CompositionProgress.Report? = nil,
+        for handle: RequestHandle? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ start: nonisolated(nonsending) (MemberContext) async -> Void
     ) async {
@@ -137,7 +137,7 @@ extension Agent {
             loop: CallerLoop(),
             stop: CompositionStop(),
             deadline: nil,
-            report: report
+            handle: handle
         )
         await withTaskCancellationHandler {
             // The capture isolates the closure, which would otherwise leave the caller.
@@ -154,7 +154,7 @@ extension Agent {
 final class CompositionNotifier {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
-    private let report: CompositionProgress.Report?
+    private let handle: RequestHandle?
 
     init(_ typeName: String, total: Int?, _ options: CompositionOptions, in outer: MemberContext) {
         context = CompositionContext(
@@ -164,8 +164,8 @@ final class CompositionNotifier {
             progress: CompositionProgress(total: total)
         )
         accessories = options.accessories
-        report = outer.report
-        report?(.started(total: total))
+        handle = outer.handle
+        handle?.note(.started(total: total))
     }
 
     func start() async { await notify(.willStart) }
@@ -179,7 +179,7 @@ final class CompositionNotifier {
 
     private func note(_ change: CompositionProgress.Change) {
         context.progress.apply(change)
-        report?(change)
+        handle?.note(change)
     }
 
     /// Notifies of the end, with the delivery between the two events.
@@ -187,7 +187,8 @@ final class CompositionNotifier {
         let outcome = CompositionOutcome(error)
         await notify(.willStop(outcome))
         await delivery()
-        await notify(.didStop(outcome))
+        // Until it is delivered, a callback may still be cancelled.
+        await notify(.didStop(handle?.isCancelled == true ? .cancelled : outcome))
     }
 
     private func notify(_ event: CompositionEvent) async {

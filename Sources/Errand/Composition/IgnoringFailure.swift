@@ -1,7 +1,8 @@
 /// A request whose model is `nil` if it fails.
 ///
 /// It is created by `ignoringFailure()`. If the batch that contains it is cancelled or fails, it is cancelled as any
-/// other.
+/// other: after ``Agent/cancelAll()`` the batch throws `CancellationError`. If only this request is cancelled, as by
+/// ``Agent/cancelAll(where:)``, its model is `nil`.
 public struct IgnoringFailure<Base: Request>: Composition {
     /// The model, or `nil` if the request failed.
     public typealias Model = Base.Model?

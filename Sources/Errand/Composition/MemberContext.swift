@@ -7,8 +7,8 @@ struct MemberContext {
     let loop: CallerLoop
     private(set) var stop: CompositionStop
     var deadline: Deadline?
-    /// Called with each change of the progress of the outermost batch or chain; `nil` within it.
-    var report: CompositionProgress.Report?
+    /// The handle of the outermost batch or chain; `nil` within it.
+    var handle: RequestHandle?
     /// The changes of a modified batch or chain, which apply to each of its requests.
     var modifications: [RequestModification] = []
     /// Whether responses are kept beside their models, for the history of a chain or the responses of a batch.
@@ -162,7 +162,7 @@ struct MemberContext {
     /// Returns this context for many requests, each of which has a result of its own.
     func ofMany() -> MemberContext {
         var context = self
-        context.sequence = SendSequence(ofMany: agent.pipeline.sends) { [stop] in stop.stop() }
+        context.sequence = SendSequence(agent.pipeline.sends, within: nil, end: .withAllSends) { [stop] in stop.stop() }
         return context
     }
 
@@ -176,7 +176,7 @@ struct MemberContext {
         }
         let stop = CompositionStop()
         var context = self
-        (context.stop, context.deadline, context.report, context.keepsResponses) = (
+        (context.stop, context.deadline, context.handle, context.keepsResponses) = (
             stop, deadline, nil, keepingResponses
         )
         return (context, self.stop.add { stop.stop() })

@@ -115,8 +115,8 @@ struct RunningSends: Sendable {
         switch sequence.end {
         case .withItsSend: sequence.stop()
         case .onlyBetween: if !othersRun { sequence.stop() }
-        // It was ended with all, or not at all.
-        case .withAllSends: break
+        // It was ended with all, or not at all. That it is a part of another one changes nothing for that.
+        case .withAllSends: if let outer = sequence.outer { endUnlessOthersRun(outer) }
         }
     }
 

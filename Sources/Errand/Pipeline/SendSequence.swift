@@ -9,7 +9,8 @@ final class SendSequence: Sendable {
         case withItsSend
         /// None, because it may continue after a send that was cancelled.
         case onlyBetween
-        /// All, but not some: what has not begun has no context by which it could be chosen.
+        /// All, but not some: each has a result of its own, or none would follow, and what has not begun has no context by
+        /// which it could be chosen.
         case withAllSends
     }
 
@@ -28,29 +29,16 @@ final class SendSequence: Sendable {
         stop = { signal.stop() }
     }
 
-    /// Creates the sequence of a batch or a chain.
+    /// Creates the sequence of a batch, a chain, or many requests.
     ///
     /// - Parameters:
     ///   - sends: The running sends of the agent.
     ///   - outer: The sequence that it is a part of.
+    ///   - end: Which sends it ends with.
     ///   - stop: Ends it; returns at once.
-    init(_ sends: RunningSends, within outer: SendSequence?, stop: @escaping @Sendable () -> Void) {
+    init(_ sends: RunningSends, within outer: SendSequence?, end: End, stop: @escaping @Sendable () -> Void) {
         let signal = StopSignal()
-        (self.sends, self.signal, self.outer, end) = (sends, signal, outer, .onlyBetween)
-        self.stop = {
-            stop()
-            signal.stop()
-        }
-    }
-
-    /// Creates the sequence of many requests, each of which has a result of its own.
-    ///
-    /// - Parameters:
-    ///   - sends: The running sends of the agent.
-    ///   - stop: Ends them all; returns at once.
-    init(ofMany sends: RunningSends, stop: @escaping @Sendable () -> Void) {
-        let signal = StopSignal()
-        (self.sends, self.signal, outer, end) = (sends, signal, nil, .withAllSends)
+        (self.sends, self.signal, self.outer, self.end) = (sends, signal, outer, end)
         self.stop = {
             stop()
             signal.stop()

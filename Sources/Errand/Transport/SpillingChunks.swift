@@ -21,9 +21,34 @@ final class SpillingChunks: Sendable {
 
         var unreadByteCount: Int { memoryByteCount + (file?.unreadByteCount ?? 0) }
 
+        mutating func append(_ data: Data) {
+            memoryByteCount += data.count
+            if let last = memory.last, last.count + data.count <= SpillingChunks.joinedChunkSize {
+                memory[memory.count - 1].append(data)
+            } else {
+                memory.append(data)
+            }
+        }
+
+        /// Removes and returns the next bytes, or `nil` if there are none.
+        mutating func removeFirst() throws -> Data? {
+            if !memory.isEmpty {
+                let data = memory.removeFirst()
+                memoryByteCount -= data.count
+                return data
+            }
+            if let data = try file?.read() { return data }
+            // A reader that keeps up from here is served from memory again.
+            file = nil
+            return nil
+        }
+
         /// Records that the reader has caught up; returns whether the reception has to be resumed.
-        mutating func resumeIfRead() -> Bool {
+        mutating func resumeIfRead() throws -> Bool {
             guard isPaused, unreadByteCount <= SpillingChunks.resumeLevel else { return false }
+            // What was read keeps its place in the file, so a reader that is always a little behind would fill it.
+            while let data = try file?.read() { append(data) }
+            file = nil
             (isPaused, resumed) = (false, .now)
             return true
         }
@@ -41,7 +66,7 @@ final class SpillingChunks: Sendable {
     /// The maximum size of the file.
     ///
     /// With a reception that can be paused, it is what libcurl decodes at once: up to 17 MiB from a compressed body.
-    static let fileLimit = 1 << 30
+    private let fileLimit: Int
 
     /// The size up to which small chunks are joined: a server may send them byte by byte, and each costs memory of its own.
     private static let joinedChunkSize = 16 << 10
@@ -51,8 +76,13 @@ final class SpillingChunks: Sendable {
     private let reception: (any PausableReception)?
     private let onCancel: @Sendable () -> Void
 
-    init(pausing reception: (any PausableReception)? = nil, onCancel: @escaping @Sendable () -> Void) {
+    init(
+        pausing reception: (any PausableReception)? = nil,
+        fileLimit: Int = 1 << 30,
+        onCancel: @escaping @Sendable () -> Void
+    ) {
         self.reception = reception
+        self.fileLimit = fileLimit
         self.onCancel = onCancel
     }
 
@@ -75,16 +105,11 @@ final class SpillingChunks: Sendable {
             isFull = reception != nil && state.unreadByteCount + data.count >= Self.pauseLevel
             if isFull { state.isPaused = true }
             if state.file == nil, state.memoryByteCount + data.count <= Self.memoryLimit {
-                state.memoryByteCount += data.count
-                if let last = state.memory.last, last.count + data.count <= Self.joinedChunkSize {
-                    state.memory[state.memory.count - 1].append(data)
-                } else {
-                    state.memory.append(data)
-                }
+                state.append(data)
                 return nil
             }
             do {
-                let file = try state.file ?? SpillFile(maximumByteCount: Self.fileLimit)
+                let file = try state.file ?? SpillFile(maximumByteCount: fileLimit)
                 state.file = file
                 try file.append(data)
             } catch {
@@ -134,20 +159,12 @@ final class SpillingChunks: Sendable {
         var isResumed = false
         defer { if isResumed { resume() } }
         return state.withLock { state in
-            defer { isResumed = state.resumeIfRead() }
-            if !state.memory.isEmpty {
-                let data = state.memory.removeFirst()
-                state.memoryByteCount -= data.count
-                return .success(data)
-            }
-            if let file = state.file {
-                do {
-                    if let data = try file.read() { return .success(data) }
-                } catch {
-                    return .failure(error)
-                }
-                // All read: a reader that keeps up from here is served from memory again.
-                state.file = nil
+            do {
+                let data = try state.removeFirst()
+                isResumed = try state.resumeIfRead()
+                if let data { return .success(data) }
+            } catch {
+                return .failure(error)
             }
             if let end = state.end { return end.map { nil } }
             state.reader = reader

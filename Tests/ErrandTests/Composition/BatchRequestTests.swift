@@ -116,6 +116,35 @@ import Testing
         #expect(events.all.filter { $0.hasPrefix("didStop") }.count == 3)
     }
 
+    /// Cancels a send when its batch or chain is about to end.
+    private struct Canceller: CompositionAccessory {
+        let cancel: @Sendable () -> Void
+
+        func composition(_ context: CompositionContext, did event: CompositionEvent) {
+            if case .willStop = event { cancel() }
+        }
+    }
+
+    @Test(arguments: [false, true]) @MainActor
+    func startedBatchOrChainThatIsCancelledBeforeItsCallbackIsReportedAsCancelled(_ isChain: Bool) async {
+        let rig = Rig.numbers()
+        let recorder = CompositionRecorder()
+        let results = Record<any Error>()
+        let handle = Lock<RequestHandle?>(nil)
+        let canceller = Canceller { handle.withLock { $0 }?.cancel() }
+        let complete: @MainActor (Result<Int, any Error>) -> Void = { $0.failure.map(results.add) }
+        let (one, batch) = (GetNumber(), ArrayBatchRequest([GetNumber(), GetNumber(number: 2)]))
+        let started =
+            isChain
+            ? rig.agent.start(ChainRequest(one).accessory(recorder).accessory(canceller), completion: complete)
+            : rig.agent.start(batch.accessory(recorder).accessory(canceller)) { complete($0.map(\.count)) }
+        // The main actor is not left before this, so nothing has begun.
+        handle.withLock { $0 = started }
+        await started.waitUntilFinished()
+        #expect(results.all.count == 1 && results.all.first is CancellationError)
+        #expect(recorder.events.all.suffix(2) == ["willStop success", "didStop cancelled"])
+    }
+
     @Test func aChildThatIsCancelledAloneFailsTheBatchUnlessItIsIgnored() async throws {
         let rig = Rig.numbers()
         let batch = BatchRequest(GetNumber(number: 1, kind: "wait", tag: "x"), GetNumber(number: 2))

@@ -303,6 +303,40 @@ import Testing
         #expect(await isOver(rig))
     }
 
+    @Test func ignoredFailuresDoNotHideThatAllSendsAreCancelled() async throws {
+        let (one, other) = (GetNumber.waiting(1).ignoringFailure(), GetNumber.waiting(2).ignoringFailure())
+        let sends: [(Agent) async throws -> Void] = [
+            { _ = try await $0.send(BatchRequest(one, other)) },
+            { _ = try await $0.response(for: BatchRequest(one, other)) },
+            { _ = try await $0.send(ArrayBatchRequest([one, other])) },
+            { _ = try await $0.send(ArrayBatchRequest([one, other], maximumConcurrent: 2)) },
+            { _ = try await $0.send(BatchRequest(BatchRequest(one).ignoringFailure(), other)) },
+            {
+                let first = ChainRequest(BatchRequest(one, other).ignoringFailure())
+                _ = try await $0.send(first.then { _ in GetNumber() })
+            },
+        ]
+        for (index, send) in sends.enumerated() {
+            let rig = Rig.numbers()
+            async let error = failure(of: { try await send(rig.agent) })
+            await rig.transport.waitForRequests(2)
+            rig.agent.cancelAll()
+            #expect(await error is CancellationError, "\(index)")
+            #expect(rig.transport.requestCount == 2)
+            #expect(await isOver(rig))
+        }
+    }
+
+    @Test func cancellationOfAllThatRunsByTheirContextsIsIgnoredAsAFailure() async throws {
+        let (one, other) = (GetNumber.waiting(1).ignoringFailure(), GetNumber.waiting(2).ignoringFailure())
+        let rig = Rig.numbers()
+        async let models = rig.agent.send(BatchRequest(one, other))
+        await rig.transport.waitForRequests(2)
+        rig.agent.cancelAll { _ in true }
+        #expect(try await models == (nil, nil))
+        #expect(await isOver(rig))
+    }
+
     @Test func requestsOfSeveralTypesAreNotSentAfterAllSendsAreCancelled() async throws {
         let rig = Rig.numbers()
         let (_, other) = await rig.agent.results(of: Ending { rig.agent.cancelAll() }, Staying(path: "/ok/2"))

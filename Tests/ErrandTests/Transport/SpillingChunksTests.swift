@@ -150,6 +150,27 @@ import Testing
         #expect(!reception.wanted.all[0]())
     }
 
+    @Test func readerThatIsAlwaysBehindDoesNotFillTheFile() async throws {
+        let reception = FakeReception()
+        let chunks = SpillingChunks(pausing: reception, fileLimit: 8 << 20) {}
+        let piece = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 / 3) })
+        var (sent, received) = (Data(), Data())
+        // More than the memory may have, so that the rest is in the file; then again whenever the reception is resumed.
+        for round in 0..<20 {
+            for _ in 0..<(round == 0 ? 2 : 1) {
+                chunks.append(piece)
+                sent += piece
+            }
+            while reception.calls.all.count(where: { $0 == "resume" }) <= round {
+                received += try #require(try await chunks.next())
+            }
+            #expect(received.count < sent.count)
+        }
+        chunks.finish(throwing: nil)
+        while let data = try await chunks.next() { received += data }
+        #expect(received == sent)
+    }
+
     @Test func receptionWhoseReaderHasEndedIsPaused() async throws {
         let reception = FakeReception()
         let chunks = SpillingChunks(pausing: reception) {}
