@@ -57,7 +57,8 @@ extension ResponseCache {
 
     /// Waits until all changes so far are on disk, such as before a program ends.
     ///
-    /// Returns at once if the task is cancelled.
+    /// A change that another of the same key has replaced is not written; the other one is, soon. Returns at once if the task
+    /// is cancelled.
     public func flush() async {
         await storings.wait()
         _ = await maintain {}
