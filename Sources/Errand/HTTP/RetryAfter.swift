@@ -5,11 +5,12 @@ enum RetryAfter {
     /// The names of the fields, in descending precedence.
     ///
     /// `Retry-After` applies to any status. The others are also sent with successes, and request a delay only if the
-    /// status indicates that a limit was exceeded.
+    /// status indicates that a limit was exceeded; a reset only if nothing is left of the quota that it is of.
     private static let fields = [
         "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset", "X-Rate-Limit-Reset",
     ]
     private static let limitingStatuses = [413, 429, 503]
+    private static let remaining = ["RateLimit-Remaining", "X-RateLimit-Remaining", "X-Rate-Limit-Remaining"]
 
     /// 2024-01-01; a greater number of seconds in a reset field is a point in time.
     private static let firstEpoch: Int64 = 1_704_067_200
@@ -32,6 +33,7 @@ enum RetryAfter {
         let count = limitingStatuses.contains(statusCode) ? fields.count : 1
         for field in fields.prefix(count) {
             guard let value = single(field, in: headers) else { continue }
+            if field.hasSuffix("Reset"), isQuotaLeft(headers) { continue }
             let isReset = field != "Retry-After"
             if let number = Number(value.utf8) {
                 guard isReset, number.seconds >= firstEpoch else { return number.duration }
@@ -42,6 +44,13 @@ enum RetryAfter {
             }
         }
         return nil
+    }
+
+    /// Whether requests are left of the quota, so that another limit was exceeded, or none.
+    private static func isQuotaLeft(_ headers: HTTPHeaders) -> Bool {
+        remaining.contains { name in
+            single(name, in: headers).flatMap { Number($0.utf8) }.map { $0.duration > .zero } ?? false
+        }
     }
 
     private static func single(_ name: String, in headers: HTTPHeaders) -> String? {

@@ -64,6 +64,16 @@ import Testing
         #expect(pause([field: "1772366412", "Date": "Sun, 01 Mar 2026 12:00:02 GMT"]) == .seconds(10))
     }
 
+    @Test(arguments: ["RateLimit", "X-RateLimit", "X-Rate-Limit"], [413, 429, 503])
+    func aResetIsNoDelayWhileRequestsAreLeft(_ field: String, _ status: Int) {
+        let reset: HTTPHeaders = ["\(field)-Reset": "1772369400"]
+        #expect(pause(reset.merging(["\(field)-Remaining": "4999"]), status: status) == nil)
+        #expect(pause(reset.merging(["\(field)-Remaining": "0"]), status: status) == .seconds(3000))
+        #expect(pause(reset.merging(["\(field)-Remaining": "many"]), status: status) == .seconds(3000))
+        let both = reset.merging(["\(field)-Remaining": "4999", "Retry-After": "7"])
+        #expect(pause(both, status: status) == .seconds(7))
+    }
+
     @Test
     func aNumberInRetryAfterIsNeverAPointInTime() {
         #expect(pause(["Retry-After": "1772366412"]) == .seconds(1_772_366_412))
