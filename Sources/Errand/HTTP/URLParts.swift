@@ -8,6 +8,8 @@ struct URLParts: Sendable, Hashable {
     let originKey: String
     /// Whether Foundation is known to accept the host and the port.
     private(set) var isHostSound = false
+    /// Whether an `@` follows the host, which may be that of user information.
+    private let isHostDoubtful: Bool
     /// The encoded path, which is empty or begins with a slash.
     var path: String
     /// The encoded query without its question mark, or `nil` if there is none.
@@ -33,7 +35,11 @@ struct URLParts: Sendable, Hashable {
         }
         origin = "\(scheme)://\(hostText)"
         let suffix = scheme == "https" ? ":443" : ":80"
-        originKey = (origin.hasSuffix(suffix) ? String(origin.dropLast(suffix.count)) : origin).lowercased()
+        let key = origin.hasSuffix(suffix) ? String(origin.dropLast(suffix.count)) : origin
+        // Foundation spells an internationalized name in ASCII once it is part of a URL.
+        let isASCII = key.utf8.allSatisfy { $0 < 0x80 }
+        originKey = (isASCII ? key : URL(string: key)?.absoluteString ?? key).lowercased()
+        isHostDoubtful = rest.contains(UInt8(ascii: "@"))
         (path, query) = Self.pathAndQuery(String(rest) ?? "")
         if !path.isEmpty, path.first != "/" { path = "/" + path }
         path = Self.removingDotSegments(path)
@@ -108,9 +114,7 @@ struct URLParts: Sendable, Hashable {
     /// Returns the URL, parsed by Foundation.
     func url() throws(NetworkError) -> URL {
         if !isHostSound { try checkHost() }
-        guard let url = URL(string: text) else {
-            throw NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
-        }
+        guard let url = URL(string: text) else { throw invalidHost }
         return url
     }
 
@@ -124,9 +128,16 @@ struct URLParts: Sendable, Hashable {
     private var host: Substring.UTF8View { origin.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2) }
 
     private func checkHost() throws(NetworkError) {
-        guard Self.hasValidPort(host) else {
-            throw NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
+        guard Self.hasValidPort(host) else { throw invalidHost }
+    }
+
+    private var invalidHost: NetworkError {
+        // What was read as the host may be a user and the beginning of a password.
+        guard !isHostDoubtful else {
+            let advice = "'/', '?' and '#' in user information must be percent-encoded"
+            return NetworkError(.invalidURL("the host or port is not valid: \(advice)"))
         }
+        return NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
     }
 
     /// Whether the text after the colon of an authority is a valid port; Foundation accepts any number of digits.
@@ -138,12 +149,18 @@ struct URLParts: Sendable, Hashable {
     }
 
     /// Returns a URL or path for messages, without query, fragment and user information.
+    ///
+    /// Also of a text that is no URL because of a mistake, such as a missing colon, or a slash in a password.
     static func redacted(_ text: String) -> String {
-        let text = text.prefix { $0 != "?" && $0 != "#" }
-        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
-        let authority = text[start...].prefix { $0 != "/" }
-        guard let end = authority.lastIndex(of: "@") else { return String(text) }
-        return String(text[..<start] + text[text.index(after: end)...])
+        let start = text.firstRange(of: "//")?.upperBound ?? text.startIndex
+        let authority = text[start...].prefix { !"/?#".contains($0) }
+        var rest = text[start...]
+        if let end = authority.lastIndex(of: "@") {
+            rest = text[text.index(after: end)...]
+        } else if !hasValidPort(authority.utf8), let end = rest.lastIndex(of: "@") {
+            rest = text[text.index(after: end)...]
+        }
+        return text[..<start] + String(rest.prefix { $0 != "?" && $0 != "#" })
     }
 
     /// Returns the path and query of an encoded text without its fragment, which is never sent (RFC 9110, section

@@ -49,6 +49,26 @@ import Testing
         for text in it.foreign { #expect(!origins.contains(try #require(URL(string: text))), "\(text)") }
     }
 
+    /// Returns the URL that it gets, as a URL.
+    private struct SameURL: URLFilter {
+        func filter(_ url: URL, for context: RequestContext) -> URL { url }
+    }
+
+    @Test func internationalizedHostKeepsItsCredentials() async throws {
+        let host = "https://b\u{FC}cher.example"
+        let rig = Rig(
+            config: .test {
+                $0.baseURL = BaseURL(text: host)
+                $0.authorization = .bearer("t")
+                $0.urlFilters = [SameURL()]
+            }
+        )
+        _ = try await rig.agent.send(GeneralRequest("/x"))
+        _ = try await rig.agent.send(GeneralRequest("https://xn--bcher-kva.example/x"))
+        _ = try await rig.agent.send(GeneralRequest("https://b\u{FC}cher.test/x"))
+        #expect(rig.transport.requests.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t", nil])
+    }
+
     @Test func aListedOriginThatIsNoURLIsAnError() async throws {
         let rig = Rig(config: .test { $0.credentialOrigins = ["files.example"] })
         let error = await failure { try await rig.agent.send(GeneralRequest("https://files.example/x")) }

@@ -73,10 +73,33 @@ import Testing
         ("/users/7?token=secret", "/users/7"), ("/a#secret", "/a"),
         ("https://user:secret@a.example/b@c", "https://a.example/b@c"),
         ("https://secret@secret@a.example", "https://a.example"), ("secret:secret@a.example/x", "a.example/x"),
-        ("/users/@me", "/users/@me"), ("", ""), ("@", ""),
+        ("/users/@me", "/users/@me"), ("", ""), ("@", ""), ("//ada:secret@a.example/x", "//a.example/x"),
+        ("https//ada:secret@a.example", "https//a.example"),
+        ("https://ada:s3/secret@a.example/x", "https://a.example/x"),
+        ("https://ada:s?secret@a.example", "https://a.example"),
+        ("https://a.example:8080/@me", "https://a.example:8080/@me"), ("https://[::1]/@me", "https://[::1]/@me"),
     ])
     func messagesContainNoSecretsOfAURL(text: String, shown: String) {
         #expect(URLParts.redacted(text) == shown)
+    }
+
+    @Test(arguments: [
+        "https://ada:s3/cret@a.example", "https://ada:s3?cret@a.example", "https://ada:s3#cret@a.example",
+    ])
+    func errorOfAPasswordThatCutsOffTheHostDoesNotContainIt(_ text: String) throws {
+        let error = #expect(throws: NetworkError.self) { _ = try BaseURL(text) }
+        let words = "\(try #require(error))"
+        #expect(!words.contains("s3") && !words.contains("ada") && words.contains("percent-encoded"))
+    }
+
+    /// The host is spelled in ASCII once it was part of a `URL`.
+    @Test(arguments: [
+        "https://b\u{FC}cher.example", "https://B\u{DC}CHER.example:443/x", "https://xn--bcher-kva.example",
+    ])
+    func internationalizedHostIsOneOrigin(_ text: String) throws {
+        let parts = try #require(try URLParts(absolute: text))
+        #expect(parts.originKey == "https://xn--bcher-kva.example")
+        #expect(try URLParts(absolute: parts.url().absoluteString)?.originKey == parts.originKey)
     }
 
     /// RFC 3986, sections 5.2.4, 5.4.1 and 5.4.2, and escaped dots.
