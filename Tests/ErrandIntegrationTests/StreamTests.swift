@@ -78,6 +78,7 @@ struct StreamTests {
         server.on(.get, "/new", .text("here"))
         let stream = try await agent.bytes(for: get("/old"))
         #expect(stream.response.url.path() == "/new")
+        #expect(stream.response.redirects.map(\.from) == [server.baseURL.appending(path: "old")])
         #expect(try await Array(stream.lines) == ["here"])
     }
 

@@ -20,19 +20,19 @@ public struct LoggingAccessory: Accessory {
     }
 
     private let level: Level
-    private let secrets: Secrets
+    private let secrets: Secrets?
     private let write: @Sendable (String) -> Void
 
     /// Creates a logging accessory.
     ///
     /// - Parameters:
     ///   - level: The events to write.
-    ///   - secrets: The names to redact in the queries of URLs.
+    ///   - secrets: The names to redact in the queries of URLs, or `nil` for ``NetworkConfig/secrets`` of the agent's config.
     ///   - write: A closure that writes a line, passed without its line break. It is called in the background, by several
     ///     sends at once. `nil` writes to the standard error.
     public init(
         level: Level = .outcomes,
-        secrets: Secrets = Secrets(),
+        secrets: Secrets? = nil,
         to write: (@Sendable (String) -> Void)? = nil
     ) {
         self.level = level
@@ -47,8 +47,11 @@ public struct LoggingAccessory: Accessory {
         write("\(place(of: context)): \(words(for: event, of: context))".oneLine)
     }
 
+    private func secrets(of context: RequestContext) -> Secrets { secrets ?? context.secrets }
+
     private func place(of context: RequestContext) -> String {
-        let place = context.url.map { " " + secrets.redacted($0).replacing(#/^https?:///#, with: "") } ?? ""
+        let url = context.url.map(secrets(of: context).redacted)
+        let place = url.map { " " + $0.replacing(#/^https?:///#, with: "") } ?? ""
         return "#\(context.id) \(context.typeName) \(context.method)\(place)"
     }
 
@@ -57,7 +60,7 @@ public struct LoggingAccessory: Accessory {
         if case .willStop(.failure(let error as NetworkError)) = event, let url = context.url, !error.isAbout(url) {
             return "failed: \(error)"
         }
-        return event.words(secrets.redacted)
+        return event.words(secrets(of: context).redacted)
     }
 }
 

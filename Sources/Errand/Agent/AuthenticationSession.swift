@@ -127,3 +127,10 @@ extension Authentication {
         Authentication(session)
     }
 }
+
+extension AuthenticationSession: SafeDescription {
+    /// The type of the authenticator, and whether a user is logged in, without the credential.
+    public var description: String {
+        "AuthenticationSession<\(A.self)>, \(credential == nil ? "logged out" : "logged in")"
+    }
+}

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A service's setting overrides the config's. A request, or a service under a config's session, opts out with an
 /// ``Authorization`` of its own, including ``Authorization/anonymous``; a request also with an `Authorization` header field.
-public struct Authentication: Sendable, Equatable, CustomStringConvertible {
+public struct Authentication: Sendable, Equatable {
     private enum Kind: Sendable {
         case inherited
         case anonymous

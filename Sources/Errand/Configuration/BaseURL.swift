@@ -58,10 +58,12 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
         }
     }
 
-    /// The URL as text, without user information, or in parentheses the reason why it is invalid.
+    /// Scheme, host, port and path, or in parentheses the reason why the URL is invalid.
+    ///
+    /// The query is omitted, because it may contain a secret, such as an API key.
     public var description: String {
         switch parts {
-        case .success(let parts): parts.text
+        case .success(let parts): parts.origin + parts.path
         case .failure(let boxed): "(\(boxed.reason.sentence))"
         }
     }

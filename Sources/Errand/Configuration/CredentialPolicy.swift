@@ -2,7 +2,9 @@
 ///
 /// Credentials are ``NetworkConfig/authorization``, header fields that ``Secrets/headers`` names, all base parameters, and
 /// what URL filters and adapters add. The header fields, the query, the parameters and the authorization of the request
-/// itself are sent wherever the request is sent, and are removed when a redirect leaves the origin.
+/// itself are sent wherever the request is sent. When a redirect leaves the origin, its authorization and header fields that
+/// ``Secrets/headers`` names are removed. A 307 or 308 sends the body again, with the parameters in it (RFC 9110, section
+/// 15.4); to prevent that, such as for a password, give the request a ``RedirectPolicy`` with a veto.
 ///
 /// A ``AuthenticationSession`` is not affected: its ``Authenticator/appliesTo(_:)`` decides for each URL.
 ///

@@ -213,6 +213,8 @@ public struct NetworkConfig: Sendable {
 /// A class, because every send keeps one, and a config is large.
 final class ConfigSnapshot: Sendable {
     let value: NetworkConfig
+    /// Its secrets, for what must not know of the config.
+    let secrets: Shared<Secrets>
 
-    init(_ value: NetworkConfig) { self.value = value }
+    init(_ value: NetworkConfig) { (self.value, secrets) = (value, Shared(value.secrets)) }
 }

@@ -118,26 +118,15 @@ extension CacheIdentity: SafeDescription {
 
 extension Service: SafeDescription {
     /// The ID, and the base URL if there is one.
-    public var description: String { (id + (baseURL.map { " at \($0.place)" } ?? "")).oneLine }
+    public var description: String { (id + (baseURL.map { " at \($0)" } ?? "")).oneLine }
 }
 
 extension NetworkConfig: SafeDescription {
     /// The base URL if there is one.
-    public var description: String { "config" + (baseURL.map { " for \($0.place)" } ?? "") }
+    public var description: String { "config" + (baseURL.map { " for \($0)" } ?? "") }
 }
 
-extension BaseURL: CustomReflectable {
-    /// A mirror with the description and no children.
-    public var customMirror: Mirror { Mirror(self, unlabeledChildren: [description]) }
-
-    /// Scheme, host, port and path.
-    fileprivate var place: String {
-        switch parts {
-        case .success(let parts): parts.origin + parts.path
-        case .failure(let boxed): "(\(boxed.reason.sentence))"
-        }
-    }
-}
+extension BaseURL: SafeDescription {}
 
 extension Authorization: SafeDescription {}
 extension AuthenticationChallenge: SafeDescription {
@@ -161,6 +150,13 @@ extension CookieJar: SafeDescription {
 extension Digest: SafeDescription {
     /// The scheme, without the user and the password.
     public var description: String { "Digest" }
+}
+
+extension Authentication: SafeDescription {}
+
+extension JSONRPCResponses: SafeDescription {
+    /// The number of responses.
+    public var description: String { "\(count) \(count == 1 ? "response" : "responses")" }
 }
 
 extension IdempotencyKey: SafeDescription {

@@ -29,12 +29,14 @@ public struct Secrets: Sendable, Hashable {
 
     /// Creates a list of secrets.
     ///
-    /// The defaults are the names that most services use; add your own to them.
+    /// The defaults are the names that most services use; add your own to them. A query's `key`, which Google's services use
+    /// for an API key, is not one of them, because it often names a part of the content.
     public init(
         headers: [String] = [
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-Session-Id", "X-Amz-Security-Token", "Token", "Secret", "Password",
             "X-Auth", "X-Session", "X-Sid", "JWT", "DPoP", "Bearer", "Credential", "Credentials", "Assertion", "Ticket",
+            "Auth-Key", "Subscription-Key", "Functions-Key",
         ],
         queryNames: [String] = Self.usualNames,
         jsonKeys: [String] = Self.usualNames
@@ -64,7 +66,7 @@ public struct Secrets: Sendable, Hashable {
         "password", "passwd", "pwd", "secret", "client_secret", "token", "access_token", "refresh_token", "id_token",
         "api_key", "apikey", "auth", "authorization", "session", "session_id", "signature", "sig", "code", "otp", "pin",
         "passcode", "passphrase", "private_key", "secret_key", "access_key", "auth_code", "authorization_code",
-        "verification_code", "device_code", "code_verifier", "cookie",
+        "verification_code", "device_code", "code_verifier", "cookie", "subscription_key",
     ]
 
     /// Whether the values of a header field are secret; those of `Authorization` always are.

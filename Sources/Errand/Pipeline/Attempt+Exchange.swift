@@ -20,7 +20,7 @@ extension Pipeline {
             of: prepared,
             context,
             record,
-            isRedirected: !redirects.isEmpty
+            after: redirects
         )
     }
 
@@ -30,7 +30,7 @@ extension Pipeline {
         of prepared: PreparedRequest,
         _ context: RequestContext,
         _ record: AttemptRecord?,
-        isRedirected: Bool
+        after redirects: [Redirect]
     ) async throws -> RawResponse {
         guard let first = interceptors.first else {
             try prepared.stop.check()
@@ -38,19 +38,19 @@ extension Pipeline {
             let response: RawResponse
             if let permit = ThrottlePermit.current(of: prepared) {
                 response = try await permit.sending(outgoing) {
-                    try await exchange(outgoing, of: prepared, record, isRedirected: isRedirected)
+                    try await exchange(outgoing, of: prepared, record, after: redirects)
                 }
             } else {
-                response = try await exchange(outgoing, of: prepared, record, isRedirected: isRedirected)
+                response = try await exchange(outgoing, of: prepared, record, after: redirects)
             }
             record?.didReceive(response.statusCode)
             return response
         }
         let next = AttemptChain { [self] request in
-            let scope = first.interceptor.credentialScope(of: request, isRedirected: isRedirected)
+            let scope = first.interceptor.credentialScope(of: request, isRedirected: !redirects.isEmpty)
             prepared.identityCheck?.check(scope, by: first.hook, of: prepared)
             let rest = interceptors.dropFirst()
-            return try await intercept(request, rest, of: prepared, context, record, isRedirected: isRedirected)
+            return try await intercept(request, rest, of: prepared, context, record, after: redirects)
         }
         return try await first.interceptor.intercept(outgoing, for: context, as: first.identity, next: next)
     }

@@ -8,14 +8,14 @@ extension PreparedRequest {
     /// - Parameters:
     ///   - response: The response, whose body has not been read.
     ///   - outgoing: The request that was sent.
-    ///   - isRedirected: Whether a redirect led to the request.
+    ///   - redirects: The redirects that led to the request.
     ///   - elapsed: Returns the time since the request.
     /// - Returns: The response for the following stages, with the bytes in memory.
     /// - Throws: ``NetworkError``, an error of the receiver, or `CancellationError`.
     func read(
         _ response: TransportResponse,
         to outgoing: OutgoingRequest,
-        _ isRedirected: Bool,
+        after redirects: [Redirect],
         elapsed: () -> Duration
     ) async throws -> RawResponse {
         guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
@@ -28,11 +28,12 @@ extension PreparedRequest {
                 await accessories.notify(.didProgress($0), of: context, isFile: !receiver.isStream)
             }
         }
-        let head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
+        var head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
+        if !redirects.isEmpty { head.redirects = redirects }
         context.beginning?.notify(head)
         // A stream may be interrupted, or last for hours.
-        if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: !isRedirected) }
-        let status = try await receiver.receive(response, to: outgoing, report: report)
+        if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: redirects.isEmpty) }
+        let status = try await receiver.receive(response, head, to: outgoing, report: report)
         return RawResponse(response, status, Data(), url: outgoing.url, elapsed: elapsed())
     }
 

@@ -131,12 +131,12 @@ extension Pipeline {
                 if !prepared.exchangeInterceptors.isEmpty {
                     response = try await interceptedExchange(outgoing, of: prepared, record, after: redirects)
                 } else if let permit = ThrottlePermit.current(of: prepared) {
-                    let (next, isRedirected) = (copy outgoing, !redirects.isEmpty)
+                    let (next, earlier) = (copy outgoing, redirects)
                     response = try await permit.sending(next) {
-                        try await exchange(next, of: prepared, record, isRedirected: isRedirected)
+                        try await exchange(next, of: prepared, record, after: earlier)
                     }
                 } else {
-                    response = try await exchange(outgoing, of: prepared, record, isRedirected: !redirects.isEmpty)
+                    response = try await exchange(outgoing, of: prepared, record, after: redirects)
                 }
                 record?.didReceive(response.statusCode)
                 if !redirects.isEmpty || !response.redirects.isEmpty { response.redirects = redirects }
@@ -174,10 +174,10 @@ extension Pipeline {
         _ outgoing: OutgoingRequest,
         of prepared: PreparedRequest,
         _ record: AttemptRecord?,
-        isRedirected: Bool
+        after redirects: [Redirect]
     ) async throws -> RawResponse {
         let began = timeline.now()
-        try retries.willSend(outgoing, of: prepared, in: record, isRedirected: isRedirected, at: began)
+        try retries.willSend(outgoing, of: prepared, in: record, isRedirected: !redirects.isEmpty, at: began)
         let options = prepared.transportOptions
         if let stoppableTransport {
             let slot = prepared.stop.slot()
@@ -190,7 +190,7 @@ extension Pipeline {
             } else {
                 received = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
-            return try await prepared.read(received, to: outgoing, isRedirected) { timeline.now() - began }
+            return try await prepared.read(received, to: outgoing, after: redirects) { timeline.now() - began }
         }
         return try await prepared.stop.run { [transport, timeline] in
             let received: TransportResponse
@@ -201,7 +201,7 @@ extension Pipeline {
             } else {
                 received = try await transport.send(outgoing, options: options)
             }
-            return try await prepared.read(received, to: outgoing, isRedirected) { timeline.now() - began }
+            return try await prepared.read(received, to: outgoing, after: redirects) { timeline.now() - began }
         }
     }
 
@@ -267,14 +267,14 @@ extension Pipeline {
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
             if prepared.guardsPayload { try accepted.payload.guardTraps(of: response) }
         } catch {
-            throw prepared.markingUnauthorized(
-                error.decoding(with: prepared.decoder, method: context.method),
-                of: response
-            )
+            let secrets = prepared.settings.config.secrets
+            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: context.method)
+            throw prepared.markingUnauthorized(error, of: response)
         }
         if accepted.payload.data.isEmpty, response.hasNoBody(to: context.method) { accepted.payload.isAbsent = true }
         accepted.payload.headers = response.headers
         accepted.payload.decoder = prepared.decoder
+        accepted.payload.secrets = prepared.settings.config.secrets
         if let timing = response.timing { accepted.metrics.attempts = [Metrics.Attempt(timing, of: prepared)] }
         if let began { accepted.metrics.filter = timeline.now() - began }
         if let queued = prepared.queued { accepted.metrics.queue = queued.withLock { $0 } }

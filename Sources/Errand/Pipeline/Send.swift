@@ -70,8 +70,8 @@ final class Send: Sendable {
             method: request.method,
             serviceID: service.id,
             tag: request.tag,
-            attempt: 0,
-            attributes: request.attributes
+            attributes: request.attributes,
+            sharing: config.secrets
         )
         let accessories = config.value.accessories.and(service.accessories).and(request.accessories)
         self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)

@@ -38,12 +38,14 @@ protocol BodyReceiver: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - response: The response, whose body has not been read.
+    ///   - head: The same response without its body, with the redirects that led to it.
     ///   - request: The request that was sent.
     ///   - report: Reports progress, or `nil` if nobody observes it.
     /// - Returns: The status of the response for the following stages.
     /// - Throws: An error that ends the attempt; see ``wantsAnotherResponse``.
     func receive(
         _ response: TransportResponse,
+        _ head: RawResponse,
         to request: OutgoingRequest,
         report: ProgressReport?
     ) async throws -> Int

@@ -122,9 +122,9 @@ final class PreparedRequest: Sendable {
             url: other.context.url,
             serviceID: other.context.serviceID,
             tag: other.context.tag,
-            attempt: 0,
             attributes: other.context.attributes,
-            allowsCredentials: other.context.allowsCredentials
+            allowsCredentials: other.context.allowsCredentials,
+            sharing: other.settings.config.secrets
         )
         let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
         let check = other.identityCheck.map { _ in IdentityCheck() }

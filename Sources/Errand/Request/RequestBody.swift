@@ -15,6 +15,8 @@ public struct RequestBody: Sendable {
     }
 
     let content: Content
+    /// The identifier of the JSON-RPC call that it is, or `nil`.
+    var callID: JSONRPCID?
 
     /// A body from the parameters, if the ``ParameterEncoding`` puts them there; this is the default.
     public static let automatic = RequestBody(content: .automatic)

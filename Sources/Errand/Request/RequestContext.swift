@@ -17,6 +17,8 @@ public struct RequestContext: Sendable, Identifiable {
     public var serviceID: String { facts.serviceID }
     /// The request's own tag, or an empty string if it has none.
     public var tag: String { facts.tag }
+    /// The names of secrets of the agent's config, for what writes URLs, header fields or bodies.
+    public var secrets: Secrets { facts.secrets?.value ?? .usual }
     /// The number of the attempt, starting at 1; 0 before the first.
     public internal(set) var attempt: Int
     /// Whether credentials of the config and the service may be sent to the URL.
@@ -33,6 +35,7 @@ public struct RequestContext: Sendable, Identifiable {
         let method: HTTPMethod
         let serviceID: String
         let tag: String
+        let secrets: Shared<Secrets>?
         let beginning: BodyBeginning?
 
         init(
@@ -40,8 +43,10 @@ public struct RequestContext: Sendable, Identifiable {
             method: HTTPMethod,
             serviceID: String,
             tag: String,
+            secrets: Shared<Secrets>?,
             beginning: BodyBeginning? = nil
         ) {
+            self.secrets = secrets
             self.beginning = beginning
             self.typeName = typeName
             self.method = method
@@ -60,10 +65,37 @@ public struct RequestContext: Sendable, Identifiable {
         tag: String = "",
         attempt: Int = 1,
         attributes: [String: any Sendable] = [:],
-        allowsCredentials: Bool = true
+        allowsCredentials: Bool = true,
+        secrets: Secrets? = nil
+    ) {
+        self.init(
+            id: id,
+            typeName: typeName,
+            method: method,
+            url: url,
+            serviceID: serviceID,
+            tag: tag,
+            attempt: attempt,
+            attributes: attributes,
+            allowsCredentials: allowsCredentials,
+            sharing: secrets.map { Shared($0) }
+        )
+    }
+
+    init(
+        id: Int,
+        typeName: String,
+        method: HTTPMethod,
+        url: URL? = nil,
+        serviceID: String,
+        tag: String,
+        attempt: Int = 0,
+        attributes: [String: any Sendable],
+        allowsCredentials: Bool = true,
+        sharing secrets: Shared<Secrets>?
     ) {
         self.id = id
-        facts = Facts(typeName: typeName, method: method, serviceID: serviceID, tag: tag)
+        facts = Facts(typeName: typeName, method: method, serviceID: serviceID, tag: tag, secrets: secrets)
         self.url = url
         self.attempt = attempt
         self.attributes = attributes
@@ -78,6 +110,7 @@ public struct RequestContext: Sendable, Identifiable {
             method: method,
             serviceID: serviceID,
             tag: tag,
+            secrets: facts.secrets,
             beginning: beginning
         )
         return copy

@@ -22,7 +22,8 @@ extension Payload {
             if let foundation { return try foundation.withoutJSON5.decode(type, from: value) }
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
-            var detail = error.place(decoding: type, from: value, with: decoder)
+            let secrets = secrets?.value ?? .usual
+            var detail = error.place(decoding: type, from: value, with: decoder, hiding: secrets)
             if path.isPayload, root.count == data.count, let member = error.memberOfEnvelope(in: value) {
                 detail +=
                     "; the body has a member '\(member)': if that is the payload, give the service an EnvelopeFilter"
@@ -90,25 +91,26 @@ extension DecodingError {
     fileprivate func place<T: Decodable>(
         decoding type: T.Type,
         from json: Data,
-        with decoder: any DataDecoder
+        with decoder: any DataDecoder,
+        hiding secrets: Secrets
     ) -> String {
         guard case .dataCorrupted(let context) = self, context.codingPath.isEmpty,
             let foundation = decoder as? JSONDecoder
-        else { return place }
+        else { return place(hiding: secrets) }
         var exact = JSONValueDecoder(userInfo: foundation.userInfo)
         switch foundation.keyDecodingStrategy {
         case .useDefaultKeys: exact.keys = .asWritten
         case .convertFromSnakeCase: exact.keys = .snakeCase
-        default: return place
+        default: return place(hiding: secrets)
         }
         do {
             _ = try exact.decode(type, from: json.validatedJSON)
         } catch DecodingError.dataCorrupted(let context) where context.underlyingError is UnfitNumber {
-            return DecodingError.dataCorrupted(context).place
+            return DecodingError.dataCorrupted(context).place(hiding: secrets)
         } catch {
             // This decoder fails for another reason than Foundation's.
         }
-        return place
+        return place(hiding: secrets)
     }
 
     /// The usual name of a payload that the top level of a body has in place of a member that is missing, or `nil`.
@@ -120,13 +122,14 @@ extension DecodingError {
     }
 
     /// The reason and the path, without any value of the body but a number that does not fit.
-    var place: String {
+    func place(hiding secrets: Secrets = .usual) -> String {
         let (context, what): (Context?, String) =
             switch self {
             case .typeMismatch(let type, let context): (context, "\(type) expected")
             case .valueNotFound(let type, let context): (context, "\(type) expected, null found")
             case .keyNotFound(let key, let context): (context, "no member '\(key.stringValue.shortened(to: 100))'")
-            case .dataCorrupted(let context): (context, context.unfitNumber ?? "the value does not fit")
+            case .dataCorrupted(let context):
+                (context, context.unfitNumber(hiding: secrets) ?? "the value does not fit")
             @unknown default: (nil, "the value does not fit")
             }
         // The keys come from the server, so their number and length are limited.
@@ -138,10 +141,10 @@ extension DecodingError {
 
 extension DecodingError.Context {
     /// The number that does not fit, without its digits if they may be secret, or `nil` for another error.
-    fileprivate var unfitNumber: String? {
+    fileprivate func unfitNumber(hiding secrets: Secrets) -> String? {
         guard let unfit = underlyingError as? UnfitNumber else { return nil }
         let name = codingPath.last { $0.intValue == nil }?.stringValue
-        let isSecret = name.map { Secrets.usual.isSecret(jsonKey: $0) } ?? false
+        let isSecret = name.map { secrets.isSecret(jsonKey: $0) } ?? false
         return isSecret ? "a number does not fit \(unfit.type)" : "the number \(unfit.text) does not fit \(unfit.type)"
     }
 }

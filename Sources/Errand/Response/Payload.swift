@@ -40,6 +40,8 @@ public struct Payload: Sendable {
 
     /// The decoder that ``decode(_:at:)`` uses.
     var decoder: any DataDecoder = Self.defaultDecoder
+    /// What is not written into errors, or `nil` for the library default.
+    var secrets: Shared<Secrets>?
     private static let defaultDecoder: any DataDecoder = JSONDecoder()
 
     /// Creates a payload from bytes, which need not be JSON.

@@ -61,7 +61,7 @@ extension Agent {
             task.cancel()
         }
         let body = StreamBody(opening.chunks, of: receiver, task: task)
-        return ResponseStream(opening, decoder: prepared.decoder, body: body)
+        return ResponseStream(opening, of: prepared, body: body)
     }
 }
 

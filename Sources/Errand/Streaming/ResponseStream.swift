@@ -16,12 +16,14 @@ public struct ResponseStream: AsyncSequence, Sendable {
 
     let method: HTTPMethod
     let decoder: any DataDecoder
+    let secrets: Shared<Secrets>
     private let body: StreamBody
 
-    init(_ opening: StreamReceiver.Opening, decoder: any DataDecoder, body: StreamBody) {
+    init(_ opening: StreamReceiver.Opening, of prepared: PreparedRequest, body: StreamBody) {
         response = opening.response
         method = opening.method
-        self.decoder = decoder
+        decoder = prepared.decoder
+        secrets = prepared.settings.config.secrets
         self.body = body
     }
 

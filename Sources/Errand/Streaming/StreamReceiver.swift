@@ -75,6 +75,7 @@ final class StreamReceiver: BodyReceiver {
 
     func receive(
         _ response: TransportResponse,
+        _ head: RawResponse,
         to request: OutgoingRequest,
         report: ProgressReport?
     ) async throws -> Int {
@@ -90,7 +91,6 @@ final class StreamReceiver: BodyReceiver {
         guard isFirst else {
             throw NetworkError(.other("the reader has a response already: an interceptor sent the request again"))
         }
-        let head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: request.url)
         opened.deliver(.success(Opening(response: head, method: request.method, chunks: chunks)))
         try await withTaskCancellationHandler {
             try await runUntilEnd(report)

@@ -119,6 +119,7 @@ final class FileReceiver: BodyReceiver {
 
     func receive(
         _ response: TransportResponse,
+        _ head: RawResponse,
         to request: OutgoingRequest,
         report: ProgressReport?
     ) async throws -> Int {

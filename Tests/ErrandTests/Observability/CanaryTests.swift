@@ -122,6 +122,45 @@ struct CanaryTests {
         }
     }
 
+    @Test func namesOfTheConfigApplyToTheLogAndToErrors() async throws {
+        let log = Record<String>()
+        var config = NetworkConfig(baseURL: "https://api.example")
+        config.secrets.queryNames.append("license")
+        config.secrets.jsonKeys.append("cardNumber")
+        config.accessories = [LoggingAccessory(level: .events) { log.add($0) }]
+        let rig = Rig(config: config) { _ in .json(#"{"cardNumber": 4111111111111111, "age": 4111111111111112}"#) }
+        struct Card: Decodable { let cardNumber: Int32 }
+        struct Person: Decodable { let age: Int32 }
+        let request = GeneralRequest("/cards").query(["license": Self.canary])
+        _ = try await rig.agent.send(request)
+        let error = await failure { try await rig.agent.send(request.expecting(Card.self)) }
+        #expect("\(try #require(error))".contains("a number does not fit"), "\(String(describing: error))")
+        #expect(!"\(try #require(error))".contains("4111"))
+        let other = await failure { try await rig.agent.send(request.expecting(Person.self)) }
+        #expect("\(try #require(other))".contains("the number 4111111111111112 does not fit"))
+        #expect(log.all.count > 4)
+        for line in log.all { #expect(!line.contains(Self.canary) && !line.contains("4111111111111111"), "\(line)") }
+        #expect(RequestContext(secrets: config.secrets).secrets == config.secrets)
+    }
+
+    @Test func heldSecretsAreNotDumped() async throws {
+        struct Tokens: Authenticator {
+            let clientSecret = CanaryTests.canary
+            func appliesTo(_ url: URL) -> Bool { true }
+            func apply(_ credential: String, to request: inout OutgoingRequest, for context: RequestContext) {}
+            func refresh(_ credential: String, with agent: Agent) async throws -> String { credential }
+        }
+        let session = AuthenticationSession(Tokens(), credential: Self.canary)
+        let base = try BaseURL("https://api.example/v1?api_key=\(Self.canary)")
+        let rig = Rig(config: NetworkConfig(baseURL: base)) { _ in .json(#"[{"jsonrpc": "2.0", "result": 1, "id": 1}]"#)
+        }
+        let responses = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: JSONRPCCall<Int>("one", id: 1)))
+        for value in [session, Authentication.session(session), base, responses] as [Any] {
+            for text in Self.texts(of: value) { #expect(!text.contains(Self.canary), "\(type(of: value))") }
+        }
+        #expect("\(base)" == "https://api.example/v1" && "\(responses)" == "1 response")
+    }
+
     @Test func curlReadsTheBodyFromTheFile() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-curl-it's-\(UUID())")
         try Data("x".utf8).write(to: file)

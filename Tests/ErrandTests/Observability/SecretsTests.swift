@@ -11,7 +11,7 @@ import Testing
         "X-Auth-Token", "csrfToken", "CSRFToken", "clientSecret", "client-secret", "apiKey", "APIKey", "api-key",
         "googleApiKey", "sessionId", "SessionID", "session_id", "userSessionId", "privateKey", "secretAccessKey",
         "smsOtp", "code", "CODE", "pin", "sig", "auth", "session", "authorizationCode", "a[newPassword]",
-        "user.accessToken", "user[session]", "passcode", "_token_", "token1", "tokenV2_token",
+        "user.accessToken", "user[session]", "passcode", "_token_", "token1", "tokenV2_token", "subscription-key",
     ])
     func namesAreSecretInAnySpelling(name: String) {
         let secrets = Secrets()
@@ -49,6 +49,7 @@ import Testing
     @Test(arguments: [
         ("Authorization", true), ("authorization", true), ("X-Auth-Token", true), ("X-Refresh-Token", true),
         ("PRIVATE-TOKEN", true), ("X-Goog-Api-Key", true), ("Set-Cookie", true), ("x_api_key", true),
+        ("X-Auth-Key", true), ("Ocp-Apim-Subscription-Key", true), ("x-functions-key", true), ("Sort-Key", false),
         ("Content-Type", false), ("Accept", false), ("X-Request-Id", false), ("Status-Code", false), ("ETag", false),
     ])
     func fieldsAreSecretByTheSameRule(name: String, isSecret: Bool) {

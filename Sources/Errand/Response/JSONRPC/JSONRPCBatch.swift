@@ -99,9 +99,10 @@ public struct JSONRPCResponses: Sendable {
     private var withoutID: [Envelope] = []
     private var url: URL?
     private let decoder: any DataDecoder
+    private let secrets: Shared<Secrets>?
 
     init(_ payload: Payload) throws {
-        decoder = payload.decoder
+        (decoder, secrets) = (payload.decoder, payload.secrets)
         guard payload.data.first(where: { $0 > 0x20 }) == UInt8(ascii: "["), payload.isGuarded else {
             throw NetworkError(.envelope("the response to a JSON-RPC batch must be an array"))
         }
@@ -161,10 +162,10 @@ public struct JSONRPCResponses: Sendable {
         }
         do {
             var payload = try JSONRPCFilter().open(envelope, expected: id)
-            payload.decoder = decoder
+            (payload.decoder, payload.secrets) = (decoder, secrets)
             return payload
         } catch {
-            throw error.decoding(with: decoder, method: .post)
+            throw error.decoding(with: decoder, hiding: secrets, method: .post)
         }
     }
 

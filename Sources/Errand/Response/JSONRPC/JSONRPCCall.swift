@@ -115,7 +115,9 @@ extension RequestBody {
     ///
     /// If the arguments are neither an array nor an object, building the request fails.
     public static func call<Value>(_ call: JSONRPCCall<Value>) -> RequestBody {
-        json(Result { try JSONRPCMessage(call).json() })
+        var body = json(Result { try JSONRPCMessage(call).json() })
+        body.callID = call.id
+        return body
     }
 
     /// Returns a body with JSON, or with the error of creating it.

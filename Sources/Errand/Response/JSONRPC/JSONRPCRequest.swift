@@ -9,8 +9,8 @@
 /// }
 /// ```
 ///
-/// Method, body, attributes and filter are derived from ``call``. A request that declares ``Request/attributes`` itself
-/// must include those of the call; otherwise the response's identifier is not checked.
+/// Method, body and filter are derived from ``call``, which is read once for each send. A request that declares
+/// ``Request/body`` itself makes it by ``RequestBody/call(_:)``; otherwise the response's identifier is not checked.
 public protocol JSONRPCRequest<Model>: Request {
     /// The type of ``Request/filter``.
     associatedtype Filter = JSONRPCFilter
@@ -27,11 +27,6 @@ extension JSONRPCRequest {
     public var method: HTTPMethod { .post }
     /// The default: the ``call``.
     public var body: RequestBody { get throws { .call(try call) } }
-    /// The default: the id of the ``call``.
-    public var attributes: [String: any Sendable] {
-        // An error of `call` is thrown when the body is built.
-        (try? call).map { [JSONRPCID.attribute: $0.id] } ?? [:]
-    }
 }
 
 extension JSONRPCRequest where Filter == JSONRPCFilter {
@@ -47,8 +42,7 @@ extension JSONRPCRequest where Formatter == JSONRPCFormatter<Model> {
 extension GeneralRequest {
     /// Returns a copy that sends a JSON-RPC 2.0 call, whose result becomes the model.
     public func calling<Value>(_ call: JSONRPCCall<Value>) -> GeneralRequest<JSONRPCFormatter<Value>> {
-        method(.post).body(.call(call)).attribute(JSONRPCID.attribute, call.id).filter(JSONRPCFilter())
-            .formatted(by: JSONRPCFormatter())
+        method(.post).body(.call(call)).filter(JSONRPCFilter()).formatted(by: JSONRPCFormatter())
     }
 }
 

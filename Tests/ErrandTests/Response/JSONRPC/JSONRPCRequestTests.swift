@@ -31,6 +31,22 @@ import Testing
         #expect(try await rig().agent.send(Subtract(numbers: [1])) == 19)
     }
 
+    private struct Identified: JSONRPCRequest {
+        typealias Model = Int
+        var path: String { "/rpc" }
+        var call: JSONRPCCall<Int> { JSONRPCCall("one", id: .string(UUID().uuidString)) }
+    }
+
+    @Test func callWithAnIDOfItsOwnIsReadOnceForASend() async throws {
+        let rig = Rig { request in
+            guard case .data(let data) = request.body else { throw Boom() }
+            let id = try JSONValue(parsing: data)["id"] ?? .null
+            return .json(#"{"jsonrpc":"2.0","result":1,"id":\#(id)}"#)
+        }
+        #expect(try await rig.agent.send(Identified()) == 1)
+        #expect(try await rig.agent.send(Identified().tag("wrapped")) == 1)
+    }
+
     private struct Greet: JSONRPCRequest {
         typealias Model = String
         var path: String { "/rpc" }
