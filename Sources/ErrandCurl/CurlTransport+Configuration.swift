@@ -263,6 +263,11 @@ extension CurlTransport.Configuration {
         return inet_pton(AF_INET, text, &four) == 1 || inet_pton(AF_INET6, text, &six) == 1
     }
 
+    /// A folder that always exists, and that nobody can add a certificate to.
+    ///
+    /// `NULL` makes newer versions of libcurl use the system's folder, and not every TLS library accepts one that doesn't exist.
+    private static let folderWithoutCertificates = "/proc/self/task"
+
     /// Sets what all requests of a transport share.
     func apply(to handle: CurlHandle) {
         switch trust {
@@ -270,11 +275,13 @@ extension CurlTransport.Configuration {
         case .file(let path):
             handle.set(ErrandCurlOptionTrustFile, path)
             handle.set(ErrandCurlOptionProxyTrustFile, path)
-            handle.set(ErrandCurlOptionTrustFolder, nil as UnsafeRawPointer?)
         case .pem(let data):
             handle.set(ErrandCurlOptionTrust, data)
             handle.set(ErrandCurlOptionProxyTrust, data)
-            handle.set(ErrandCurlOptionTrustFolder, nil as UnsafeRawPointer?)
+        }
+        if trust != .system {
+            handle.set(ErrandCurlOptionTrustFolder, Self.folderWithoutCertificates)
+            handle.set(ErrandCurlOptionProxyTrustFolder, Self.folderWithoutCertificates)
         }
         if !pinnedKeys.isEmpty {
             let pins = pinnedKeys.map { "sha256//\($0.base64EncodedString())" }.joined(separator: ";")

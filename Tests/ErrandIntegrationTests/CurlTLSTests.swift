@@ -143,4 +143,62 @@ struct CurlTLSTests {
         #expect(error?.kind == .insecureConnection)
     }
 }
+
+/// Which authorities are trusted where one is in the system's folder of certificates only; run by ``TLSTests``.
+@Suite(.serialized, .enabled(if: TLSRig.folder != nil, needsTrust), .timeLimit(.minutes(6)))
+struct CurlTrustTests {
+    private let folder: URL
+    private let servers: TLSServers
+
+    init() throws {
+        folder = try #require(TLSRig.folder)
+        servers = try TLSServers(in: folder)
+    }
+
+    private func error(
+        of server: String,
+        through proxy: String? = nil,
+        trust: CurlTransport.Configuration.Trust
+    ) async throws -> NetworkError? {
+        var configuration = CurlTransport.Configuration(trust: trust, proxy: .none)
+        if let proxy {
+            let port = try #require(servers.ports[proxy])
+            configuration.proxy = .url("https://localhost:\(port)")
+        }
+        let transport = try CurlTransport(configuration: configuration)
+        let request = OutgoingRequest(url: try servers.url(server))
+        let options = TransportOptions(idleTimeout: .seconds(10))
+        do {
+            _ = try await transport.send(request, options: options)
+            return nil
+        } catch let error as NetworkError {
+            return error
+        }
+    }
+
+    private func authorities() throws -> [CurlTransport.Configuration.Trust] {
+        let file = folder.appending(path: "ca.pem")
+        return [.pem(try Data(contentsOf: file)), .file(path: file.path)]
+    }
+
+    @Test func theSystemsFolderIsNotTrustedBesideAnAuthority() async throws {
+        #expect(try await error(of: "folder", trust: .system) == nil)
+        for trust in try authorities() {
+            #expect(try await error(of: "good", trust: trust) == nil)
+            let error = try await error(of: "folder", trust: trust)
+            #expect(error?.reason == .certificateRefused("its issuer is not known"))
+        }
+    }
+
+    @Test func theSystemsFolderIsNotTrustedForAProxyBesideAnAuthority() async throws {
+        // The proxy refuses to connect, once it is trusted.
+        let refused = NetworkError.Reason.proxyRefused(statusCode: 502)
+        #expect(try await error(of: "good", through: "folder proxy", trust: .system)?.reason == refused)
+        for trust in try authorities() {
+            #expect(try await error(of: "good", through: "good proxy", trust: trust)?.reason == refused)
+            let error = try await error(of: "good", through: "folder proxy", trust: trust)
+            #expect(error?.reason == .certificateRefused("its issuer is not known"))
+        }
+    }
+}
 #endif

@@ -22,7 +22,7 @@ struct CurlTransportTests {
             (ErrandCurlOptionNoBody, "NOBODY"), (ErrandCurlOptionUpload, "UPLOAD"), (ErrandCurlOptionPost, "POST"),
             (ErrandCurlOptionGet, "HTTPGET"),
             (ErrandCurlOptionInterface, "INTERFACE"), (ErrandCurlOptionTrustFile, "CAINFO"),
-            (ErrandCurlOptionProxyTrustFile, "PROXY_CAINFO"),
+            (ErrandCurlOptionProxyTrustFile, "PROXY_CAINFO"), (ErrandCurlOptionProxyTrustFolder, "PROXY_CAPATH"),
             (ErrandCurlOptionFreshConnection, "FRESH_CONNECT"), (ErrandCurlOptionForbidReuse, "FORBID_REUSE"),
             (ErrandCurlOptionHeaderFunction, "HEADERFUNCTION"), (ErrandCurlOptionTrustFolder, "CAPATH"),
             (ErrandCurlOptionHTTPVersion, "HTTP_VERSION"), (ErrandCurlOptionBufferSize, "BUFFERSIZE"),

@@ -32,13 +32,19 @@ enum TLSRig {
             .first(where: FileManager.default.isExecutableFile)
     }
 
-    /// Runs a suite of this program in a process of its own that trusts the authority.
+    /// Runs a suite of this program in a process of its own that trusts the authority, and another one by the system's folder
+    /// only.
     static func runTrusting(suite: String) throws -> (status: Int32, output: String) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try makeCertificates(in: folder)
-        let bind = "cat \(list) ca.pem > list.crt && mount --bind list.crt \(list) && exec \"$@\""
+        let certs = "$(dirname \(list))"
+        let bind = """
+            cat \(list) ca.pem > list.crt && cp -a \(certs) certs &&
+            cp listed.pem "certs/$(openssl x509 -hash -noout -in listed.pem).0" &&
+            mount --bind certs \(certs) && mount --bind list.crt \(list) && exec "$@"
+            """
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return try run(
             [
@@ -108,7 +114,7 @@ enum TLSRig {
         return (process.terminationStatus, text)
     }
 
-    /// Makes an authority that will be trusted, one that will not, and certificates of each kind.
+    /// Makes an authority that will be trusted, one that will not, one in the system's folder, and certificates of each kind.
     private static let certificates = """
         set -e
         exec 2>openssl.log
@@ -129,10 +135,12 @@ enum TLSRig {
         }
         authority ca
         authority stranger
+        authority listed
         leaf good 2048 DNS:localhost ca
         leaf wrongname 2048 DNS:example.org ca
         leaf weak 1024 DNS:localhost ca
         leaf unknown 2048 DNS:localhost stranger
+        leaf folder 2048 DNS:localhost listed
         leaf client 2048 DNS:client ca
         openssl req -x509 -newkey rsa:2048 -nodes -keyout self.key -out self.pem -days 30 -subj "/CN=localhost" \
             -addext "subjectAltName=DNS:localhost"
@@ -248,6 +256,10 @@ final class TLSServers: Sendable {
             def handle(c):
                 c.recv(4096); c.send(b"HTTP/1.1 %d No\r\nContent-Length: 0\r\n\r\n" % status)
             return handle
+        def tls_proxy(name):
+            def connect(t):
+                t.recv(4096); t.send(b"HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n")
+            return tls(name, connect)
         once = {"left": 1}
         good = tls("good")
         def first_handshake_lost(c):
@@ -291,6 +303,7 @@ final class TLSServers: Sendable {
             "stream reset": frames(rst_stream(2)), "stream cancelled": frames(rst_stream(8)),
             "stream reset in body": frames(HEADERS, DATA, rst_stream(2)),
             "goaway": frames(GOAWAY),
+            "folder": tls("folder"), "good proxy": tls_proxy("good"), "folder proxy": tls_proxy("folder"),
             "proxy 407": proxy(407), "proxy 502": proxy(502), "proxy closed": lambda c: c.recv(4096),
             "stale": stale(False), "stale after body": stale(True),
         }

@@ -10,7 +10,7 @@ import Testing
     .timeLimit(.minutes(20))
 )
 struct TLSTests {
-    @Test(arguments: ["TLSFailureTests", "HTTP2UploadTests", "HTTP2StreamTests", "TLSExitTests"])
+    @Test(arguments: ["TLSFailureTests", "CurlTrustTests", "HTTP2UploadTests", "HTTP2StreamTests", "TLSExitTests"])
     func suitePassesInAProcessThatTrustsItsCertificates(_ suite: String) async throws {
         // The process is waited for on a thread of its own.
         let result = try await withCheckedThrowingContinuation { continuation in

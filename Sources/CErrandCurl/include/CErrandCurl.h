@@ -64,6 +64,7 @@ enum {
     ErrandCurlOptionPathAsIs = 234,
     ErrandCurlOptionWaitForMultiplexing = 237,
     ErrandCurlOptionProxyTrustFile = 10246,
+    ErrandCurlOptionProxyTrustFolder = 10247,
     ErrandCurlOptionProxyTLSVersion = 250,
     ErrandCurlOptionSuppressConnectHeaders = 265,
     ErrandCurlOptionDisallowUserInURL = 278,
