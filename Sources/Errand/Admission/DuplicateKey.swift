@@ -36,7 +36,7 @@ struct DuplicateKey: Sendable, Hashable {
         fields.add(prepared.cacheIdentity.user)
         for scope in prepared.scopes { fields.add(scope ?? "") }
         fields.add(prepared.acceptance.identity)
-        fields.add("\(prepared.transportOptions)")
+        fields.add("\(prepared.transportOptions(reportingProgress: false))")
         fields.add(filter.source == .request && isShareable ? String(reflecting: filter.value) : "")
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets

@@ -231,10 +231,13 @@ final class PreparedRequest: Sendable {
     }
 
     /// The limits of one exchange.
-    var transportOptions: TransportOptions {
+    var transportOptions: TransportOptions { transportOptions(reportingProgress: !accessories.isEmpty) }
+
+    /// Returns the limits of one exchange, whose progress is reported to accessories or not.
+    func transportOptions(reportingProgress: Bool) -> TransportOptions {
         var options = TransportOptions(
             idleTimeout: resolved.timeout.value ?? .seconds(60),
-            readAhead: receiver != nil ? 0 : accessories.isEmpty ? .max : Int(ProgressSteps.smallest),
+            readAhead: receiver != nil ? 0 : reportingProgress ? Int(ProgressSteps.smallest) : .max,
             maximumBodySize: maximumBodySize,
             maximumHeaderSize: resolved.maximumHeaderSize.value ?? .max,
             maximumExpansion: resolved.maximumExpansion.value ?? .max,

@@ -282,6 +282,37 @@ struct DuplicateTests {
         #expect(rig.transport.requestCount == 2)
     }
 
+    @Test(arguments: [DuplicatePolicy.share, .cancelPrevious, .rejectNew], [true, false])
+    func sendWithAccessoriesEqualsOneWithout(_ policy: DuplicatePolicy, isFirst: Bool) async throws {
+        let rig = AdmissionBench(isOpen: false)
+        let plain = AdmissionBench.get("/x", policy)
+        let observed = plain.accessory(EventNames())
+        let first = rig.start(isFirst ? observed : plain)
+        await rig.waitForFlightWaiters(1)
+        let second = rig.start(isFirst ? plain : observed)
+        let ended = Record<Bool>()
+        let watchers = [first, second].map { task in
+            Task {
+                _ = await task.result
+                ended.add(true)
+            }
+        }
+        await wait { !ended.all.isEmpty || rig.agent.pipeline.admission.fetches.waiterCount == 2 }
+        rig.gate.open()
+        let results = (await first.result, await second.result)
+        for watcher in watchers { await watcher.value }
+        switch policy {
+        case .share:
+            #expect(results.0.value == 7 && results.1.value == 7)
+            #expect(rig.transport.requestCount == 1)
+        case .cancelPrevious: #expect(results.0.error is CancellationError && results.1.value == 7)
+        default:
+            #expect(results.0.value == 7)
+            #expect((results.1.error as? NetworkError)?.reason == .duplicate)
+            #expect(rig.transport.requestCount == 1)
+        }
+    }
+
     @Test func deadlineFailsAtOnceIfNothingIsShared() async throws {
         let rig = AdmissionBench(config: .test { $0.retryPolicy = .standard }) { _ in
             .status(503, headers: ["Retry-After": "50"])

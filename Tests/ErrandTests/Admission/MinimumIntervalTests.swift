@@ -40,6 +40,17 @@ struct MinimumIntervalTests {
         await #expect(throws: NetworkError.self) { try await send(request.query(["q": 3]).duplicateKey("key")) }
     }
 
+    @Test func accessoriesDoNotMakeAnotherSend() async throws {
+        let observed = request.accessory(EventNames())
+        #expect(try await send(request) == 7)
+        await #expect(throws: NetworkError.self) { try await send(observed) }
+        await #expect(throws: NetworkError.self) { try await bench.agent.start(request).value }
+        bench.clock.advance(by: .seconds(2))
+        #expect(try await send(observed) == 7)
+        await #expect(throws: NetworkError.self) { try await send(request) }
+        #expect(bench.transport.requestCount == 2)
+    }
+
     @Test func joiningAnInFlightFetchNeedsNoInterval() async throws {
         let bench = AdmissionBench(isOpen: false)
         let shared = request.duplicatePolicy(.share)
