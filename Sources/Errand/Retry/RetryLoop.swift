@@ -54,6 +54,8 @@ struct RetryLoop: Sendable {
                     let (total, url) = (timeline.now() - began, prepared.outgoing.url)
                     failed.append(timing ?? Metrics.Attempt(total: total, origin: prepared.origin, url: url))
                 }
+                // What a reader was given cannot be replaced by the response of another server.
+                guard prepared.receiver?.allowsRetry ?? true else { throw error }
                 if let next = fallbacks.first, isFailureOfServer(error),
                     // A body that can be read once is not read again.
                     next.outgoing.body.isReplayable || !prepared.hasSentSingleUseBody.load(ordering: .relaxed)
@@ -64,7 +66,7 @@ struct RetryLoop: Sendable {
                     prepared = PreparedRequest(prepared, at: next)
                     record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
                 } else {
-                    guard retries, prepared.receiver?.allowsRetry ?? true else { throw error }
+                    guard retries else { throw error }
                     switch try next(after: error, of: prepared, attempt: number, record) {
                     case .none(let obstacle): throw error.with(retryObstacle: obstacle)
                     case .exhausted: throw await exhausted(error, of: prepared, attempt: number)

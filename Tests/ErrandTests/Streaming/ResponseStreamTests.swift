@@ -58,6 +58,27 @@ import Testing
         #expect(rig.transport.requestCount == 1)
     }
 
+    @Test(arguments: [NetworkError.Reason.closedInBody, .idleTimeout(.seconds(60)), .connectionReset])
+    func noOtherURLOfTheCDNIsUsedAfterTheHeaderSection(_ reason: NetworkError.Reason) async throws {
+        let bodies = Record<PushedBody>()
+        let config = NetworkConfig.test {
+            $0.cdnURL = "https://a.example"
+            $0.cdnFallbacks = ["https://b.example"]
+        }
+        let rig = Rig(config: config) { _ in
+            let body = PushedBody()
+            bodies.add(body)
+            // That of a second server would be complete.
+            if bodies.all.count > 1 { body.end() }
+            return body.response()
+        }
+        let stream = try await rig.agent.bytes(for: export().usingCDN())
+        bodies.all.first?.send("half")
+        bodies.all.first?.end(throwing: NetworkError(reason))
+        await expect(throwing: reason) { _ = try await bytes(stream) }
+        #expect(rig.transport.requests.map { $0.url.host() } == ["a.example"])
+    }
+
     @Test func aFailureBeforeThatIsRetried() async throws {
         let count = Lock(0)
         let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(baseDelay: .zero) }) { _ in

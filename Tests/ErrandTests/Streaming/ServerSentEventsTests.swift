@@ -53,6 +53,29 @@ import Testing
         return (data, error, await delays)
     }
 
+    @Test func aConnectionThatIsLostIsReplacedByAnotherToTheSameURLOfTheCDN() async throws {
+        let config = NetworkConfig.test {
+            $0.cdnURL = "https://a.example"
+            $0.cdnFallbacks = ["https://b.example"]
+        }
+        let count = Lock(0)
+        let rig = Rig(config: config, clock: clock) { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number == 1 else { return number == 2 ? Self.events("data: b\n\n") : .status(204) }
+            let body = PushedBody()
+            body.send("id: 1\ndata: a\n\n")
+            body.end(throwing: NetworkError(.closedInBody))
+            return body.response(headers: ["Content-Type": "text/event-stream"])
+        }
+        let (data, error, delays) = await run(rig.agent.events(for: request().usingCDN()))
+        #expect(data == ["a", "b"] && error == nil && delays.count == 2)
+        #expect(rig.transport.requests.map { $0.url.host() } == ["a.example", "a.example", "a.example"])
+        #expect(rig.transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "1"])
+    }
+
     @Test func theRequestAsksForEventsAndResumesAfterTheLastOne() async throws {
         let rig = rig([
             { Self.events("id: 1\ndata: a\n\ndata: b\n\nid: 7\n\ndata: half") }, { Self.events("data: c\n\n") },
