@@ -10,13 +10,13 @@ struct HTTP2UploadTests {
     /// How a body is given, and how many bytes it has.
     enum Kind: String, CaseIterable {
         case data, largeData, small, source, largeSource, sourceOfUnknownLength
-        case file, largeFile, form, largeForm, stream, largeStream
+        case file, largeFile, form, largeForm, stream, largeStream, singleUse
 
         var byteCount: Int {
             switch self {
             case .data, .source: 1 << 20
             case .largeData, .largeSource, .sourceOfUnknownLength, .largeFile, .largeForm, .largeStream: 3 << 20
-            case .file, .form, .stream: 300_000
+            case .file, .form, .stream, .singleUse: 300_000
             case .small: 100
             }
         }
@@ -26,7 +26,7 @@ struct HTTP2UploadTests {
             if let text = ProcessInfo.processInfo.environment["ERRAND_UPLOADS"], let count = Int(text) { return count }
             return switch self {
             case .small, .data: 400
-            case .file, .form: 100
+            case .file, .form, .singleUse: 100
             case .largeData: 40
             default: byteCount > 1 << 20 ? 12 : 24
             }
@@ -38,6 +38,16 @@ struct HTTP2UploadTests {
             case .data, .largeData, .small: .data(Self.bytes[self] ?? Data())
             case .source, .largeSource, .sourceOfUnknownLength: .source(bytes)
             case .file, .largeFile, .form, .largeForm, .stream, .largeStream: Self.made[self] ?? .empty
+            case .singleUse:
+                .source(
+                    ChunkSource(byteCount: Int64(byteCount), isReplayable: false) { [pattern = Self.bytes[self]] in
+                        var rest = pattern ?? Data()
+                        return {
+                            defer { rest = rest.dropFirst(50_000) }
+                            return rest.isEmpty ? nil : rest.prefix(50_000)
+                        }
+                    }
+                )
             }
         }
 

@@ -102,7 +102,8 @@ extension OutgoingRequest {
     /// exchange on the connection reads that response, libcurl loses it and sends the request again.
     private var mustNotShareHTTP2: Bool {
         guard !body.isEmpty, url.scheme == "https" else { return false }
-        return body.byteCount.map { $0 > Self.largestSharedBody } ?? true
+        // What can be read only once is not read before it is sent.
+        return !body.isReplayable || body.byteCount.map { $0 > Self.largestSharedBody } ?? true
     }
 
     /// The body in memory if it has to be given as data, or `nil` if it is sent as a stream.

@@ -34,6 +34,32 @@ import FoundationNetworking
         #expect(firstRead(of: exchange.renewedBodyStream()) == -1)
     }
 
+    #if os(Linux)
+    @Test(
+        arguments: [
+            ("https", 100, true, false), ("https", 100, false, true), ("https", nil, true, true),
+            ("https", 2 << 20, true, true), ("http", 100, false, false),
+        ] as [(String, Int64?, Bool, Bool)]
+    )
+    func aBodyThatIsSentAsAStreamOverTLSHasAConnectionOfItsOwn(
+        scheme: String,
+        byteCount: Int64?,
+        isReplayable: Bool,
+        isAlone: Bool
+    ) throws {
+        let url = try #require(URL(string: "\(scheme)://localhost/x"))
+        let source = ChunkSource(byteCount: byteCount, isReplayable: isReplayable) {
+            let bytes = Lock([Data(count: Int(byteCount ?? 0))])
+            return { bytes.withLock { $0.popLast() } }
+        }
+        let request = OutgoingRequest(method: .put, url: url, body: .source(source))
+        let control = DispatchQueue(label: "test")
+        let exchange = SessionExchange(request: request, options: TransportOptions(), control: control)
+        #expect(exchange.needsNewConnection == isAlone)
+        #expect((exchange.urlRequest().httpBody == nil) == (isAlone || scheme == "http"))
+    }
+    #endif
+
     /// A file that grows by a byte with each look at it.
     private final class GrowingSource: BodySource {
         private let size = Lock<Int64>(0)
