@@ -18,8 +18,6 @@ struct ThrottleQueue: Sendable {
     private struct Host {
         var running = 0
         var pace = ThrottlePace()
-        /// The time for which the pace of the host counts.
-        var window = Duration.zero
         /// The time that the server asked to wait for: no request starts before.
         var resumes = Duration.zero
         /// The waiters, by priority.
@@ -39,7 +37,7 @@ struct ThrottleQueue: Sendable {
         }
 
         func isAtRest(at now: Duration) -> Bool {
-            running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now, longest: window)
+            running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now)
         }
 
         /// Returns the earliest time for one more request, considering rates and pauses only.
@@ -95,7 +93,6 @@ struct ThrottleQueue: Sendable {
             state.running += 1
             guard let rate = throttle.rate else { return }
             state.pace.start(by: rate, at: latest)
-            state.window = max(state.window, rate.duration)
         }
     }
 

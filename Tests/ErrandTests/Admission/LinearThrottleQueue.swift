@@ -11,8 +11,6 @@ struct LinearThrottleQueue: Sendable {
     private struct Host {
         var running = 0
         var pace = ThrottlePace()
-        /// How far back the pace of the host counts.
-        var window = Duration.zero
         /// The server's wish: none starts before.
         var resumes = Duration.zero
         /// Those who wait, by priority.
@@ -21,7 +19,7 @@ struct LinearThrottleQueue: Sendable {
         var isWaitedFor: Bool { lines.contains { $0.count > 0 } }
 
         func isAtRest(at now: Duration) -> Bool {
-            running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now, longest: window)
+            running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now)
         }
 
         /// The earliest time for one more, as far as times matter.
@@ -61,7 +59,6 @@ struct LinearThrottleQueue: Sendable {
             state.running += 1
             guard let rate = throttle.rate else { return }
             state.pace.start(by: rate, at: now)
-            state.window = max(state.window, rate.duration)
         }
     }
 

@@ -68,13 +68,60 @@ import Testing
         }
     }
 
+    @Test func aRateWithoutBurstsAndOneWithThemShareAHost() {
+        let (even, burst) = (Throttle.Rate.perSecond(50), Throttle.Rate.perSecond(50, burst: 50))
+        for order in [[even, burst], [burst, even]] {
+            var pace = ThrottlePace()
+            var all: [Duration] = []
+            for rate in order {
+                for _ in 0..<49 {
+                    let now = max(all.last ?? .zero, pace.earliest(by: rate))
+                    pace.start(by: rate, at: now)
+                    all.append(now)
+                }
+            }
+            #expect(Self.most(all, in: .seconds(1)) <= 50)
+        }
+    }
+
+    @Test func startsUnderAnotherRateCountForABurst() {
+        var random = SeededGenerator()
+        let durations: [Duration] = [.milliseconds(10), .milliseconds(300), .seconds(1)]
+        for _ in 0..<200 {
+            let rates = (0..<2).map { _ in
+                let count = Int.random(in: 1...60, using: &random)
+                let burst = Bool.random(using: &random) ? 1 : Int.random(in: 1...count, using: &random)
+                return Throttle.Rate(count, per: durations.randomElement(using: &random) ?? .seconds(1), burst: burst)
+            }
+            var pace = ThrottlePace()
+            var all: [(time: Duration, rate: Throttle.Rate)] = []
+            func start(by rate: Throttle.Rate) {
+                let now = max(all.last?.time ?? .zero, pace.earliest(by: rate))
+                pace.start(by: rate, at: now)
+                all.append((now, rate))
+            }
+            // What a rate depends on is recorded from its first start on.
+            for rate in rates { start(by: rate) }
+            while all.count < 1_000 {
+                let rate = rates.randomElement(using: &random) ?? .perSecond(1)
+                for _ in 0..<Int.random(in: 1...60, using: &random) { start(by: rate) }
+            }
+            let exceeding = all.enumerated().filter { index, start in
+                let count = all[...index].reversed().prefix { $0.time > start.time - start.rate.duration }.count
+                return start.rate.burst > 1 && count > start.rate.count
+            }
+            #expect(exceeding.isEmpty, "\(rates)")
+            #expect(pace.count <= max(rates[0].count, rates[1].count))
+        }
+    }
+
     @Test func noMoreStartsAreKeptThanARateNeeds() {
         var pace = ThrottlePace()
         let rate = Throttle.Rate.perSecond(5, burst: 5)
         for step in 0..<10_000 { pace.start(by: rate, at: .milliseconds(step)) }
         #expect(pace.count == 5)
-        #expect(!pace.isAtRest(at: .seconds(11), longest: rate.duration))
-        #expect(pace.isAtRest(at: .seconds(3_000), longest: rate.duration))
+        #expect(!pace.isAtRest(at: .seconds(11)))
+        #expect(pace.isAtRest(at: .seconds(3_000)))
     }
 
     @Test func ratesAreClamped() {
