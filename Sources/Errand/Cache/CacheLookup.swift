@@ -87,9 +87,7 @@ struct CacheLookup: Sendable {
         case .miss(let reason, let asked): (miss, conditions) = (reason, asked)
         }
         let lookup = surroundings.timeline.now() - began
-        if policy == .cacheOnly || policy == .http && !storesForGet && CacheDirectives(fields).onlyIfCached {
-            throw prepared.notCached(miss)
-        }
+        if use.allowsOnlyStored(for: fields) { throw prepared.notCached(miss) }
         var accepted: AcceptedResponse
         do {
             accepted = try await fetch(prepared, stored, conditions, at: place, after: miss)
@@ -146,8 +144,7 @@ struct CacheLookup: Sendable {
     /// - Returns: The stored response with its place.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     private func find(at place: inout CachePlace, _ patience: CachePatience?) async throws -> Stored {
-        let needsEntry = policy == .cacheOnly || policy == .http && CacheDirectives(fields).onlyIfCached
-        let (stop, patience) = (prepared.stop, needsEntry ? nil : patience)
+        let (stop, patience) = (prepared.stop, use.allowsOnlyStored(for: fields) ? nil : patience)
         let entry = try await cache.entry(at: &place, endedBy: stop, patience, where: matches)
         return (entry, place)
     }

@@ -29,6 +29,11 @@ final class CacheUse: Sendable {
         policy == .http && prepared.outgoing.method == .post && !prepared.cacheIdentity.allowsAnyMethod
     }
 
+    /// Whether nothing may be sent for a request with these header fields (RFC 9111, section 5.2.1.7).
+    func allowsOnlyStored(for request: HTTPHeaders) -> Bool {
+        policy == .cacheOnly || policy == .http && CacheDirectives(request).onlyIfCached
+    }
+
     /// Whether a stored response may be revalidated in the background.
     var revalidatesInBackground: Bool {
         switch step {

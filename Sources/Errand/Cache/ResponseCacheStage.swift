@@ -27,7 +27,7 @@ struct ResponseCacheStage: Sendable {
         do {
             lookup = try CacheLookup(prepared, use, in: surroundings)
         } catch {
-            if use.policy == .cacheOnly { throw prepared.notCached(error) }
+            if use.allowsOnlyStored(for: prepared.outgoing.headers) { throw prepared.notCached(error) }
             var accepted = try await surroundings.fetch(prepared, nil)
             accepted.metrics.cacheMiss = error
             return accepted

@@ -259,6 +259,21 @@ import Testing
         #expect(rig.count == 1)
     }
 
+    @Test func nothingIsSentForARequestThatAllowsOnlyAStoredResponse() async throws {
+        let rig = rig(.http)
+        let stored = request.header("Cache-Control", "only-if-cached")
+        let requests = [
+            stored, stored.method(.post), stored.method(.delete), stored.authorization(.bearer("t")),
+            stored.header("Range", "bytes=0-1,3-4"), stored.header("If-None-Match", "\"1\""),
+        ]
+        for request in requests { await expect(throwing: .notCached) { _ = try await rig.agent.send(request) } }
+        rig.agent.config.cache = nil
+        await expect(throwing: .notCached) { _ = try await rig.agent.send(stored) }
+        #expect(rig.count == 0)
+        // Other policies ignore the field.
+        #expect(try await rig.agent.send(stored.cachePolicy(.networkOnly)) == 1)
+    }
+
     private static func plan<R: Request & Sendable>(_ request: R, _ agent: Agent) async throws -> CacheForecast {
         try await agent.plan(for: request).cache
     }
