@@ -44,6 +44,8 @@ final class CurlHandle {
     private var hasLargeBuffer = false
     /// Whether libcurl has begun to send the request.
     private var hasBegun = false
+    /// Why no request may be sent: libcurl does not do what the configuration requires.
+    private(set) var refusal: NetworkError?
 
     /// Whether libcurl can send a second request on a connection with HTTP/2 and without TLS, which 7.88 cannot.
     private static let reusesClearHTTP2 = errand_curl_version_number() >> 8 != 0x0758
@@ -270,20 +272,41 @@ final class CurlHandle {
         set(option, value)
     }
 
-    func set(_ option: Int, _ value: Int) { _ = errand_curl_set_long(easy, Int32(option), value) }
+    @discardableResult
+    func set(_ option: Int, _ value: Int) -> Int32 { errand_curl_set_long(easy, Int32(option), value) }
 
     /// The library copies the text.
-    func set(_ option: Int, _ value: String) {
-        _ = value.withCString { errand_curl_set_pointer(easy, Int32(option), $0) }
+    @discardableResult
+    func set(_ option: Int, _ value: String) -> Int32 {
+        value.withCString { errand_curl_set_pointer(easy, Int32(option), $0) }
     }
 
-    func set(_ option: Int, _ value: UnsafeRawPointer?) { _ = errand_curl_set_pointer(easy, Int32(option), value) }
+    @discardableResult
+    func set(_ option: Int, _ value: UnsafeRawPointer?) -> Int32 {
+        errand_curl_set_pointer(easy, Int32(option), value)
+    }
+
+    // Sets what is not safe to be without: unless libcurl accepts it, no request is sent.
+
+    func require(_ option: Int, _ value: Int, for property: String) { check(set(option, value), property) }
+    func require(_ option: Int, _ value: String, for property: String) { check(set(option, value), property) }
 
     /// The library copies the bytes.
-    func set(_ option: Int, _ value: Data) {
-        _ = value.withUnsafeBytes { bytes in
+    func require(_ option: Int, _ value: Data, for property: String) {
+        let code = value.withUnsafeBytes { bytes in
             bytes.baseAddress.map { errand_curl_set_bytes(easy, Int32(option), $0, bytes.count) } ?? 0
         }
+        check(code, property)
+    }
+
+    private func check(_ code: Int32, _ property: String) {
+        guard code != 0, refusal == nil else { return }
+        refusal = NetworkError(
+            .tlsHandshakeFailed(
+                "not begun, because libcurl \(CurlTransport.libraryVersion ?? "") does not accept `\(property)` of the "
+                    + "transport's configuration: \(String(cString: errand_curl_error_text(code)))"
+            )
+        )
     }
 }
 

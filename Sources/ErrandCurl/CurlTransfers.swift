@@ -152,6 +152,10 @@ final class CurlTransfers {
             exchange.end(.failure(NetworkError(.other("libcurl has no memory for another transfer"))))
             return false
         }
+        if let refusal = handle.refusal {
+            exchange.end(.failure(refusal))
+            return false
+        }
         handle.begin(exchange)
         handle.place = used.count
         used.append(handle)

@@ -7,6 +7,8 @@ extension CurlTransport {
     /// What a ``CurlTransport`` uses for its connections.
     ///
     /// The server's certificate and its host name are always verified; a test server needs a certificate of a CA in ``trust``.
+    /// If the libcurl of the system does not support what a property requires, such as with another TLS library than OpenSSL,
+    /// every request fails with `NetworkError.Reason.tlsHandshakeFailed(_:)` before anything is sent.
     public struct Configuration: Sendable {
         /// The certificates of authorities that a server's certificate must lead to.
         public enum Trust: Sendable, Hashable {
@@ -270,36 +272,39 @@ extension CurlTransport.Configuration {
 
     /// Sets what all requests of a transport share.
     func apply(to handle: CurlHandle) {
+        let mayUseProxy = mayUseProxy
         switch trust {
         case .system: break
         case .file(let path):
-            handle.set(ErrandCurlOptionTrustFile, path)
-            handle.set(ErrandCurlOptionProxyTrustFile, path)
+            handle.require(ErrandCurlOptionTrustFile, path, for: "trust")
+            if mayUseProxy { handle.require(ErrandCurlOptionProxyTrustFile, path, for: "trust") }
         case .pem(let data):
-            handle.set(ErrandCurlOptionTrust, data)
-            handle.set(ErrandCurlOptionProxyTrust, data)
+            handle.require(ErrandCurlOptionTrust, data, for: "trust")
+            if mayUseProxy { handle.require(ErrandCurlOptionProxyTrust, data, for: "trust") }
         }
         if trust != .system {
+            // A library without these options uses no folder.
             handle.set(ErrandCurlOptionTrustFolder, Self.folderWithoutCertificates)
             handle.set(ErrandCurlOptionProxyTrustFolder, Self.folderWithoutCertificates)
         }
         if !pinnedKeys.isEmpty {
             let pins = pinnedKeys.map { "sha256//\($0.base64EncodedString())" }.joined(separator: ";")
-            handle.set(ErrandCurlOptionPinnedKey, pins)
+            handle.require(ErrandCurlOptionPinnedKey, pins, for: "pinnedKeys")
         }
         if let clientCertificate {
-            handle.set(ErrandCurlOptionCertificate, clientCertificate.certificate)
-            handle.set(ErrandCurlOptionKey, clientCertificate.key)
+            handle.require(ErrandCurlOptionCertificate, clientCertificate.certificate, for: "clientCertificate")
+            handle.require(ErrandCurlOptionKey, clientCertificate.key, for: "clientCertificate")
             // Without one libcurl passes NULL on to OpenSSL, which reads it if the key is encrypted.
-            handle.set(ErrandCurlOptionKeyPassword, clientCertificate.passphrase ?? "")
+            let passphrase = clientCertificate.passphrase ?? ""
+            handle.require(ErrandCurlOptionKeyPassword, passphrase, for: "clientCertificate")
         }
         // `CURL_SSLVERSION_TLSv1_2` and `CURL_SSLVERSION_TLSv1_3`.
         let version = minimumTLSVersion == .tls13 ? 7 : 6
-        handle.set(ErrandCurlOptionTLSVersion, version)
-        handle.set(ErrandCurlOptionProxyTLSVersion, version)
-        applyProxy(to: handle)
-        if let unixSocket { handle.set(ErrandCurlOptionUnixSocket, unixSocket) }
-        if let interface { handle.set(ErrandCurlOptionInterface, interface) }
+        handle.require(ErrandCurlOptionTLSVersion, version, for: "minimumTLSVersion")
+        if mayUseProxy { handle.require(ErrandCurlOptionProxyTLSVersion, version, for: "minimumTLSVersion") }
+        applyProxy(to: handle, mayUseProxy)
+        if let unixSocket { handle.require(ErrandCurlOptionUnixSocket, unixSocket, for: "unixSocket") }
+        if let interface { handle.require(ErrandCurlOptionInterface, interface, for: "interface") }
         // `CURL_HTTP_VERSION_2TLS`, `…_1_1` and `…_2_PRIOR_KNOWLEDGE`.
         let versions: [HTTPVersion: Int] = [.automatic: 4, .http1: 2, .http2: 5]
         handle.set(ErrandCurlOptionHTTPVersion, versions[httpVersion] ?? 4)
@@ -319,22 +324,22 @@ extension CurlTransport.Configuration {
         }
     }
 
-    private func applyProxy(to handle: CurlHandle) {
+    private func applyProxy(to handle: CurlHandle, _ mayUseProxy: Bool) {
         // A socket is not reached through a proxy.
         switch unixSocket == nil ? proxy : .none {
         case .environment:
             // libcurl would look for them again for each request.
-            if !ProxyVariables.nameProxy { handle.set(ErrandCurlOptionProxy, "") }
+            if !mayUseProxy { handle.set(ErrandCurlOptionProxy, "") }
         case .none: handle.set(ErrandCurlOptionProxy, "")
         case .url(let url, let user, let password, let bypass):
-            handle.set(ErrandCurlOptionProxy, url)
-            handle.set(ErrandCurlOptionNoProxy, bypass.joined(separator: ","))
+            handle.require(ErrandCurlOptionProxy, url, for: "proxy")
+            handle.require(ErrandCurlOptionNoProxy, bypass.joined(separator: ","), for: "proxy")
             if user != nil || password != nil {
                 // libcurl decodes both.
                 let parts = [user, password].map { text in
                     (text ?? "").addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
                 }
-                handle.set(ErrandCurlOptionProxyUserPassword, parts.joined(separator: ":"))
+                handle.require(ErrandCurlOptionProxyUserPassword, parts.joined(separator: ":"), for: "proxy")
             }
         }
     }

@@ -89,6 +89,22 @@ struct CurlTLSTests {
         #expect(error?.reason == .certificateRefused("its public key is none of those that are pinned"))
     }
 
+    @Test(arguments: ["trust", "pinnedKeys"])
+    func nothingIsSentIfLibcurlDoesNotAcceptWhatMustHold(_ property: String) async throws {
+        // Longer than any option may be, as if libcurl did not have it.
+        let error = await #expect(throws: NetworkError.self) {
+            try await status("good") {
+                if property == "trust" {
+                    $0.trust = .pem(try file("ca.pem") + Data(repeating: UInt8(ascii: "\n"), count: 8_000_000))
+                } else {
+                    $0.pinnedKeys = Array(repeating: Data(count: 32), count: 160_000)
+                }
+            }
+        }
+        #expect(error?.kind == .insecureConnection)
+        #expect(error?.description.contains("does not accept `\(property)` of the transport's configuration") == true)
+    }
+
     @Test func aClientCertificateIsPresented() async throws {
         let certificate = CurlTransport.Configuration.ClientCertificate(
             certificate: try file("client.pem"),
