@@ -178,6 +178,7 @@ extension Pipeline {
     ) async throws -> RawResponse {
         let began = timeline.now()
         try retries.willSend(outgoing, of: prepared, in: record, isRedirected: !redirects.isEmpty, at: began)
+        let outgoing = outgoing.withCodingForRange
         let options = prepared.transportOptions
         if let stoppableTransport {
             let slot = prepared.stop.slot()

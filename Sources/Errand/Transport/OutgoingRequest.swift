@@ -41,6 +41,17 @@ public struct OutgoingRequest: Sendable {
         method.isIdempotent || headers.contains { $0.name.isSameFieldName(as: "Idempotency-Key") && !$0.value.isEmpty }
     }
 
+    /// The request with `Accept-Encoding: identity` if it has a range and no `Accept-Encoding` of its own.
+    ///
+    /// A range counts encoded bytes (RFC 9110, section 14.2), and a part of an encoded content cannot be decoded. A transport
+    /// would otherwise accept every coding that it can decode.
+    var withCodingForRange: OutgoingRequest {
+        guard headers.contains("Range"), !headers.contains("Accept-Encoding") else { return self }
+        var copy = self
+        copy.headers["Accept-Encoding"] = "identity"
+        return copy
+    }
+
     /// The header fields that frame a message or belong to the connection, which only the transport sets.
     static let reservedHeaders = [
         "Content-Length", "Transfer-Encoding", "Connection", "Host", "Expect", "TE", "Trailer", "Upgrade", "Keep-Alive",

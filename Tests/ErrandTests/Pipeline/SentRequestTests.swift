@@ -25,6 +25,19 @@ struct SentRequestTests {
         GeneralRequest("/x").method(method).expecting(Void.self)
     }
 
+    /// A range counts encoded bytes, and a part of them cannot be decoded (RFC 9110, section 14.2).
+    @Test func aRangeIsOneOfTheContentAsItIsUnlessTheRequestAcceptsCodings() async throws {
+        let rig = rig({ _ in }, { _, _ in RetryRig.status(200) })
+        let ranged = request().header("Range", "bytes=0-9")
+        for request in [request(), ranged, ranged.header("accept-encoding", "gzip")] {
+            try await rig.agent.send(request)
+        }
+        rig.agent.config.adapters = [Changing { $0.headers["Range"] = "bytes=0-9" }]
+        try await rig.agent.send(request())
+        let codings = rig.transport.requests.map { $0.headers["Accept-Encoding"] }
+        #expect(codings == [nil, "identity", "gzip", "identity"])
+    }
+
     @Test func getThatAnAdapterMakesAPostIsNotRetried() async throws {
         let rig = rig { $0.method = .post }
         await #expect(throws: NetworkError.self) { try await rig.agent.send(request()) }
