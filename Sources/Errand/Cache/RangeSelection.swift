@@ -91,7 +91,8 @@ extension CacheEntry {
     /// If no byte is missing any more, the result is a complete response with the status 200. Parts of two resources are
     /// never combined: their validators may be equal by chance.
     ///
-    /// - Returns: The response, or `nil` if the older one is complete, and seems to be that of another resource.
+    /// - Returns: The response, or `nil` if the older one is complete, and seems to be that of another resource, or is encoded
+    ///   and seems to be current.
     func completed(by older: CacheEntry?) -> CacheEntry? {
         guard let own = parts else { return self }
         var older = older
@@ -102,6 +103,9 @@ extension CacheEntry {
                 return StrongValidator(entry.headers) == own.validator ? nil : completed(by: nil)
             }
             if !isSame { older = nil }
+        }
+        if let older, older.statusCode == 200, !older.headers.hasIdentityCoding, !isKnownToDiffer(from: older) {
+            return nil
         }
         let limit = max(Self.maximumPartsSize, older?.body.count ?? 0)
         let combined = older?.partsOrWhole?.combined(with: own)
@@ -121,6 +125,14 @@ extension CacheEntry {
             for value in (all ?? own).fieldValues { result.headers.add("Content-Range", value) }
         }
         return result
+    }
+
+    /// Whether the dates of modification show that this response is of another content than an older one.
+    ///
+    /// Entity tags do not: those of two codings of one content differ (RFC 9110, section 8.8.3.3).
+    private func isKnownToDiffer(from older: CacheEntry) -> Bool {
+        guard let own = headers["Last-Modified"], let other = older.headers["Last-Modified"] else { return false }
+        return own != other
     }
 
     /// The parts of an incomplete response, or a complete one as its only part.

@@ -96,6 +96,22 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (["ETag": "\"1-gzip\""], ["ETag": "\"1\""], false), (["ETag": "W/\"1\""], ["ETag": "W/\"1\""], false),
+            ([:], ["ETag": "\"1\""], false),
+            (["Last-Modified": date], ["Last-Modified": date, "ETag": "\"1\""], false),
+            (["Last-Modified": date], ["Last-Modified": laterDate, "ETag": "\"1\""], true),
+        ] as [(HTTPHeaders, HTTPHeaders, Bool)]
+    )
+    func aPartReplacesAnEncodedWholeOnlyIfThatIsObsolete(whole: HTTPHeaders, part: HTTPHeaders, replaces: Bool) {
+        let older = entry(200, whole.merging(["Content-Encoding": "gzip"]))
+        #expect(self.part("5-9/10", "56789", part).completed(by: older)?.text == (replaces ? "56789" : nil))
+    }
+
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let laterDate = "Sun, 06 Nov 1994 08:49:38 GMT"
+
     @Test func anOnlyPartMayBeTheWhole() throws {
         let whole = try #require(part("0-9/10", "0123456789", [:]).completed(by: nil))
         #expect(whole.statusCode == 200 && whole.headers["Content-Length"] == "10")
