@@ -161,8 +161,10 @@ enum CacheControl {
     static func updating(_ headers: HTTPHeaders, with new: HTTPHeaders) -> HTTPHeaders {
         let kept = ["Content-Length", "Content-Encoding", "Content-Range", "Content-Type"]
         var merged = headers
-        // The age was that of the stored response before it was validated.
+        // These were of the stored response before it was validated. Without a new date, the time of receipt counts (RFC 9110,
+        // section 6.6.1).
         merged["Age"] = nil
+        merged["Date"] = nil
         merged.merge(HTTPHeaders(new.filter { field in !kept.contains { $0.isSameFieldName(as: field.name) } }))
         return merged
     }

@@ -72,6 +72,17 @@ import Testing
         #expect(merged.received == later)
     }
 
+    @Test func a304WithoutDateIsAsOldAsItsReceipt() throws {
+        let date = try #require(HTTPDate.text(for: Self.start))
+        let stored = entry(["ETag": "\"1\"", "Date": date, "Cache-Control": "max-age=60"])
+        let confirmation = RawResponse(statusCode: 304, headers: ["ETag": "\"1\""], url: URL(filePath: "/"))
+        let later = Self.start.addingTimeInterval(100)
+        let merged = try #require(CacheControl.merging(stored, with: confirmation, requested: later, received: later))
+        #expect(CacheControl.age(of: merged, now: later) == .zero)
+        let decision = CachePolicy.http.decision(on: merged, for: [:], at: later.addingTimeInterval(59))
+        #expect(decision == .use(age: .seconds(59)))
+    }
+
     @Test func a304OfAnotherRepresentationValidatesNothing() {
         let confirmation = RawResponse(statusCode: 304, headers: ["ETag": "\"2\""], url: URL(filePath: "/"))
         #expect(
