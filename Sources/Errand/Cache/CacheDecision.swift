@@ -118,7 +118,10 @@ extension CacheDecision {
         let staleness = age - lifetime
         if response.mustRevalidate || request.minFresh != nil { return miss(.expired) }
         if let limit = request.maxStale, staleness <= limit { return .use(age: age) }
-        guard let limit = response.staleWhileRevalidate, staleness <= limit else { return miss(.expired) }
+        // With either field, the request states how stale a response may be (RFC 9111, sections 5.2.1.1 and 5.2.1.2).
+        guard request.maxAge == nil, request.maxStale == nil, let limit = response.staleWhileRevalidate,
+            staleness <= limit
+        else { return miss(.expired) }
         return .useAndRevalidate(age: age, conditions: CacheControl.conditions(for: entry))
     }
 

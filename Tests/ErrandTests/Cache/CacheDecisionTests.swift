@@ -215,6 +215,36 @@ import Testing
             request: ["Cache-Control": "max-stale"],
             decision: "fetch expired"
         ),
+        Case(
+            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
+            age: 65,
+            request: ["Cache-Control": "max-age=100"],
+            decision: "fetch expired"
+        ),
+        Case(
+            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60", "ETag": "\"1\""],
+            age: 65,
+            request: ["Cache-Control": "max-age=100"],
+            decision: "validate If-None-Match"
+        ),
+        Case(
+            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
+            age: 65,
+            request: ["Cache-Control": "max-age=100, max-stale=10"],
+            decision: "use"
+        ),
+        Case(
+            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
+            age: 75,
+            request: ["Cache-Control": "max-stale=10"],
+            decision: "fetch expired"
+        ),
+        Case(
+            response: ["Cache-Control": "stale-while-revalidate=60, max-age=60"],
+            age: 65,
+            request: ["Cache-Control": "only-if-cached, stale-if-error=1"],
+            decision: "refresh"
+        ),
         // Immutable: a reload asks nothing, a forced one does.
         Case(
             response: ["Cache-Control": "max-age=60, immutable"],
