@@ -8,7 +8,8 @@ internal import Musl
 /// A value that only one thread can access at a time, like `Lock` of the library, which is not specialized in another module:
 /// that took a tenth of the processor time of a send.
 ///
-/// Outside code must not be called inside `withLock`. Copies are the same lock.
+/// Outside code must not be called inside `withLock`, except that the source of a request's body is read while the event loop's
+/// transfers are locked: on the event loop's own thread, for which no caller waits. Copies are the same lock.
 ///
 /// Unchecked: the state is only accessed while the mutex beside it is held.
 struct LoopLock<State>: @unchecked Sendable {

@@ -88,8 +88,9 @@ extension BodySource {
 
 /// One pass over a body.
 ///
-/// A reader is called on the queue that all transfers of the process share: it may read memory and local files, and
-/// must never wait for anything else.
+/// A reader is called on the queue that all transfers of the process share, or with `CurlTransport` on the thread of all
+/// transfers of that transport: it may read memory and local files, and must never wait for anything else. That thread has
+/// a stack of 512 KiB.
 public protocol BodyReader: AnyObject {
     /// Fills a buffer from its start.
     ///
