@@ -119,6 +119,20 @@ struct CurlTransportTests {
         #expect(response.headers.map(\.value) == ["1", "a=1", "2", "b=2", "0"])
     }
 
+    @Test func cookieWithACommaIsOne() async throws {
+        let server = try RawServer {
+            RawServer.Reply(
+                "HTTP/1.1 200 OK\r\nSet-Cookie: name=Doe, id=7; Path=/\r\nSet-Cookie: b=2\r\nContent-Length: 2\r\n\r\n{}"
+            )
+        }
+        defer { server.stop() }
+        let jar = CookieJar()
+        var config = NetworkConfig(baseURL: server.url)
+        config.interceptors = [jar]
+        _ = try await Agent(config: config, transport: CurlTransport()).send(GeneralRequest("/"))
+        #expect(jar.cookies.map { "\($0.name)=\($0.value)" } == ["name=Doe, id=7", "b=2"])
+    }
+
     static let cutResponses: [(name: String, bytes: Data)] = [
         ("length", Data("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nhello world".utf8)),
         (

@@ -2,18 +2,17 @@
 ///
 /// Each line is read once. What doesn't follow the grammar remains part of the value before it.
 enum FieldList {
-    /// `Set-Cookie` (RFC 6265, section 4.1).
+    /// `Set-Cookie` (RFC 6265, section 4.1), whose lines only URLSession joins.
     case cookies
     /// `WWW-Authenticate` and `Proxy-Authenticate` (RFC 9110, section 11.6.1).
     case challenges
     /// `Link` (RFC 8288, section 3).
     case links
 
-    /// Creates the grammar of a field, or returns `nil` if its lines are not split.
+    /// Creates the grammar of a field whose lines may contain several values over any transport, or returns `nil`.
     init?(_ name: String) {
         switch name.utf8.count {
         case 4 where name.isSameFieldName(as: "Link"): self = .links
-        case 10 where name.isSameFieldName(as: "Set-Cookie"): self = .cookies
         case 16 where name.isSameFieldName(as: "WWW-Authenticate"): self = .challenges
         case 18 where name.isSameFieldName(as: "Proxy-Authenticate"): self = .challenges
         default: return nil

@@ -111,9 +111,10 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, RandomAcces
 
     /// Returns the values of all lines of a name, in order, or an empty array if there is none.
     ///
-    /// URLSession joins the lines of a response by commas. `Link` values, the challenges of `WWW-Authenticate` and
-    /// `Proxy-Authenticate`, and the cookies of `Set-Cookie` are split again into one value each; commas in dates,
-    /// quoted strings and URLs remain part of their value. The lines of other fields are returned unchanged.
+    /// A line may contain several `Link` values, or several challenges of `WWW-Authenticate` or `Proxy-Authenticate`. These
+    /// are split into one value each; commas in quoted strings and URLs remain part of their value. The lines of other
+    /// fields are returned unchanged. A line of `Set-Cookie` is one cookie (RFC 6265, section 5.2): ``URLSessionTransport``
+    /// splits those that URLSession joins with commas.
     public func values(for name: String) -> [String] {
         let lines = fields.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
         guard let list = FieldList(name), !lines.isEmpty else { return lines }

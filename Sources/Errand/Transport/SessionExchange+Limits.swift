@@ -66,11 +66,18 @@ extension HTTPURLResponse {
     /// The header fields.
     ///
     /// URLSession does not preserve their order, and joins lines of one name; names that differ only in case are separate.
-    /// They are sorted by name so that equal header sections are equal lists.
+    /// They are sorted by name so that equal header sections are equal lists. Cookies are split again into one line each,
+    /// because `Set-Cookie` is no list (RFC 9110, section 5.3).
     var fields: [HTTPHeaders.Field] {
-        allHeaderFields.compactMap { name, value in
+        let fields = allHeaderFields.compactMap { name, value -> HTTPHeaders.Field? in
             guard let name = name.base as? String, let value = value as? String else { return nil }
             return HTTPHeaders.Field(name: name, value: value)
         }.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        func isCookie(_ field: HTTPHeaders.Field) -> Bool { field.name.isSameFieldName(as: "Set-Cookie") }
+        guard fields.contains(where: isCookie) else { return fields }
+        return fields.flatMap { field in
+            guard isCookie(field) else { return [field] }
+            return FieldList.cookies.values(of: field.value).map { HTTPHeaders.Field(name: field.name, value: $0) }
+        }
     }
 }

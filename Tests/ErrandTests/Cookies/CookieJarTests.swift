@@ -35,6 +35,14 @@ import Testing
         #expect(jar.cookies.isEmpty)
     }
 
+    @Test func lineOfAResponseIsOneCookie() async throws {
+        let jar = CookieJar()
+        let headers: HTTPHeaders = ["Set-Cookie": "name=Doe, id=7; Path=/; Secure; HttpOnly", "set-cookie": "b=2"]
+        let rig = Rig(config: .test { $0.interceptors = [jar] }, response: .json("{}", headers: headers))
+        _ = try await rig.agent.send(GeneralRequest("/x"))
+        #expect(jar.cookies.map { "\($0.name)=\($0.value) \($0.isSecure)" } == ["name=Doe, id=7 true", "b=2 false"])
+    }
+
     @Test func fileHasWhatWasSetBeforeItsFlush() async throws {
         let folder = try TemporaryDirectory()
         let (file, isOver) = (folder.url.appending(path: "cookies"), Lock(false))

@@ -60,6 +60,15 @@ import FoundationNetworking
     }
     #endif
 
+    @Test func cookiesThatURLSessionHasJoinedAreLines() throws {
+        let url = try #require(URL(string: "http://127.0.0.1/x"))
+        let joined = ["Set-Cookie": "a=1; Path=/, b=2", "Link": "<a>, <b>", "X-Date": "Wed, a=1"]
+        let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: joined)
+        let fields = try #require(response).fields
+        #expect(fields.map(\.name) == ["Link", "Set-Cookie", "Set-Cookie", "X-Date"])
+        #expect(fields.map(\.value) == ["<a>, <b>", "a=1; Path=/", "b=2", "Wed, a=1"])
+    }
+
     /// A file that grows by a byte with each look at it.
     private final class GrowingSource: BodySource {
         private let size = Lock<Int64>(0)
