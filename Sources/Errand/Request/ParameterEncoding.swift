@@ -79,7 +79,10 @@ public struct ParameterEncoding: Sendable, Hashable, CustomStringConvertible {
     public static let form = ParameterEncoding(format: .form)
     /// A body of `application/json`.
     public static let json = ParameterEncoding(format: .json)
-    /// A body of `application/x-plist`, in XML; it cannot contain a null.
+    /// A body of `application/x-plist`, in XML.
+    ///
+    /// It cannot contain a null, or a number that is neither an integer of 64 bits nor a `Double`; a request with one fails
+    /// with ``NetworkError/Reason/unencodable(_:)``.
     public static let propertyList = ParameterEncoding(format: .propertyList)
 
     private init(format: Format) { self.format = format }

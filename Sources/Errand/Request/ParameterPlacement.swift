@@ -119,8 +119,11 @@ extension JSONValue {
         case .string(let text): return text
         case .number(let number):
             if let integer = number.int { return integer }
-            guard let double = number.double else {
-                throw NetworkError(.unencodable("a property list cannot hold the number at \(path)"))
+            if let integer = number.uint64 { return integer }
+            guard let double = number.double, number.isRepresented(by: double) else {
+                throw NetworkError(
+                    .unencodable("a property list cannot represent the number at \(path) exactly; send it as a String")
+                )
             }
             return double
         case .array(let elements): return try elements.map { try $0.propertyList(at: path) }
@@ -129,5 +132,13 @@ extension JSONValue {
             for member in members { object[member.name] = try member.value.propertyList(at: "\(path).\(member.name)") }
             return object
         }
+    }
+}
+
+extension JSONNumber {
+    /// Whether the number is the value of a `Double`, or its shortest form, such as 0.1.
+    fileprivate func isRepresented(by double: Double) -> Bool {
+        // No `Double` has more than 767 digits.
+        JSONNumber(double) == self || JSONNumber(String(format: "%.766e", double)) == self
     }
 }

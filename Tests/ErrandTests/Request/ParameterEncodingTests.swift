@@ -124,6 +124,39 @@ import Testing
         #expect(try sent.bodyText().contains("<true/>"))
     }
 
+    @Test func propertyListsKeepNumbersThatFit() async throws {
+        let exact = try #require(JSONNumber("9.31322574615478515625e-10"))
+        let power = try #require(JSONNumber("18446744073709551616"))
+        let request = GeneralRequest("/x").method(.post).parameterEncoding(.propertyList).parameters([
+            "max": UInt64.max, "min": Int64.min, "tenth": 0.1, "float": Float(0.1), "large": 1e300,
+            "price": Decimal(string: "1234.56"), "exact": JSONValue.number(exact), "power": JSONValue.number(power),
+            "least": Double.leastNonzeroMagnitude,
+        ])
+        let sent = try await Rig().wire(request)
+        let list = try PropertyListSerialization.propertyList(from: try sent.bodyData(), format: nil)
+        let object = try #require(list as? [String: Any])
+        #expect(object["max"] as? UInt64 == .max && object["min"] as? Int64 == .min)
+        #expect(object["tenth"] as? Double == 0.1 && object["float"] as? Double == 0.1)
+        #expect(object["large"] as? Double == 1e300 && object["price"] as? Double == 1234.56)
+        #expect(object["exact"] as? Double == 0x1p-30 && object["power"] as? Double == 0x1p64)
+        #expect(object["least"] as? Double == .leastNonzeroMagnitude)
+        #expect(try sent.bodyText().contains("<integer>18446744073709551615</integer>"))
+    }
+
+    @Test(arguments: ["12345678901234567890.123", "18446744073709551617", "0.10000000000000000001", "1e400", "1e-400"])
+    func propertyListsRoundNoNumber(text: String) async throws {
+        let rig = Rig()
+        let number = JSONValue.number(try #require(JSONNumber(text)))
+        let request = GeneralRequest("/x").method(.post).parameterEncoding(.propertyList)
+            .parameters(["a": ["b": number]])
+        await expect(
+            throwing: .unencodable("a property list cannot represent the number at a.b exactly; send it as a String")
+        ) {
+            _ = try await rig.agent.send(request)
+        }
+        #expect(rig.transport.requestCount == 0)
+    }
+
     @Test func aPropertyListHasNoNull() async {
         let rig = Rig()
         let request = GeneralRequest("/x").method(.post).parameterEncoding(.propertyList)
