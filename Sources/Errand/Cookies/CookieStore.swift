@@ -109,7 +109,7 @@ struct CookieStore: Sendable {
     ///   - now: The current time.
     /// - Returns: What has changed of the cookies with a date of expiry, also those that have given way to it.
     mutating func set(_ cookie: Cookie, isSecure: Bool, at now: Date) -> Change {
-        if !isSecure, !cookie.isSecure, coversSecureCookie(cookie) { return .none }
+        if !isSecure, !cookie.isSecure, coversSecureCookie(cookie, at: now) { return .none }
         var list = domains[cookie.domain] ?? []
         let place = list.firstIndex { $0.cookie.name == cookie.name && $0.cookie.path == cookie.path }
         defer { domains[cookie.domain] = list.isEmpty ? nil : list }
@@ -160,12 +160,12 @@ struct CookieStore: Sendable {
     }
 
     /// Whether a cookie from a response without `https` would be sent in place of a secure one (RFC 6265bis, section 5.7).
-    private func coversSecureCookie(_ cookie: Cookie) -> Bool {
+    private func coversSecureCookie(_ cookie: Cookie, at now: Date) -> Bool {
         func isWithin(_ one: String, _ other: String) -> Bool { one == other || one.hasSuffix("." + other) }
         return domains.contains { domain, list in
             list.contains {
                 $0.cookie.isSecure && $0.cookie.name == cookie.name
-                    && Cookie.path(cookie.path, isWithin: $0.cookie.path)
+                    && Cookie.path(cookie.path, isWithin: $0.cookie.path) && !$0.cookie.isExpired(at: now)
             } && (isWithin(domain, cookie.domain) || isWithin(cookie.domain, domain))
         }
     }

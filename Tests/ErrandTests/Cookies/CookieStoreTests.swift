@@ -78,6 +78,19 @@ import Testing
         #expect(try sent(to: "https://b.shop.example/") == ["inner=1"])
     }
 
+    @Test mutating func expiredSecureCookieCoversNone() throws {
+        try set("sid=1; Secure; Path=/; Max-Age=60", from: "https://shop.example/")
+        try set("wide=1; Secure; Domain=shop.example; Path=/; Max-Age=60", from: "https://shop.example/")
+        try set("sid=2; Path=/", from: "http://shop.example/", after: 59)
+        try set("wide=2; Path=/", from: "http://www.shop.example/", after: 59)
+        #expect(try sent(to: "http://shop.example/", after: 59) == [])
+        #expect(try sent(to: "http://www.shop.example/", after: 59) == [])
+        try set("sid=3; Path=/", from: "http://shop.example/", after: 60)
+        try set("wide=3; Path=/", from: "http://www.shop.example/", after: 60)
+        #expect(try sent(to: "http://shop.example/", after: 60) == ["sid=3"])
+        #expect(try sent(to: "http://www.shop.example/", after: 60) == ["wide=3"])
+    }
+
     @Test func settingManyCookiesIsLinear() throws {
         let url = try #require(URL(string: "http://a.example/"))
         let origin = try #require(CookieOrigin(url))
