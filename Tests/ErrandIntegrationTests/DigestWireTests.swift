@@ -55,6 +55,17 @@ struct DigestWireTests {
         #expect(digest.server.requestCount == 7)
     }
 
+    @Test func userWithAColonIsAnError() async throws {
+        let digest = try DigestServer()
+        defer { digest.server.stop() }
+        let error = await #expect(throws: NetworkError.self) {
+            try await Self.agent(digest.server, user: "ada:b").get("/me") as String
+        }
+        let text = "the user name of Digest contains a colon, which ends it (RFC 7616, section 4); use one without"
+        #expect(error?.reason == .unencodable(text) && error?.kind == .invalidRequest)
+        #expect(digest.server.requestCount == 0)
+    }
+
     @Test func wrongPasswordIsSentOnce() async throws {
         let digest = try DigestServer()
         defer { digest.server.stop() }

@@ -43,7 +43,8 @@ public final class Digest: ExchangeInterceptor {
     /// Creates an interceptor.
     ///
     /// - Parameters:
-    ///   - user: The name of the user, without a colon.
+    ///   - user: The name of the user, without a colon, which ends it; with one, requests fail with
+    ///     ``NetworkError/Reason/unencodable(_:)``.
     ///   - password: The password.
     public convenience init(user: String, password: String) {
         self.init(user: user, password: password) {
@@ -72,6 +73,9 @@ public final class Digest: ExchangeInterceptor {
         guard context.allowsCredentials, !request.headers.contains("Authorization"),
             let parts = try URLParts(absolute: request.url.absoluteString)
         else { return try await next(request) }
+        guard !user.utf8.contains(UInt8(ascii: ":")) else {
+            throw Authorization.colonInUserName(of: "Digest", source: "RFC 7616, section 4")
+        }
         let origin = parts.originKey
         let target = (parts.path.isEmpty ? "/" : parts.path) + (parts.query.map { "?\($0)" } ?? "")
         func authorize(_ session: DigestSession?) -> (request: OutgoingRequest, nonce: String)? {

@@ -26,7 +26,7 @@ extension NetworkError {
         case bodyAlreadySent
         /// The parameters of this type are not encoded as an object.
         case parametersNotAnObject(String)
-        /// A parameter or body cannot be represented in the chosen format.
+        /// A parameter, a body or a credential cannot be represented in the chosen format.
         case unencodable(String)
         /// A custom URLRequest has no URL, or has a body stream, which cannot be read twice.
         case invalidURLRequest(String)

@@ -109,7 +109,7 @@ struct RequestBuilder {
                 parts = try URLParts(absolute: left.absoluteString) ?? parts
             }
         }
-        var headers = headers(withCredentials: credentials.areSent)
+        var headers = try headers(withCredentials: credentials.areSent)
         let encoding = settings.resolved.parameterEncoding.value
         parts.append(encodedQuery: encoding.encodedPairs(try content.query.values(dates: encoding.dates)))
         var parameters = content.parameters
@@ -152,21 +152,21 @@ struct RequestBuilder {
     }
 
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.
-    private func headers(withCredentials areSent: Bool) -> HTTPHeaders {
+    private func headers(withCredentials areSent: Bool) throws(NetworkError) -> HTTPHeaders {
         let authorization = settings.resolved.authorization
         var headers = settings.request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
-        func authorize(at level: SettingSource) {
+        func authorize(at level: SettingSource) throws(NetworkError) {
             guard authorization.source == level, areSent || level == .request else { return }
-            headers["Authorization"] = authorization.value.fieldValue
+            headers["Authorization"] = try authorization.value.fieldValue
         }
-        authorize(at: .config)
+        try authorize(at: .config)
         if settings.request.usesBaseHeaders { headers.merge(settings.request.service.headers) }
         if !areSent {
             let secrets = config.value.secrets
             headers = HTTPHeaders(headers.filter { !secrets.isCredential(header: $0.name) })
         }
-        authorize(at: .service)
-        authorize(at: .request)
+        try authorize(at: .service)
+        try authorize(at: .request)
         headers.merge(settings.request.headers)
         switch settings.request.idempotencyKey.source {
         case .absent: break

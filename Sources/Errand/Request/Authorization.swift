@@ -11,6 +11,10 @@ public struct Authorization: Sendable, Hashable, CustomStringConvertible {
     }
 
     let scheme: Scheme
+    /// Whether the user name of Basic contains a colon.
+    private var hasColonInUserName = false
+
+    init(scheme: Scheme) { self.scheme = scheme }
 
     /// The service's authorization, then the config's; if neither has one, no field is sent.
     public static let inherited = Authorization(scheme: .inherited)
@@ -21,10 +25,15 @@ public struct Authorization: Sendable, Hashable, CustomStringConvertible {
     public static let anonymous = Authorization(scheme: .anonymous)
 
     /// Returns the Basic credentials of a user (RFC 7617), which are sent without waiting for a challenge.
+    ///
+    /// The user name must not contain a colon, which ends it; a request with such credentials fails with
+    /// ``NetworkError/Reason/unencodable(_:)``.
     public static func basic(user: String, password: String) -> Authorization {
-        Authorization(
+        var authorization = Authorization(
             scheme: .value(scheme: "Basic", credentials: Data("\(user):\(password)".utf8).base64EncodedString())
         )
+        authorization.hasColonInUserName = user.utf8.contains(UInt8(ascii: ":"))
+        return authorization
     }
 
     /// Returns the credentials of a bearer token (RFC 6750).
@@ -38,9 +47,21 @@ public struct Authorization: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The value of the field, or `nil` if none is sent.
+    ///
+    /// - Throws: ``NetworkError`` if the credentials are those of another user name.
     var fieldValue: String? {
-        guard case .value(let scheme, let credentials) = scheme else { return nil }
-        return "\(scheme) \(credentials)"
+        get throws(NetworkError) {
+            guard case .value(let scheme, let credentials) = scheme else { return nil }
+            guard !hasColonInUserName else { throw Self.colonInUserName(of: scheme, source: "RFC 7617, section 2") }
+            return "\(scheme) \(credentials)"
+        }
+    }
+
+    /// Returns the error for a user name with a colon.
+    static func colonInUserName(of scheme: String, source: String) -> NetworkError {
+        NetworkError(
+            .unencodable("the user name of \(scheme) contains a colon, which ends it (\(source)); use one without")
+        )
     }
 
     /// The scheme, without the credentials.
