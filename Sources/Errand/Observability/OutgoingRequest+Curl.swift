@@ -18,7 +18,9 @@ extension OutgoingRequest {
         }
         words.append(quoted(secrets.redacted(url)))
         for field in headers {
-            words += ["-H", quoted("\(field.name): \(secrets.redacted(field.value, of: field.name))")]
+            let value = secrets.redacted(field.value, of: field.name)
+            // For curl, a field that ends in a colon is one to omit.
+            words += ["-H", quoted(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")]
         }
         if !body.isEmpty {
             words += arguments(hiding: secrets)

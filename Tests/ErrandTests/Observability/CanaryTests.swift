@@ -204,6 +204,13 @@ struct CanaryTests {
         )
     }
 
+    /// For curl, a field that ends in a colon is one to omit.
+    @Test func curlSendsFieldsWithoutAValue() async throws {
+        let headers: HTTPHeaders = ["X-Empty": "", "Api-Key": "", "X-Full": "1"]
+        let plan = try await Rig().agent.plan(for: GeneralRequest("/x").headers(headers))
+        #expect(plan.curl == "curl 'https://api.example/x' -H 'X-Empty;' -H 'Api-Key: •••' -H 'X-Full: 1'")
+    }
+
     @Test func lineNamesTheRequestAndTheEvent() async throws {
         let log = Record<String>()
         var config = NetworkConfig.test
