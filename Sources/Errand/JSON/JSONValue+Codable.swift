@@ -32,11 +32,23 @@ extension JSONValue: Codable {
         if container.decodeNil() { return .null }
         if let value = try? container.decode(String.self) { return .string(value) }
         if let value = try? container.decode(Bool.self) { return .bool(value) }
-        if let value = try? container.decode(Int64.self) { return .number(JSONNumber(value)) }
-        if let value = try? container.decode(UInt64.self) { return .number(JSONNumber(value)) }
+        if let value = try? container.decode(Int64.self) { return .number(number(value, in: container)) }
+        if let value = try? container.decode(UInt64.self) { return .number(number(value, in: container)) }
         if let value = try? container.decode(Decimal.self), let number = JSONNumber(value) { return .number(number) }
         if let number = JSONNumber(try container.decode(Double.self)) { return .number(number) }
         throw DecodingError.dataCorruptedError(in: container, debugDescription: "A number beyond every Swift type")
+    }
+
+    /// Returns the number that was decoded as an integer.
+    private static func number(
+        _ value: some FixedWidthInteger,
+        in container: any SingleValueDecodingContainer
+    ) -> JSONNumber {
+        // Foundation decodes a number as an integer if the nearest `Double` is one, and drops its fraction.
+        guard let exact = try? container.decode(Decimal.self), exact.exponent < 0, let number = JSONNumber(exact),
+            number.integer(as: Int128.self) == nil
+        else { return JSONNumber(value) }
+        return number
     }
 
     /// Encodes the value into any encoder.

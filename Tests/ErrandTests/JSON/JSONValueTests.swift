@@ -65,6 +65,21 @@ import Testing
         #expect(try JSONValue(parsing: data[2..<5]) == [1])
     }
 
+    @Test(arguments: [
+        "1.0000000000000001", "-1.0000000000000001", "12345678901234567.5", "900719925474099.31e1", "0.1", "1.0", "1e2",
+        "9007199254740993", "90071992547409930e-1", "9223372036854775807", "-9223372036854775808",
+        "9223372036854775806.5", "9223372036854775809.5", "18446744073709551615", "18446744073709551614.5",
+    ])
+    func foundationsDecoderRoundsNoNumber(text: String) throws {
+        struct Model: Decodable {
+            let value: JSONValue
+            let number: JSONNumber
+        }
+        let model = try JSONDecoder().decode(Model.self, from: Data(#"{"value":\#(text),"number":\#(text)}"#.utf8))
+        #expect(try model.value == JSONValue(parsing: text))
+        #expect(model.number == JSONNumber(text))
+    }
+
     @Test func foundationsCodersKeepTheValue() throws {
         let value: JSONValue = ["a": [1, 2.5, true, nil, "s"], "b": ["c": -9_007_199_254_740_993], "e": [], "o": [:]]
         let data = try JSONEncoder().encode(value)
