@@ -11,8 +11,19 @@ extension Parameters {
         }
         self.init()
         areOwnProperties = true
-        let encoder = JSONValueEncoder(dates: dates, keyFilter: { Self.name(for: $0, labels: labels) }, omitsNil: true)
+        var keys: [String: String] = [:]
+        var repetition: String?
+        let keyFilter = { (key: any CodingKey) -> String? in
+            guard let name = Self.name(for: key, labels: labels) else { return nil }
+            if let other = keys.updateValue(key.stringValue, forKey: name), other != key.stringValue {
+                let both = "'\(other)' and '\(key.stringValue)'"
+                repetition = "the properties \(both) are both sent as '\(name)'; rename one of them"
+            }
+            return name
+        }
+        let encoder = JSONValueEncoder(dates: dates, keyFilter: keyFilter, omitsNil: true)
         let value = try Self.encoding(request, with: encoder)
+        if let repetition { throw NetworkError(.unencodable(repetition)) }
         guard case .object(let members)? = value else {
             throw NetworkError(.parametersNotAnObject(String(describing: type(of: request))))
         }

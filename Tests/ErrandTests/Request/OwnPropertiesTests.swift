@@ -22,6 +22,39 @@ import Testing
         #expect(try await query(Search(query: "", page: 2, tags: ["x"])) == "query=&page=2&tags%5B%5D=x")
     }
 
+    struct Twins: Request, Encodable, Sendable {
+        typealias Model = JSONValue
+        var id: Int?
+        var name = "n"
+        var _id: Int?
+        var path: String { "/x" }
+    }
+
+    @Test func twoPropertiesOfOneNameAreAnError() async throws {
+        let rig = Rig()
+        let text = "the properties 'id' and '_id' are both sent as 'id'; rename one of them"
+        await expect(throwing: .unencodable(text)) { _ = try await rig.agent.send(Twins(id: 1, _id: 2)) }
+        #expect(rig.transport.requestCount == 0)
+        #expect(try await query(Twins(id: 1)) == "id=1&name=n")
+        #expect(try await query(Twins(_id: 2)) == "name=n&id=2")
+    }
+
+    struct Repeating: Request, Encodable, Sendable {
+        typealias Model = JSONValue
+        var _id = 1
+        var path: String { "/x" }
+        enum CodingKeys: CodingKey { case _id }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(_id, forKey: ._id)
+            try container.encode(_id + 1, forKey: ._id)
+        }
+    }
+
+    @Test func lastValueOfAPropertyIsSent() async throws {
+        #expect(try await query(Repeating()) == "id=2")
+    }
+
     struct Renamed: Request, Encodable, Sendable {
         typealias Model = JSONValue
         var id = 1
