@@ -303,8 +303,8 @@ final class CurlHandle {
         guard code != 0, refusal == nil else { return }
         refusal = NetworkError(
             .tlsHandshakeFailed(
-                "not begun, because libcurl \(CurlTransport.libraryVersion ?? "") does not accept `\(property)` of the "
-                    + "transport's configuration: \(String(cString: errand_curl_error_text(code)))"
+                "libcurl \(CurlTransport.libraryVersion ?? "") does not accept `\(property)` of the transport's "
+                    + "configuration: \(String(cString: errand_curl_error_text(code)))"
             )
         )
     }
