@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test func whatIsFoundIsWrittenBeforeAFlushOrARemoval() async throws {
-        let (disk, last) = (MemoryStore(), Lock<Int?>(0))
+        let (disk, last, seen) = (MemoryStore(), Lock<Int?>(0), Lock(0))
         let cache = ResponseCache(memory: MemoryStore(), disk: disk)
         Thread.detachNewThread {
             while let number = last.withLock({ last in
@@ -156,11 +156,15 @@ import Testing
             }) {
                 cache.store(.sample("x"), for: CacheKey("\(number)"))
                 usleep(20)
+                // A store has 1,000 entries: one that is looked for must not be evicted.
+                while number > seen.withLock({ $0 }) + 500, last.withLock({ $0 }) != nil { usleep(20) }
             }
         }
         defer { last.withLock { $0 = nil } }
         for round in 0..<2_000 {
-            let key = CacheKey("\(last.withLock { $0 } ?? 0)")
+            let number = last.withLock { $0 } ?? 0
+            seen.withLock { $0 = number }
+            let key = CacheKey("\(number)")
             for _ in 0..<100 where cache.memory?.entry(for: key) == nil { await Task.yield() }
             guard cache.memory?.entry(for: key) != nil else { continue }
             if round % 2 == 0 {
