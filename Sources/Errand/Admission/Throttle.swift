@@ -51,7 +51,7 @@ public struct Throttle: Sendable, Hashable {
     /// A number of requests per time that is not exceeded in any window of that length, wherever it begins.
     ///
     /// Requests start in even steps, such as every 20 milliseconds for 50 per second, unless a burst is allowed. If requests to
-    /// one host have different rates, each starts when its own rate allows it after the starts of all.
+    /// one host have different rates, all starts count for one with a burst; one without keeps its step after any other start.
     public struct Rate: Sendable, Hashable {
         /// The maximum number of requests that start in any half-open window of ``duration``.
         public let count: Int

@@ -52,7 +52,8 @@ struct CacheLookup: Sendable {
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func response(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
         let began = surroundings.timeline.now()
-        let mark = use.revalidatesInBackground ? cache.revalidations.mark : nil
+        let revalidates = use.revalidatesInBackground && !use.allowsOnlyStored(for: fields)
+        let mark = revalidates ? cache.revalidations.mark : nil
         var (stored, decision) = (Stored?.none, CacheDecision.miss(skipped ?? .bypassed))
         var place = place
         if storesForGet {

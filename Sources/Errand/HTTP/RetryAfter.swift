@@ -10,7 +10,6 @@ enum RetryAfter {
         "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset", "X-Rate-Limit-Reset",
     ]
     private static let limitingStatuses = [413, 429, 503]
-    private static let remaining = ["RateLimit-Remaining", "X-RateLimit-Remaining", "X-Rate-Limit-Remaining"]
 
     /// 2024-01-01; a greater number of seconds in a reset field is a point in time.
     private static let firstEpoch: Int64 = 1_704_067_200
@@ -33,7 +32,7 @@ enum RetryAfter {
         let count = limitingStatuses.contains(statusCode) ? fields.count : 1
         for field in fields.prefix(count) {
             guard let value = single(field, in: headers) else { continue }
-            if field.hasSuffix("Reset"), isQuotaLeft(headers) { continue }
+            if field.hasSuffix("Reset"), isQuotaLeft(of: field, headers) { continue }
             let isReset = field != "Retry-After"
             if let number = Number(value.utf8) {
                 guard isReset, number.seconds >= firstEpoch else { return number.duration }
@@ -46,11 +45,10 @@ enum RetryAfter {
         return nil
     }
 
-    /// Whether requests are left of the quota, so that another limit was exceeded, or none.
-    private static func isQuotaLeft(_ headers: HTTPHeaders) -> Bool {
-        remaining.contains { name in
-            single(name, in: headers).flatMap { Number($0.utf8) }.map { $0.duration > .zero } ?? false
-        }
+    /// Whether requests are left of the quota that a reset field is of, so that another limit was exceeded, or none.
+    private static func isQuotaLeft(of reset: String, _ headers: HTTPHeaders) -> Bool {
+        let remaining = single(String(reset.dropLast("Reset".count)) + "Remaining", in: headers)
+        return remaining.flatMap { Number($0.utf8) }.map { $0.duration > .zero } ?? false
     }
 
     private static func single(_ name: String, in headers: HTTPHeaders) -> String? {

@@ -152,15 +152,16 @@ struct URLParts: Sendable, Hashable {
     ///
     /// Also of a text that is no URL because of a mistake, such as a missing colon, or a slash in a password.
     static func redacted(_ text: String) -> String {
-        let start = text.firstRange(of: "//")?.upperBound ?? text.startIndex
-        let authority = text[start...].prefix { !"/?#".contains($0) }
-        var rest = text[start...]
-        if let end = authority.lastIndex(of: "@") {
-            rest = text[text.index(after: end)...]
-        } else if !hasValidPort(authority.utf8), let end = rest.lastIndex(of: "@") {
-            rest = text[text.index(after: end)...]
-        }
-        return text[..<start] + String(rest.prefix { $0 != "?" && $0 != "#" })
+        let head = text.prefix { !"/?#".contains($0) }
+        let isURL = text[head.endIndex...].hasPrefix("//")
+        let start = isURL ? text.index(head.endIndex, offsetBy: 2) : text.startIndex
+        let rest = text[start...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let shown = authority.lastIndex(of: "@").map { text[text.index(after: $0)...] } ?? rest
+        // A password cut off the host, so that its rest may be anywhere.
+        let isCutOff = isURL && shown.startIndex == start && !hasValidPort(authority.utf8) && rest.contains("@")
+        if isCutOff { return text[..<start] + "…" }
+        return String(text[..<start] + shown.prefix { $0 != "?" && $0 != "#" })
     }
 
     /// Returns the path and query of an encoded text without its fragment, which is never sent (RFC 9110, section

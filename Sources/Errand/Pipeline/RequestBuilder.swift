@@ -15,7 +15,7 @@ struct RequestBuilder {
 
     func prepare(_ content: borrowing RequestContent, step: CacheStep = .whole) throws -> PreparedRequest {
         var context = send.context
-        if let id = content.body.callID { context.attributes[JSONRPCID.attribute] = id }
+        if let id = content.callID { context.attributes[JSONRPCID.attribute] = id }
         let built: BuiltRequest
         var fallbacks: [BuiltRequest] = []
         let pinnedCredential: PinnedCredential?

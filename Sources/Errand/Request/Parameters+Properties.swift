@@ -15,7 +15,9 @@ extension Parameters {
         var repetition: String?
         let keyFilter = { (key: any CodingKey) -> String? in
             guard let name = Self.name(for: key, labels: labels) else { return nil }
-            if let other = keys.updateValue(key.stringValue, forKey: name), other != key.stringValue {
+            if let other = keys.updateValue(key.stringValue, forKey: name), other != key.stringValue,
+                !Self.isNil(labels[other])
+            {
                 let both = "'\(other)' and '\(key.stringValue)'"
                 repetition = "the properties \(both) are both sent as '\(name)'; rename one of them"
             }
@@ -28,6 +30,12 @@ extension Parameters {
             throw NetworkError(.parametersNotAnObject(String(describing: type(of: request))))
         }
         entries = members.map { ($0.name, .json($0.value)) }
+    }
+
+    /// Whether a property is `nil`, so that encoding another one of its name loses nothing.
+    private static func isNil(_ value: Any?) -> Bool {
+        let mirror = value.map { Mirror(reflecting: $0) }
+        return mirror?.displayStyle == .optional && mirror?.children.isEmpty == true
     }
 
     /// Returns the name under which a property is sent, or `nil` if it is not sent.

@@ -92,6 +92,8 @@ struct RequestContent: ~Copyable {
     let query: Parameters
     let parameters: Parameters
     let body: RequestBody
+    /// The identifier of the JSON-RPC call that the request makes, or `nil`.
+    let callID: JSONRPCID?
     /// What the JSON guard rejects, because what follows decodes the body without a guard of its own.
     let guarding: JSONGuard.Strictness
     /// Whether the formatter is the user's own and decodes a payload that was not guarded.
@@ -116,11 +118,17 @@ struct RequestContent: ~Copyable {
             parameters = try ParameterEncoding.$ofSend.withValue(encoding) { try request.parameters }
         }
         let body = try custom == nil ? request.body : .automatic
+        var callID = body.callID
+        if custom != nil, settings.resolved.filter.value is JSONRPCFilter {
+            // The caller has built the body, but the response is to its call.
+            callID = (try? request.body)?.callID
+        }
         let formatter = request.formatter
         // Not for each request, because a cast to a protocol looks up its conformance.
         let receiver = try isReceiving ? (request as? any ReceivingRequest)?.makeReceiver() : nil
         // Only now, because what throws may not leave a part of it behind.
         (self.custom, self.query, self.parameters, self.body) = (custom, query, parameters, body)
+        self.callID = callID
         guarding = JSONGuard.Strictness(settings.resolved.filter.value, before: formatter)
         guardsPayload = !formatter.guardsItself
         self.receiver = receiver

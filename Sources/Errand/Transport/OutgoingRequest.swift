@@ -41,12 +41,13 @@ public struct OutgoingRequest: Sendable {
         method.isIdempotent || headers.contains { $0.name.isSameFieldName(as: "Idempotency-Key") && !$0.value.isEmpty }
     }
 
-    /// The request with `Accept-Encoding: identity` if it has a range and no `Accept-Encoding` of its own.
+    /// The request with `Accept-Encoding: identity` if it has a range of bytes and no `Accept-Encoding` of its own.
     ///
-    /// A range counts encoded bytes (RFC 9110, section 14.2), and a part of an encoded content cannot be decoded. A transport
+    /// Such a range counts encoded bytes (RFC 9110, section 14.2), and a part of an encoded content cannot be decoded. A transport
     /// would otherwise accept every coding that it can decode.
     var withCodingForRange: OutgoingRequest {
-        guard headers.contains("Range"), !headers.contains("Accept-Encoding") else { return self }
+        guard let range = headers["Range"], range.lowercased().hasPrefix("bytes"), !headers.contains("Accept-Encoding")
+        else { return self }
         var copy = self
         copy.headers["Accept-Encoding"] = "identity"
         return copy

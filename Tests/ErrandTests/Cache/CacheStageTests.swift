@@ -274,6 +274,20 @@ import Testing
         #expect(try await rig.agent.send(stored.cachePolicy(.networkOnly)) == 1)
     }
 
+    @Test func requestThatAllowsOnlyAStoredResponseIsNotValidatedInTheBackground() async throws {
+        let rig = CachedRig(.http) { _ in
+            .json("1", headers: ["Cache-Control": "max-age=60, stale-while-revalidate=600"])
+        }
+        _ = try await rig.agent.send(request)
+        rig.clock.advance(by: 61)
+        let stored = request.header("Cache-Control", "only-if-cached")
+        #expect(try await rig.agent.response(for: stored).source.isFromCache)
+        #expect(try await rig.agent.response(for: request).source.isFromCache)
+        // That of the last request, which would have found the one before running.
+        await rig.transport.waitForRequests(2)
+        #expect(rig.transport.requests.allSatisfy { $0.headers["Cache-Control"] == nil })
+    }
+
     private static func plan<R: Request & Sendable>(_ request: R, _ agent: Agent) async throws -> CacheForecast {
         try await agent.plan(for: request).cache
     }

@@ -70,6 +70,8 @@ import Testing
         #expect(pause(reset.merging(["\(field)-Remaining": "4999"]), status: status) == nil)
         #expect(pause(reset.merging(["\(field)-Remaining": "0"]), status: status) == .seconds(3000))
         #expect(pause(reset.merging(["\(field)-Remaining": "many"]), status: status) == .seconds(3000))
+        let other: HTTPHeaders = ["RateLimit-Remaining": "0", "RateLimit-Reset": "30", "X-RateLimit-Remaining": "4200"]
+        #expect(pause(other, status: status) == .seconds(30))
         let both = reset.merging(["\(field)-Remaining": "4999", "Retry-After": "7"])
         #expect(pause(both, status: status) == .seconds(7))
     }

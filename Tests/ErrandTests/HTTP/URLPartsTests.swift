@@ -75,9 +75,11 @@ import Testing
         ("https://secret@secret@a.example", "https://a.example"), ("secret:secret@a.example/x", "a.example/x"),
         ("/users/@me", "/users/@me"), ("", ""), ("@", ""), ("//ada:secret@a.example/x", "//a.example/x"),
         ("https//ada:secret@a.example", "https//a.example"),
-        ("https://ada:s3/secret@a.example/x", "https://a.example/x"),
-        ("https://ada:s?secret@a.example", "https://a.example"),
+        ("https://ada:s3/secret@a.example/x", "https://…"),
+        ("https://ada:s?secret@a.example?secret", "https://…"),
         ("https://a.example:8080/@me", "https://a.example:8080/@me"), ("https://[::1]/@me", "https://[::1]/@me"),
+        ("/login?token=secret&next=https://app.example/x", "/login"), ("2024:x/y?mail=a@b&token=secret", "2024:x/y"),
+        ("?next=//secret@x", ""), ("a//secret", "a//secret"), ("/a//b@c", "/a//b@c"),
     ])
     func messagesContainNoSecretsOfAURL(text: String, shown: String) {
         #expect(URLParts.redacted(text) == shown)

@@ -3,6 +3,10 @@ import ErrandTesting
 import Foundation
 import Testing
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 @Suite struct JSONRPCRequestTests {
     private struct Subtract: JSONRPCRequest {
         typealias Model = Int
@@ -45,6 +49,21 @@ import Testing
         }
         #expect(try await rig.agent.send(Identified()) == 1)
         #expect(try await rig.agent.send(Identified().tag("wrapped")) == 1)
+    }
+
+    private struct Built: JSONRPCRequest {
+        typealias Model = Int
+        let id: JSONRPCID
+        var path: String { "/rpc" }
+        var call: JSONRPCCall<Int> { JSONRPCCall("one", id: id) }
+        func customURLRequest() throws -> URLRequest? {
+            URLRequest(url: try #require(URL(string: "https://api.example/rpc")))
+        }
+    }
+
+    @Test func idIsCheckedIfTheCallerHasBuiltTheRequest() async throws {
+        #expect(try await rig("1", id: "1").agent.send(Built(id: 1)) == 1)
+        await #expect(throws: NetworkError.self) { try await rig("1", id: "2").agent.send(Built(id: 1)) }
     }
 
     private struct Greet: JSONRPCRequest {
