@@ -143,7 +143,10 @@ import Testing
         host.set { $0.cuts = [.stalled(20_000)] }
         let (agent, target) = (host.agent(), host.file("episodes"))
         let first = Task { try await agent.download(GeneralRequest("/1"), to: target) }
-        while !host.names.contains("episodes.part"), !Task.isCancelled { await Task.yield() }
+        // The file is created before it is locked, and written after that.
+        let part = host.file("episodes.part").path
+        func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: part)[.size] as? Int) ?? 0 }
+        while size() == 0, !Task.isCancelled { await Task.yield() }
         let second = await reason(of: target, GeneralRequest("/2"))
         #expect(second.hasSuffix("; if 'episodes' is meant to be a folder, create it first"), "\(second)")
         first.cancel()
