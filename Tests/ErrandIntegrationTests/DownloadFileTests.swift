@@ -139,14 +139,18 @@ import Testing
         #expect(host.names == ["clash"])
     }
 
+    /// Waits for the first byte of an unfinished file, which is created before it is locked, and written after that.
+    private func waitUntilLocked(_ name: String) async {
+        let path = host.file(name).path
+        func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0 }
+        while size() == 0, !Task.isCancelled { await Task.yield() }
+    }
+
     @Test func aFolderThatDoesNotExistIsSuggestedAsTheCauseOfADuplicate() async throws {
         host.set { $0.cuts = [.stalled(20_000)] }
         let (agent, target) = (host.agent(), host.file("episodes"))
         let first = Task { try await agent.download(GeneralRequest("/1"), to: target) }
-        // The file is created before it is locked, and written after that.
-        let part = host.file("episodes.part").path
-        func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: part)[.size] as? Int) ?? 0 }
-        while size() == 0, !Task.isCancelled { await Task.yield() }
+        await waitUntilLocked("episodes.part")
         let second = await reason(of: target, GeneralRequest("/2"))
         #expect(second.hasSuffix("; if 'episodes' is meant to be a folder, create it first"), "\(second)")
         first.cancel()
@@ -174,7 +178,7 @@ import Testing
         host.server.on(.get, "/slow", .data(host.content).dripping(2_500, every: .milliseconds(250)))
         let agent = host.agent()
         async let first = agent.download(GeneralRequest("/slow"), to: host.file("a"))
-        while !host.names.contains("a.part"), !Task.isCancelled { await Task.yield() }
+        await waitUntilLocked("a.part")
         let second = await reason(of: host.file("a"))
         #expect(second.contains("another download to 'a' is running"), "\(second)")
         #expect(try await first.byteCount == 100_000)
