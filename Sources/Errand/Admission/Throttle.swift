@@ -6,7 +6,7 @@
 ///
 /// Every attempt waits for a permit of its own, before adapters sign it. No permit is held during a retry delay or a refresh
 /// of the credential. A host is a scheme, a host and a port; a redirect to another one acquires a permit there. Waiting
-/// requests are ordered by ``Request/priority``. An agent counts all requests that are throttled, by any config or service,
+/// requests are ordered by ``Request/priority``. An agent counts all requests with any limit, by any config or service,
 /// and no others.
 public struct Throttle: Sendable, Hashable {
     let isInherited: Bool
@@ -51,7 +51,8 @@ public struct Throttle: Sendable, Hashable {
     /// A number of requests per time that is not exceeded in any window of that length, wherever it begins.
     ///
     /// Requests start in even steps, such as every 20 milliseconds for 50 per second, unless a burst is allowed. If requests to
-    /// one host have different rates, all starts count for one with a burst; one without keeps its step after any other start.
+    /// one host have different rates, the starts at any of them count for one with a burst, from its first request on; one
+    /// without keeps its step after any other start. Requests without a rate do not count.
     public struct Rate: Sendable, Hashable {
         /// The maximum number of requests that start in any half-open window of ``duration``.
         public let count: Int
