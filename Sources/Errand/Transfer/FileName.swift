@@ -35,34 +35,39 @@ struct FileName: Sendable, Hashable {
     /// Returns a usable name, or `nil` if nothing of the text remains.
     ///
     /// Of a path, only the last component is used, with both kinds of slashes; a drive or a stream of NTFS is not part of
-    /// it.
+    /// it. All is done by scalars: a slash and a mark after it are one `Character`, which is no slash.
     private static func sanitized(_ text: String) -> String? {
-        let last = text.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
+        guard let last = text.unicodeScalars.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
         var scalars = String.UnicodeScalarView()
-        for scalar in last.unicodeScalars {
+        for scalar in last {
             switch scalar.properties.generalCategory {
             // Control characters, and those that change the order of others.
             case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: continue
             default: scalars.append("<>:\"|?*".unicodeScalars.contains(scalar) ? "_" : scalar)
             }
         }
-        var name = String(scalars)
         // Neither hidden nor relative.
-        name = withoutEnd(String(name.drop { $0 == "." || $0.isWhitespace }))
+        var name = withoutEnd(scalars.drop(while: isLeftOut))
         guard !name.isEmpty else { return nil }
-        let stem = name.prefix { $0 != "." }.lowercased()
-        if reserved.contains(stem) { name = "_" + name }
-        name = withoutEnd(shortened(name))
-        let lowercase = name.lowercased()
-        if unfinished.contains(where: lowercase.hasSuffix), let dot = name.lastIndex(of: ".") {
-            name.replaceSubrange(dot...dot, with: "_")
+        let stem = String(String.UnicodeScalarView(name.prefix { $0 != "." })).lowercased()
+        if reserved.contains(stem) { name.insert("_", at: name.startIndex) }
+        name = withoutEnd(shortened(String(name)).unicodeScalars[...])
+        let lowercase = String(name).lowercased().utf8
+        if unfinished.contains(where: { lowercase.suffix($0.utf8.count).elementsEqual($0.utf8) }),
+            let dot = name.lastIndex(of: ".")
+        {
+            name.replaceSubrange(dot...dot, with: CollectionOfOne("_"))
         }
-        return name
+        return String(name)
     }
 
+    private static func isLeftOut(_ scalar: Unicode.Scalar) -> Bool { scalar == "." || scalar.properties.isWhitespace }
+
     /// Returns a name without an end that Windows removes.
-    private static func withoutEnd(_ name: String) -> String {
-        String(name.reversed().drop { $0 == "." || $0.isWhitespace }.reversed())
+    private static func withoutEnd(_ name: Substring.UnicodeScalarView) -> String.UnicodeScalarView {
+        var rest = name
+        while let last = rest.last, isLeftOut(last) { rest.removeLast() }
+        return String.UnicodeScalarView(rest)
     }
 
     /// The ends of the files of an unfinished download, which no server may replace.
@@ -78,7 +83,7 @@ struct FileName: Sendable, Hashable {
     /// Returns a name that is not too long, with its extension.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumSize else { return name }
-        let dot = name.lastIndex(of: ".") ?? name.endIndex
+        let dot = name.unicodeScalars.lastIndex(of: ".") ?? name.endIndex
         let suffix = name[dot...].utf8.count <= 20 ? String(name[dot...]) : ""
         var stem = name.prefix(maximumSize)
         while stem.utf8.count + suffix.utf8.count > maximumSize { stem.removeLast() }

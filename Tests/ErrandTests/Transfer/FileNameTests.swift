@@ -56,4 +56,26 @@ import Testing
         let zalgo = "a" + String(repeating: "\u{301}", count: 2_000)
         #expect(try name("attachment; filename=\"\(zalgo).txt\"") == "download.txt")
     }
+
+    /// Each is one `Character` with its neighbour, which is then neither a slash nor a period.
+    @Test(arguments: ["\u{200D}", "\u{200C}", "\u{301}", "\u{E0020}", "\u{600}", "\u{FE0F}", "\u{1F3FB}"])
+    func marksBesideADelimiterHideItFromNobody(mark: String) throws {
+        let texts = [
+            "/\(mark)..\(mark)/\(mark).bashrc", "\(mark)/\(mark)..\(mark)/x", "a\\\(mark)..\\\(mark)x",
+            "\(mark)..\(mark)/",
+            ".\(mark)hidden", "x.part\(mark)", "a\(mark)/\(mark)b",
+        ]
+        for text in texts {
+            let encoded = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            for found in [
+                try name("attachment; filename*=UTF-8''\(encoded)"), try name("attachment; filename=\"\(text)\""),
+                try name(nil, "https://h/p/\(encoded)"),
+            ] {
+                let scalars = found.unicodeScalars
+                #expect(!scalars.contains("/") && !scalars.contains("\\"), "\(text.debugDescription)")
+                #expect(scalars.first != "." && !found.utf8.reversed().starts(with: ".part".utf8.reversed()))
+                #expect(FileName.isSafe(found))
+            }
+        }
+    }
 }
