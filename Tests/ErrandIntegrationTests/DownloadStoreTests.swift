@@ -129,6 +129,25 @@ import Testing
         #expect(try store().unfinished.map(\.target.lastPathComponent) == ["b", "a", "a"])
     }
 
+    @Test func tasksThatAddEqualDownloadsAtOnceAddOne() async throws {
+        let stores = try (0..<16).map { _ in try store() }
+        let target = host.file("a")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, store) in stores.enumerated() {
+                group.addTask {
+                    for round in 0..<20 {
+                        let options = DownloadOptions(byteCount: Int64(number * 100 + round))
+                        try store.add(GetFile(number: 1), to: target, options: options)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try store().unfinished.count == 1)
+        let names = try FileManager.default.contentsOfDirectory(atPath: host.file("list").path)
+        #expect(names.count == 1)
+    }
+
     @Test func everyDownloadOfAStoreReportsItsEnd() async throws {
         host.server.on(.get, "/files/1.bin", .data(Data(count: 20_000)))
         try store().add(GetFile(number: 1), to: host.file("a"))
@@ -151,7 +170,9 @@ import Testing
     @Test func aStoreSkipsWhatIsNotItsOwn() async throws {
         let store = try store()
         try store.add(GetFile(number: 1), to: host.file("a"))
-        for (name, text) in [("0.download", "{}"), ("1.download", ""), ("notes.txt", "x")] {
+        // Foundation's decoder does not survive the last one.
+        let nested = String(repeating: "[", count: 513)
+        for (name, text) in [("0.download", "{}"), ("1.download", ""), ("notes.txt", "x"), ("2.download", nested)] {
             try Data(text.utf8).write(to: host.file("list").appending(path: name))
         }
         #expect(store.unfinished.map(\.request.number) == [1])

@@ -15,6 +15,8 @@ struct DownloadListing: Sendable {
     /// The maximum size of a file.
     private static let maximumSize = 1 << 20
     private static let suffix = ".download"
+    /// What follows the name of a file while it is written.
+    private static let temporary = ".tmp-"
 
     init(_ folder: URL) throws(NetworkError) {
         guard folder.isFileURL else {
@@ -32,30 +34,50 @@ struct DownloadListing: Sendable {
         } catch {
             throw NetworkError(.fileUnusable("\(folder.lastPathComponent): \(error.localizedDescription)"))
         }
+        removeTemporaries()
     }
 
-    /// The names of the files, the oldest first.
+    /// The names of the files, in no order.
     var names: [String] {
         guard let all = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return [] }
-        return all.filter { $0.hasSuffix(Self.suffix) }.sorted()
+        return all.filter { $0.hasSuffix(Self.suffix) }
     }
 
-    func contents(of name: String) -> Data? { OpenFile.contents(of: folder + name, upTo: Self.maximumSize) }
+    func contents(of name: String) -> Data? {
+        guard let data = OpenFile.contents(of: folder + name, upTo: Self.maximumSize),
+            (try? JSONGuard.checkNesting(data)) != nil
+        else { return nil }
+        return data
+    }
 
-    /// Adds a file, whose name is the time in microseconds and a digest of the key, or replaces the one of an equal key.
-    func add(_ data: Data, key: Data) throws(NetworkError) -> String {
+    /// The name of the file with a key: a digest, so that two writers of equal keys write one file.
+    static func name(ofKey key: Data) -> String { SHA256.hexadecimal(key).prefix(32) + suffix }
+
+    /// Writes a file, or replaces it.
+    func write(_ data: Data, to name: String) throws(NetworkError) {
         guard data.count <= Self.maximumSize else {
             throw NetworkError(.unencodable("the request of a download is larger than \(Self.maximumSize) bytes"))
         }
-        let digest = "-" + SHA256.hexadecimal(key).prefix(32) + Self.suffix
-        let name = names.first { $0.hasSuffix(digest) } ?? Self.time() + digest
-        if contents(of: name) != data { try OpenFile.replace(folder + name, with: data) }
-        return name
+        let random = String(UInt64.random(in: .min ... .max), radix: 16)
+        try OpenFile.replace(folder + name, with: data, by: "\(Self.temporary)\(random)")
     }
 
-    private static func time() -> String {
-        let time = String(Int64(Date().timeIntervalSince1970 * 1_000_000), radix: 16)
-        return String(repeating: "0", count: max(0, 16 - time.count)) + time
+    /// Removes what a writer left that was killed.
+    private func removeTemporaries() {
+        guard let all = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
+        for name in all where name.contains(Self.suffix + Self.temporary) {
+            var status = stat()
+            guard lstat(folder + name, &status) == 0, time(nil) - Self.changed(status) > 3600 else { continue }
+            unlink(folder + name)
+        }
+    }
+
+    private static func changed(_ status: stat) -> time_t {
+        #if canImport(Darwin)
+        status.st_mtimespec.tv_sec
+        #else
+        status.st_mtim.tv_sec
+        #endif
     }
 
     func remove(_ name: String) { unlink(folder + name) }

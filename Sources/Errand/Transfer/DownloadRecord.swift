@@ -83,7 +83,8 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     /// Reads a record, or returns `nil` if it is none, or one of another request.
     init?(_ data: Data, of request: String) {
-        guard data.count <= Self.maximumSize, let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
+        guard data.count <= Self.maximumSize, (try? JSONGuard.checkNesting(data)) != nil,
+            let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
             record.version == Self.currentVersion, record.request == request, record.synced >= 0,
             record.length ?? 0 >= 0, record.fileName.map(FileName.isSafe) ?? true
         else { return nil }

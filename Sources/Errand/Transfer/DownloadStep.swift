@@ -58,8 +58,9 @@ enum DownloadStep: Sendable, Hashable {
 
     /// Whether a response without content, which need not have a validator, has no other one.
     private static func mayHaveValidator(_ validator: String, _ headers: HTTPHeaders) -> Bool {
-        let tags = headers.values(for: "ETag")
-        return tags.isEmpty || tags == [validator]
+        let isTag = validator.hasPrefix("\"")
+        let (tags, dates) = (headers.values(for: "ETag"), headers.values(for: "Last-Modified"))
+        return isTag ? tags.isEmpty || tags == [validator] : tags.isEmpty && (dates.isEmpty || dates == [validator])
     }
 
     /// The complete length that a response with status 416 declares (RFC 9110, section 15.5.17).

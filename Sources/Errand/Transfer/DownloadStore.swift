@@ -15,7 +15,7 @@ public import Foundation
 public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
     /// An unfinished download.
     public struct Item: Sendable, Identifiable {
-        /// The name of its file, which orders the downloads by their age.
+        /// The name of its file, which is made from the request and the target.
         public let id: String
         /// The request.
         public let request: Download
@@ -38,12 +38,14 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
     /// A file that is no download of this type is skipped and kept, such as one that was written before the request had a
     /// property that is not optional.
     public var unfinished: [Item] {
-        files.names.compactMap { name in
-            guard let data = files.contents(of: name),
-                let entry = try? JSONDecoder().decode(Entry.self, from: data)
-            else { return nil }
-            return Item(id: name, request: entry.request, target: entry.target.url, options: entry.options)
+        let found = files.names.compactMap { name in entry(of: name).map { (name: name, entry: $0) } }
+        return found.sorted { ($0.entry.added, $0.name) < ($1.entry.added, $1.name) }.map { name, entry in
+            Item(id: name, request: entry.request, target: entry.target.url, options: entry.options)
         }
+    }
+
+    private func entry(of name: String) -> Entry? {
+        files.contents(of: name).flatMap { try? JSONDecoder().decode(Entry.self, from: $0) }
     }
 
     /// Adds a download at the end, or returns the one of an equal request and target if it is unfinished.
@@ -65,11 +67,13 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
         options: DownloadOptions = DownloadOptions()
     ) throws -> Item {
         try options.check()
-        let entry = Entry(request: request, target: StoredURL(target), options: options)
-        let key = Key(request: entry.request, target: entry.target)
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let name = try files.add(try encoder.encode(entry), key: try encoder.encode(key))
+        let place = StoredURL(target)
+        let name = DownloadListing.name(ofKey: try encoder.encode(Key(request: request, target: place)))
+        let added = entry(of: name)?.added ?? Date()
+        let new = Entry(request: request, target: place, options: options, added: added)
+        try files.write(try encoder.encode(new), to: name)
         return Item(id: name, request: request, target: target, options: options)
     }
 
@@ -86,6 +90,8 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
         let request: Download
         let target: StoredURL
         let options: DownloadOptions
+        /// The time when it was first added.
+        let added: Date
     }
 }
 

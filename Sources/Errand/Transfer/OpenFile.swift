@@ -65,8 +65,14 @@ final class OpenFile: Sendable {
     }
 
     /// Writes a small file beside its path, and moves it there.
-    static func replace(_ path: String, with data: Data) throws(NetworkError) {
-        let temporary = path + ".tmp"
+    ///
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - data: The content.
+    ///   - suffix: The end of the temporary file's path; another one for each of several writers.
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
+    static func replace(_ path: String, with data: Data, by suffix: String = ".tmp") throws(NetworkError) {
+        let temporary = path + suffix
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure(path) }

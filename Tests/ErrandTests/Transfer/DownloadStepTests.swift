@@ -77,6 +77,12 @@ import Testing
         #expect(step(416, [:], after: 1_000) == .discard)
         #expect(step(416, ["Content-Range": "bytes */99999999999999999999"], after: 1_000) == .discard)
         #expect(step(416, headers, after: 1_000, at: "https://other/a") == .discard)
+        let date = "Sun, 22 Nov 2026 10:00:00 GMT"
+        let dated = Self.record(date)
+        #expect(step(416, headers, after: 1_000, of: dated) == .complete)
+        #expect(step(416, headers.merging(["Last-Modified": date]), after: 1_000, of: dated) == .complete)
+        let later = headers.merging(["Last-Modified": "Mon, 23 Nov 2026 10:00:00 GMT"])
+        #expect(step(416, later, after: 1_000, of: dated) == .discard)
     }
 
     @Test func aRecordIsReadOnlyIfItIsOfTheRequest() throws {
@@ -102,5 +108,10 @@ import Testing
         #expect(record.usableLength(of: 400, boot: nil) == 100)
         #expect(record.usableLength(of: 1_001, boot: "b") == 0)
         #expect(Self.record(nil).usableLength(of: 400, boot: "b") == 0)
+    }
+
+    /// Foundation's decoder does not survive it.
+    @Test func deeplyNestedFileIsNoRecord() {
+        #expect(DownloadRecord(Data(repeating: UInt8(ascii: "["), count: 513), of: "GET https://host/a") == nil)
     }
 }
