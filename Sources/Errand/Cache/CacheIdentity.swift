@@ -160,10 +160,10 @@ struct CacheIdentification: Sendable {
     }
 
     private static func pairs(_ text: Substring, without ignored: Set<String>) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).filter { pair in
-            let name = String(pair.prefix { $0 != "=" })
+        text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).filter { pair in
+            let name = String(Substring(pair.prefix { $0 != UInt8(ascii: "=") }))
             return !ignored.contains(name.removingPercentEncoding ?? name)
-        }.joined(separator: "&")
+        }.map { String(Substring($0)) }.joined(separator: "&")
     }
 
     /// Returns the part of a body that belongs to the key: all of it, or without ignored parameters in a form or a JSON

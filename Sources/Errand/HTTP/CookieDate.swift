@@ -24,7 +24,7 @@ enum CookieDate {
         guard let time, let day, let month, let year, year >= 1601 else { return nil }
         let days = CivilDate.days(fromYear: year, month: month, day: day)
         guard CivilDate.civil(fromDays: days) == (year, month, day) else { return nil }
-        return Date(timeIntervalSince1970: Double(days * 86_400 + time))
+        return Date(timeIntervalSince1970: Double(Int64(days) * 86_400 + Int64(time)))
     }
 
     private static func isDelimiter(_ byte: UInt8) -> Bool {

@@ -20,11 +20,11 @@ extension Secrets {
     /// Returns a query or form with its secret values masked.
     public func redacted(pairs: String) -> String {
         let secrets = pairNames.value
-        return pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair -> String in
-            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            let name = pair[..<equals]
-            let plain = String(name).removingPercentEncoding ?? String(name)
-            return secrets.containsMember(plain) ? "\(name)=\(Self.mask)" : String(pair)
+        return pairs.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair -> String in
+            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return String(Substring(pair)) }
+            let name = String(Substring(pair[..<equals]))
+            return secrets.containsMember(name.removingPercentEncoding ?? name)
+                ? "\(name)=\(Self.mask)" : String(Substring(pair))
         }.joined(separator: "&")
     }
 

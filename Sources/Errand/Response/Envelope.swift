@@ -53,7 +53,7 @@ public struct Envelope: Sendable {
 
     /// Returns a member that is a few digits, such as a code, without parsing a tree, or `nil` for any other.
     private func smallInteger(_ place: EnvelopeMembers.Place?) -> Int? {
-        guard let place, place.rest == nil, let slot = place.slot, let range = storage.ranges[slot], range.count <= 18
+        guard let place, place.rest == nil, let slot = place.slot, let range = storage.ranges[slot], range.count <= 9
         else { return nil }
         return response.body.withUnsafeBytes { bytes in
             var value = 0
