@@ -114,10 +114,17 @@ enum CacheControl {
     /// The header fields that validate a stored response; empty if it has no validator (RFC 9111, section 4.3.1).
     static func conditions(for entry: CacheEntry) -> HTTPHeaders {
         var fields = HTTPHeaders()
-        if let tag = entry.headers["ETag"] { fields["If-None-Match"] = tag }
-        if let date = entry.headers["Last-Modified"] { fields["If-Modified-Since"] = date }
+        for (name, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
+            // A server could not be sent one that is no field value, and need not accept a long one.
+            guard let validator = entry.headers[name], validator.utf8.count <= maximumValidatorSize,
+                (try? HTTPHeaders.Field(name: condition, value: validator).validate()) != nil
+            else { continue }
+            fields[condition] = validator
+        }
         return fields
     }
+
+    private static let maximumValidatorSize = 2 << 10
 
     /// A stored response after the server has validated it; `nil` if it validated another one (RFC 9111, section 4.3.4).
     static func merging(

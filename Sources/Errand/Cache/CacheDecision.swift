@@ -138,8 +138,9 @@ extension CacheDecision {
             return .miss(.mustRevalidate)
         }
         if let limit = request.maxAge, age > limit { return .miss(.expired) }
-        guard let limit = response.staleIfError ?? request.staleIfError else { return .use(age: age) }
         let lifetime = CacheControl.freshnessLifetime(of: entry, response, heuristicLimit: heuristicLimit)
+        if let limit = request.maxStale, age - lifetime > limit { return .miss(.expired) }
+        guard let limit = response.staleIfError ?? request.staleIfError else { return .use(age: age) }
         return .byAge(age, upTo: lifetime + limit)
     }
 }

@@ -20,15 +20,23 @@ extension ResponseCache {
         var all = Set(targets)
         for target in targets {
             for name in ["Location", "Content-Location"] {
-                guard let text = response.headers[name],
-                    let url = URL(string: text, relativeTo: target)?.absoluteURL, url.origin == target.origin
-                else { continue }
+                guard let text = response.headers[name], let url = Self.sibling(at: text, of: target) else { continue }
                 all.insert(url)
             }
         }
         let lists = observations.ignoredParameters.union([ignored, []])
         let texts = all.flatMap { url in lists.map { CacheIdentification.text(of: url, without: $0) } }
         for text in Set(texts) { removeAll(ofURL: text, by: ticket) }
+    }
+
+    /// Returns the URL that a reference leads to, spelled as that of a request, or `nil` if it is of another origin.
+    private static func sibling(at reference: String, of target: URL) -> URL? {
+        guard let url = URL(string: reference, relativeTo: target)?.absoluteString,
+            let named = try? URLParts(absolute: url), var parts = try? URLParts(absolute: target.absoluteString),
+            named.originKey == parts.originKey
+        else { return nil }
+        (parts.path, parts.query) = (named.path.isEmpty ? "/" : named.path, named.query)
+        return try? parts.url()
     }
 }
 

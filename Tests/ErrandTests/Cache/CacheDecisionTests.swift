@@ -270,6 +270,17 @@ import Testing
             age: 1,
             decision: "validate If-None-Match If-Modified-Since"
         ),
+        // A validator that cannot be sent, or is too long for many servers, is none.
+        Case(
+            response: ["ETag": "\"a\u{1}b\"", "Last-Modified": date(-10), "Cache-Control": "max-age=0"],
+            age: 1,
+            decision: "validate If-Modified-Since"
+        ),
+        Case(
+            response: ["ETag": "\"\(String(repeating: "a", count: 2_047))\"", "Cache-Control": "max-age=0"],
+            age: 1,
+            decision: "fetch expired"
+        ),
     ])
     func theDecisionFollowsTheFields(_ table: Case) {
         #expect(decision(table.response, at: table.age, request: table.request) == table.decision)
@@ -281,6 +292,9 @@ import Testing
         ("max-age=60, stale-if-error=10", 71, "", false), ("max-age=60", 61, "no-cache", false),
         ("max-age=60", 65, "stale-if-error=10", true), ("max-age=60", 75, "stale-if-error=10", false),
         ("max-age=60", 61, "max-age=60", false), ("max-age=60", -1, "", false),
+        ("max-age=60", 70, "max-stale=10", true),
+        ("max-age=60", 71, "max-stale=10", false), ("max-age=60", 1e6, "max-stale", true),
+        ("max-age=60, stale-if-error=10", 71, "max-stale=60", false),
     ])
     func staleResponseIsUsedIfAllowed(response: String, age: Double, request: String, stands: Bool) {
         let decision = CachePolicy.http.decisionAfterFailure(

@@ -338,4 +338,15 @@ import Testing
         guard case .stale(_, let error as NetworkError) = response.source else { throw Boom() }
         #expect(error.kind == .timedOut && response.model == 1)
     }
+
+    @Test(arguments: [
+        "https://api.example:443/made", "HTTPS://API.example/made", "/made#top", "https://user@api.example/made",
+        "//api.example/x/../made",
+    ])
+    func targetsAreInvalidatedHoweverTheyAreSpelled(location: String) async throws {
+        let rig = CachedRig { .json("1", headers: $0.method == .post ? ["Content-Location": location] : [:]) }
+        _ = try await rig.agent.send(GeneralRequest("/made"))
+        _ = try await rig.agent.send(GeneralRequest("/made/publish").method(.post))
+        #expect(await rig.cache.entries.isEmpty)
+    }
 }
