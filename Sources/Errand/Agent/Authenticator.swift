@@ -58,7 +58,8 @@ public protocol Authenticator<Credential>: Sendable {
 
     /// Returns whether a failed response means that the credential is no longer accepted.
     ///
-    /// The default uses ``unauthorizedResponse``. It is not called for a response that the request accepts.
+    /// The default uses ``unauthorizedResponse``. Called for a response that the request's ``Acceptance`` rejects, and for an
+    /// accepted one that the filter turns into an error.
     ///
     /// - Parameters:
     ///   - error: The error of acceptance or of the response filter, which may be one of your own.
@@ -147,7 +148,7 @@ extension Authenticator {
 
 /// The statuses and service codes that mean that a credential is no longer accepted.
 public struct UnauthorizedResponse: Sendable, Hashable {
-    /// The status codes that mean so, whatever the body contains.
+    /// The status codes that mean so, whatever the body contains, unless the request's ``Acceptance`` accepts them.
     public var statusCodes: Set<Int>
 
     /// The codes of a ``ServiceError`` that mean so, whatever the status.
@@ -160,7 +161,7 @@ public struct UnauthorizedResponse: Sendable, Hashable {
     }
 
     func matches(_ error: any Error, of response: RawResponse) -> Bool {
-        if statusCodes.contains(response.statusCode) { return true }
+        if response.failure != nil, statusCodes.contains(response.statusCode) { return true }
         guard let error = error as? ServiceError else { return false }
         return serviceCodes.contains(error.code)
     }

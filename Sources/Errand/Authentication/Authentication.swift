@@ -139,19 +139,25 @@ struct SessionCredential: Sendable {
 
 /// The credential of one send, which stays that of the user for whom the send began.
 ///
-/// The user is recorded when the identity of the send is computed, at the latest before its first attempt. If the user
-/// changed afterwards, the response would be stored and shared under the wrong user.
+/// The user is recorded when the request is prepared, or, while nobody is logged in, when the identity of the send is computed,
+/// at the latest before its first attempt. If the user changed afterwards, what one has asked for would be sent for another,
+/// and the response stored and shared under the wrong user.
 final class PinnedCredential: Sendable {
     let session: any CredentialHolder
     let client: any RefreshClient
-    private let pinned = Lock(Pinned())
+    private let pinned: Lock<Pinned>
 
     private struct Pinned {
         var scope: String?
         var hasLoggedIn = false
     }
 
-    init(session: any CredentialHolder, client: any RefreshClient) { (self.session, self.client) = (session, client) }
+    init(session: any CredentialHolder, client: any RefreshClient) {
+        (self.session, self.client) = (session, client)
+        // While nobody is logged in, a gate may still do so.
+        let scope = session.currentCredential?.scope
+        pinned = Lock(Pinned(scope: scope?.isEmpty == true ? nil : scope))
+    }
 
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }

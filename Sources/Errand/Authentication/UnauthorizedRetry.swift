@@ -19,27 +19,25 @@ struct UnauthorizedRetry: Sendable {
     ) async throws -> AcceptedResponse {
         guard let credential = prepared.pinnedCredential else { return try await attempt() }
         let authenticated = AuthenticatedAttempt(credential, prepared, attempt: number, timeline: timeline)
-        var waiting = try await authenticated.waitBeforeSending()
-        let rejected: RawResponse
+        record?.noteWaiting(try await authenticated.waitBeforeSending())
         do {
-            return try await attempt().adding(nil, waiting: waiting)
+            return try await attempt()
         } catch let unauthorized as UnauthorizedError {
-            rejected = unauthorized.response
             let reason = RefreshReason.rejected(unauthorized.version, by: unauthorized.response)
-            waiting += try await authenticated.wait(for: reason, after: unauthorized)
+            record?.noteWaiting(try await authenticated.wait(for: reason, after: unauthorized))
             guard record?.isRepeatable ?? true else {
                 throw unauthorized.error.with(
                     retryObstacle:
                         "the credential was refreshed, but the body can be read only once, or it had an effect"
                 )
             }
+            record?.noteRepetition(of: unauthorized.response.timing.map { Metrics.Attempt($0, of: prepared) })
             await authenticated.notify(.willRetry(after: .zero, because: unauthorized.error))
         }
         do {
-            let first = rejected.timing.map { Metrics.Attempt($0, of: prepared) }
-            return try await attempt().adding(first, waiting: waiting)
+            return try await attempt()
         } catch {
-            throw ((error as? UnauthorizedError)?.error ?? error).repeated()
+            throw (error as? UnauthorizedError)?.error ?? error
         }
     }
 }
@@ -62,24 +60,6 @@ extension PreparedRequest {
             !response.redirects.contains(where: \.leavesOrigin), credential.session.isUnauthorized(error, of: response)
         else { return error }
         return UnauthorizedError(version: version, error: error, response: response)
-    }
-}
-
-extension AcceptedResponse {
-    fileprivate func adding(_ attempt: Metrics.Attempt?, waiting: Duration) -> AcceptedResponse {
-        var copy = self
-        if let attempt { copy.metrics.attempts.insert(attempt, at: 0) }
-        copy.metrics.authentication += waiting
-        return copy
-    }
-}
-
-extension Error {
-    /// This error, marked if it is the library's as that of an attempt that was made twice.
-    fileprivate func repeated() -> any Error {
-        guard var error = self as? NetworkError else { return self }
-        error.repetitionCount += 1
-        return error
     }
 }
 

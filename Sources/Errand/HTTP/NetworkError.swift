@@ -46,7 +46,7 @@ public struct NetworkError: Error, Sendable {
 
     private var attemptCount = 0
 
-    /// The number of times that the last attempt was repeated.
+    /// The number of attempts that were repeated after an authentication refresh.
     var repetitionCount = 0
 
     /// The maximum number of bytes of a body that an error keeps.

@@ -16,6 +16,17 @@ final class AttemptRecord: Sendable {
         var earlierHadEffect = false
         /// The host for which the attempt was counted, ignoring redirects.
         var host: String?
+        var repetition = Repetition()
+    }
+
+    /// What a refresh of the credential added to an attempt.
+    struct Repetition: Sendable {
+        /// The number of requests that were repeated, which is at most 1.
+        var count = 0
+        /// The request that was unauthorized, if it is known how long it took.
+        var attempt: Metrics.Attempt?
+        /// The time spent waiting for refreshes.
+        var waiting = Duration.zero
     }
 
     /// Whether the attempt uses the retry budget, and counts there as a retry.
@@ -43,6 +54,17 @@ final class AttemptRecord: Sendable {
 
     /// The host that the attempt was last sent to, before redirects, or `nil` if nothing was sent.
     var host: String? { state.withLock { $0.host } }
+
+    /// What a refresh has added.
+    var repetition: Repetition { state.withLock { $0.repetition } }
+
+    /// Records that a refresh was waited for.
+    func noteWaiting(_ duration: Duration) { state.withLock { $0.repetition.waiting += duration } }
+
+    /// Records that the attempt is made once more.
+    func noteRepetition(of attempt: Metrics.Attempt?) {
+        state.withLock { ($0.repetition.count, $0.repetition.attempt) = ($0.repetition.count + 1, attempt) }
+    }
 
     /// Whether the attempt can be repeated after an unauthorized response to its last request.
     ///

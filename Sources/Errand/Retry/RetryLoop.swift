@@ -42,13 +42,27 @@ struct RetryLoop: Sendable {
         var number = 1
         var record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
         var failed: [Metrics.Attempt] = []
+        var (repetitionCount, waiting) = (0, Duration.zero)
+        /// Adds what a refresh has added to the attempt that has just ended.
+        func addRepetition() {
+            guard let repetition = record?.repetition else { return }
+            repetitionCount += repetition.count
+            waiting += repetition.waiting
+            if let attempt = repetition.attempt { failed.append(attempt) }
+        }
         while true {
             do {
                 var accepted = try await attempt(prepared, number, record)
+                addRepetition()
                 if !failed.isEmpty { accepted.metrics.attempts.insert(contentsOf: failed, at: 0) }
+                if waiting > .zero { accepted.metrics.authentication += waiting }
                 return accepted
+            } catch let mismatch as CacheValidation.Mismatch {
+                // The request is sent again without its conditions, which is no retry.
+                throw mismatch
             } catch {
-                let error = final(error, of: prepared, attempt: number)
+                addRepetition()
+                let error = final(error, of: prepared, attempt: number, repetitionCount)
                 func noteFailure() {
                     let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, of: prepared) }
                     let (total, url) = (timeline.now() - began, prepared.outgoing.url)
@@ -61,7 +75,7 @@ struct RetryLoop: Sendable {
                     next.outgoing.body.isReplayable || !prepared.hasSentSingleUseBody.load(ordering: .relaxed)
                 {
                     noteFailure()
-                    try await wait(.zero, after: error, of: prepared, attempt: number)
+                    try await wait(.zero, after: error, of: prepared, attempt: number, repetitionCount)
                     fallbacks.removeFirst()
                     prepared = PreparedRequest(prepared, at: next)
                     record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
@@ -72,7 +86,7 @@ struct RetryLoop: Sendable {
                     case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
                     case .retry(let pause, let isPaid):
                         noteFailure()
-                        try await wait(pause, after: error, of: prepared, attempt: number)
+                        try await wait(pause, after: error, of: prepared, attempt: number, repetitionCount)
                         let key =
                             record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
                         record = AttemptRecord(isPaid: isPaid, idempotencyKey: key)
@@ -86,12 +100,18 @@ struct RetryLoop: Sendable {
 
     /// Returns a failure as the caller receives it if it is the last: with its place and the number of attempts, and with
     /// the deadline as its reason if that cancelled the send.
-    private func final(_ error: any Error, of prepared: PreparedRequest, attempt: Int) -> any Error {
+    private func final(
+        _ error: any Error,
+        of prepared: PreparedRequest,
+        attempt: Int,
+        _ repetitionCount: Int
+    ) -> any Error {
         var error = error
         if error is CancellationError, let deadline = prepared.deadline, timeline.now() >= deadline.time {
             error = deadline.error
         }
-        guard let error = error as? NetworkError else { return error }
+        guard var error = error as? NetworkError else { return error }
+        error.repetitionCount = repetitionCount
         return error.with(url: prepared.outgoing.url, method: prepared.outgoing.method).with(attempts: attempt)
     }
 
@@ -172,7 +192,8 @@ struct RetryLoop: Sendable {
         _ pause: Duration,
         after error: any Error,
         of prepared: PreparedRequest,
-        attempt: Int
+        attempt: Int,
+        _ repetitionCount: Int
     ) async throws {
         var context = prepared.context
         context.attempt = attempt
@@ -184,7 +205,7 @@ struct RetryLoop: Sendable {
             try prepared.stop.check()
             if timeline.now() < end { try await prepared.stop.run { [timeline] in try await timeline.sleep(end) } }
         } catch {
-            throw final(error, of: prepared, attempt: attempt)
+            throw final(error, of: prepared, attempt: attempt, repetitionCount)
         }
     }
 }

@@ -68,6 +68,9 @@ struct AuthenticatorTests {
         let rig = AuthenticationRig()
         let request = AuthenticationRig.request().acceptance(Acceptance().accepting(401))
         #expect(try await rig.agent.send(request) == 1)
+        // Nor if the filter rejects it for another reason.
+        let strict = request.filter(ClosureFilter { _, _ in throw Refused() })
+        await #expect(throws: Refused.self) { try await rig.agent.send(strict) }
         #expect(rig.authenticator.refreshCount == 0)
     }
 

@@ -158,4 +158,32 @@ struct CredentialRefreshTests {
         await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(rig.authenticator.refreshCount == 6)
     }
+
+    @Test func repetitionIsCountedThoughALaterAttemptEndsTheSend() async throws {
+        let statuses = Lock([503, 503, 200])
+        let transport = TokenTransport { request in
+            guard request.headers["Authorization"] != "Bearer old" else { return nil }
+            let status = statuses.withLock { $0.removeFirst() }
+            return status == 200 ? nil : .jsonResponse("1", status: status)
+        }
+        let clock = ManualClock()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, token, _ in
+            clock.advance(by: .seconds(2))
+            return Token(access: "new", user: token.user)
+        }
+        let session = AuthenticationSession(authenticator, credential: Token(access: "old"), clock: clock)
+        var config = NetworkConfig(baseURL: "https://api.test")
+        config.authentication = .session(session)
+        config.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero)
+        let agent = Agent(config: config, transport: transport, clock: clock)
+        let response = try await agent.response(for: AuthenticationRig.request())
+        #expect(response.metrics.attempts.map(\.statusCode) == [401, 503, 503, 200])
+        #expect(response.metrics.authentication == .seconds(2))
+
+        session.login(Token(access: "old"))
+        statuses.withLock { $0 = [503, 503, 503] }
+        let error = await failure { try await agent.send(AuthenticationRig.request()) } as? NetworkError
+        #expect(error?.attempts == 4)
+    }
 }

@@ -111,4 +111,18 @@ struct CredentialScopeTests {
         #expect(rig.session.credential == nil)
         #expect(rig.transport.shown == ["Bearer old"])
     }
+
+    /// Nothing identifies such a send before it is sent: no cache, no duplicate policy, no jar.
+    @Test(arguments: [false, true])
+    func sendThatWaitsBeforeItsFirstAttemptIsNotSentForAnotherUser(logsOut: Bool) async throws {
+        let gate = Gate()
+        let rig = AuthenticationRig(Self.slow(gate), token: Token(access: "old", user: "ada", endsSoon: true))
+        let task = Task { try await rig.agent.send(GeneralRequest("/orders").method(.post).expecting(Int.self)) }
+        await rig.waitForWaiters(1)
+        if logsOut { rig.session.logout() } else { rig.session.login(Token(access: "new", user: "bob")) }
+        gate.open()
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .credentialChanged)
+        #expect(rig.transport.requests.isEmpty)
+    }
 }
