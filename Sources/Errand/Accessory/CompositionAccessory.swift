@@ -45,7 +45,7 @@ public enum CompositionOutcome: Sendable {
 public struct CompositionContext: Sendable, Identifiable {
     /// A number that is unique among the sends and compositions of an agent.
     public let id: Int
-    /// `BatchRequest` or `ChainRequest`.
+    /// `BatchRequest`, `ArrayBatchRequest` or `ChainRequest`.
     public let typeName: String
     /// The tag of the batch or chain; empty if it has none.
     public let tag: String
@@ -57,7 +57,8 @@ public struct CompositionContext: Sendable, Identifiable {
 public struct CompositionChild: Sendable, Hashable {
     /// Its index, from 0.
     public let index: Int
-    /// The name of its type, such as `GetUser`; empty for a chain step whose closure threw instead of making a request.
+    /// The name of its type, such as `GetUser`; empty if the closure of a chain that was created with `startingWith:` threw
+    /// instead of making a request.
     public let typeName: String
 }
 

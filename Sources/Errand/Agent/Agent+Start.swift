@@ -108,8 +108,10 @@ extension Agent {
     ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
         let handle = RequestHandle(request)
         scope?.add(handle)
+        let number = pipeline.sends.noteStarted { handle.cancel() }
         let task = Task { [weak scope] in
             await run(self, request, handle) { await deliver(handle, $0) }
+            pipeline.sends.forget(started: number)
             scope?.remove(handle)
             handle.finish()
         }
@@ -148,8 +150,10 @@ extension Agent {
     ) -> RequestHandle {
         let handle = RequestHandle(request)
         scope?.add(handle)
+        let number = pipeline.sends.noteStarted { handle.cancel() }
         let task = Task { @MainActor [weak scope] in
             await self.run(request, formatting: .callerByNeed, for: handle) { deliver(handle, $0) }
+            pipeline.sends.forget(started: number)
             scope?.remove(handle)
             handle.finish()
         }

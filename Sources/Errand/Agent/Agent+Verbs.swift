@@ -90,7 +90,7 @@ extension Agent {
 }
 
 extension Agent {
-    /// Sends a POST request with its parameters as JSON content, and formats the response in the background.
+    /// Sends a POST request with its parameters as content, by default JSON, and formats the response in the background.
     public func post<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -102,7 +102,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a POST request with its parameters as JSON content, and formats the response on its caller.
+    /// Sends a POST request with its parameters as content, by default JSON, and formats the response on its caller.
     public func post<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -114,14 +114,14 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a POST request with its parameters as JSON content, and throws if the response is not accepted.
+    /// Sends a POST request with its parameters as content, by default JSON, and throws if the response is not accepted.
     public func post(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.post, path, parameters, headers))
     }
 }
 
 extension Agent {
-    /// Sends a PUT request with its parameters as JSON content, and formats the response in the background.
+    /// Sends a PUT request with its parameters as content, by default JSON, and formats the response in the background.
     public func put<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -133,7 +133,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PUT request with its parameters as JSON content, and formats the response on its caller.
+    /// Sends a PUT request with its parameters as content, by default JSON, and formats the response on its caller.
     public func put<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -145,14 +145,14 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PUT request with its parameters as JSON content, and throws if the response is not accepted.
+    /// Sends a PUT request with its parameters as content, by default JSON, and throws if the response is not accepted.
     public func put(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.put, path, parameters, headers))
     }
 }
 
 extension Agent {
-    /// Sends a PATCH request with its parameters as JSON content, and formats the response in the background.
+    /// Sends a PATCH request with its parameters as content, by default JSON, and formats the response in the background.
     public func patch<T: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -164,7 +164,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PATCH request with its parameters as JSON content, and formats the response on its caller.
+    /// Sends a PATCH request with its parameters as content, by default JSON, and formats the response on its caller.
     public func patch<T: Decodable>(
         _ path: String,
         parameters: Parameters = [:],
@@ -176,7 +176,7 @@ extension Agent {
         return try await send(request)
     }
 
-    /// Sends a PATCH request with its parameters as JSON content, and throws if the response is not accepted.
+    /// Sends a PATCH request with its parameters as content, by default JSON, and throws if the response is not accepted.
     public func patch(_ path: String, parameters: Parameters = [:], headers: HTTPHeaders = [:]) async throws {
         _ = try await sendUnspecialized(request(.patch, path, parameters, headers))
     }

@@ -78,10 +78,12 @@ public final class Agent: Sendable, RefreshClient {
         }
     }
 
-    /// Cancels every running send, and what would be sent after it; each fails once with `CancellationError`.
+    /// Cancels every running send, and what would be sent after it; each fails once with `CancellationError`, unless its
+    /// failure is ignored.
     ///
     /// Polls, pages, chains, batches, streams of events and `responses(for:)` end, also between two of their sends, and the
-    /// requests of `results(of:)`, `resultStream(of:)` and `download(allIn:)` that have not begun are not sent.
+    /// requests of `results(of:)`, `resultStream(of:)` and `download(allIn:)` that have not begun are not sent. What was started
+    /// with a handle ends, too, even if it has not begun.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.
@@ -91,7 +93,8 @@ public final class Agent: Sendable, RefreshClient {
     ///
     /// A poll, pages, a chain, a batch, a stream of events and `responses(for:)` consist of sends that follow one another.
     /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)`,
-    /// `resultStream(of:)` and `download(allIn:)` that have not begun have no context yet, and are sent when it is their turn.
+    /// `resultStream(of:)` and `download(allIn:)` that have not begun have no context yet, and are sent when it is their turn, as
+    /// is what was started with a handle just before.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.

@@ -37,12 +37,14 @@ public final class DownloadHandle: Sendable {
     private let record = Lock(Record())
     private let updates = ProgressUpdates()
     private let report: (@Sendable (TransferProgress) -> Void)?
+    private let sends: RunningSends
     private let send: @Sendable (any Accessory) async throws -> DownloadedFile
 
     fileprivate init(
+        _ agent: Agent,
         _ report: (@Sendable (TransferProgress) -> Void)?,
         _ send: @escaping @Sendable (any Accessory) async throws -> DownloadedFile
-    ) { (self.report, self.send) = (report, send) }
+    ) { (sends, self.report, self.send) = (agent.pipeline.sends, report, send) }
 
     /// The state of the download.
     public var state: State { record.withLock { $0.state } }
@@ -96,12 +98,23 @@ public final class DownloadHandle: Sendable {
             guard case .paused = record.state, record.outcome == nil else { return }
             record.state = .running
             record.lastRun += 1
-            record.run = Task { [previous = record.run, number = record.lastRun] in
+            let number = record.lastRun
+            let started = sends.noteStarted { self.cancel(number) }
+            record.run = Task { [previous = record.run] in
                 // It may still have the file.
                 await previous?.value
                 await self.run(number)
+                self.sends.forget(started: started)
             }
         }
+    }
+
+    /// Cancels the download with all sends of the agent, unless it was paused.
+    private func cancel(_ number: Int) {
+        let isRunning = record.withLock { record in
+            if case .running = record.state { record.lastRun == number } else { false }
+        }
+        if isRunning { cancel() }
     }
 
     /// Cancels the download; its bytes are kept if the rest can be requested alone.
@@ -191,7 +204,7 @@ extension Agent {
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) -> DownloadHandle {
         let download = request.downloading(to: target, options)
-        let handle = DownloadHandle(progress) { try await self.send(download.accessory($0)) }
+        let handle = DownloadHandle(self, progress) { try await self.send(download.accessory($0)) }
         handle.resume()
         return handle
     }
@@ -215,7 +228,7 @@ extension Agent {
         let send: @MainActor (any Accessory) async throws -> DownloadedFile = {
             try await self.send(download.accessory($0))
         }
-        let handle = DownloadHandle(progress) { try await send($0) }
+        let handle = DownloadHandle(self, progress) { try await send($0) }
         handle.resume()
         return handle
     }

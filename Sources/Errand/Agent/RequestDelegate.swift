@@ -2,7 +2,7 @@
 ///
 /// The agent holds it weakly: once it is deallocated, its sends are cancelled and no method is called. All calls are on
 /// the main actor, in this order: accessories receive `willStop`; ``request(_:didReceive:)`` is called if there was a
-/// response, accepted or not; then exactly one of ``request(_:didFinishWith:)`` and ``request(_:didFailWith:)``; then
+/// response, accepted or not, unless an error of your own follows that does not contain it; then exactly one of ``request(_:didFinishWith:)`` and ``request(_:didFailWith:)``; then
 /// accessories receive `didStop`. One object may be the delegate of requests of many types: check the request's type or
 /// ``Request/tag``.
 @MainActor

@@ -144,22 +144,23 @@ public struct ChainStep<Model>: Composition {
     /// Not used, because a step may have no response.
     public typealias ResponseInBatch = Response<Model>
 
+    let sentType: RequestType?
     private let start: nonisolated(nonsending) (MemberContext, @escaping MemberContext.Deliver<Model>) async -> Void
 
     /// Returns a step with a request that is prepared and formatted in the background.
     public static func send<R: Request & Sendable>(_ request: R) -> ChainStep
     where R.Model == Model, Model: Sendable, R.Formatter: Sendable {
-        ChainStep { await Member(request).begin($0, then: $1) }
+        ChainStep(sentType: .sent(by: request)) { await Member(request).begin($0, then: $1) }
     }
 
     /// Returns a step with a request that is prepared and formatted on the caller.
     public static func send<R: Request>(_ request: R) -> ChainStep where R.Model == Model {
-        ChainStep { await $0.begin(request, then: $1) }
+        ChainStep(sentType: .sent(by: request)) { await $0.begin(request, then: $1) }
     }
 
     /// Returns a step that sends nothing and has this model.
     public static func value(_ model: Model) -> ChainStep {
-        ChainStep { await $1($0.stopError.map { .failure($0) } ?? .success(Delivered(model))) }
+        ChainStep(sentType: nil) { await $1($0.stopError.map { .failure($0) } ?? .success(Delivered(model))) }
     }
 
     func begin(in context: MemberContext, then deliver: @escaping MemberContext.Deliver<Model>) async {

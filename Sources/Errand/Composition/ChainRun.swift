@@ -13,22 +13,18 @@ final class ChainRun {
     /// Starts a step, and records its result.
     func take<R: Request>(_ member: Member<R>, at index: Int, _ deliver: @escaping MemberContext.Deliver<R.Model>) async
     {
+        let type = RequestType.sent(by: member.request)
         // Without a capture list, here and below: a closure that has one leaves the caller (Swift 6.3.1).
         await member.begin(context) { delivered in
             switch delivered {
             case .success(let one):
-                let child = CompositionChild(index: index, typeName: TypeNames.name(of: R.self))
+                let child = CompositionChild(index: index, typeName: type.name)
                 self.history.entries.append(
-                    ChainHistory.Entry(
-                        child: child,
-                        type: RequestType.of(R.self).id,
-                        model: one.model,
-                        response: one.response
-                    )
+                    ChainHistory.Entry(child: child, type: type.id, model: one.model, response: one.response)
                 )
                 await self.notifier.finish(child)
             case .failure(is CancellationError) where self.context.stop.isStopped: break
-            case .failure: self.fail(TypeNames.name(of: R.self), at: index)
+            case .failure: self.fail(type.name, at: index)
             }
             await deliver(delivered)
         }

@@ -7,6 +7,8 @@ struct MemberContext {
     let loop: CallerLoop
     private(set) var stop: CompositionStop
     var deadline: Deadline?
+    /// Whether its requests are parts of a batch or chain.
+    private(set) var isComposed = false
     /// The handle of the outermost batch or chain; `nil` within it.
     var handle: RequestHandle?
     /// The changes of a modified batch or chain, which apply to each of its requests.
@@ -29,7 +31,7 @@ struct MemberContext {
             return await context.begin(request, formatting, veto: veto, then: deliver)
         }
         if let error = stopError { return await deliver(.failure(error)) }
-        let send = agent.makeSend(request, within: deadline, isMember: true, in: sequence)
+        let send = agent.makeSend(request, within: deadline, isMember: isComposed, in: sequence)
         let stopID = stop.add { send.stop.stop() }
         let prepared: PreparedRequest
         do {
@@ -114,12 +116,12 @@ struct MemberContext {
             return await begin(request, .callerByChoice, veto: veto, then: deliver)
         }
         if let error = stopError { return await deliver(.failure(error)) }
-        loop.launch(endedBy: stop) { [agent, deadline, keepsResponses, sequence] in
+        loop.launch(endedBy: stop) { [agent, deadline, isComposed, keepsResponses, sequence] in
             do {
                 let (model, accepted) = try await agent.runInBackground(
                     request,
                     within: deadline,
-                    isMember: true,
+                    isMember: isComposed,
                     in: sequence
                 )
                 return Result.success(
@@ -176,9 +178,8 @@ struct MemberContext {
         }
         let stop = CompositionStop()
         var context = self
-        (context.stop, context.deadline, context.handle, context.keepsResponses) = (
-            stop, deadline, nil, keepingResponses
-        )
+        (context.stop, context.deadline, context.handle) = (stop, deadline, nil)
+        (context.isComposed, context.keepsResponses) = (true, keepingResponses)
         return (context, self.stop.add { stop.stop() })
     }
 }

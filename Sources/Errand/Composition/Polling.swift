@@ -25,7 +25,8 @@ public struct Polling<R: Request>: AsyncSequence {
     /// An iterator that sends the request, and waits in between.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let polling: Polling
-        private var isFirst = true
+        /// The time of the last response on the agent's clock, or `nil` before the first.
+        private var responded: Duration?
         fileprivate private(set) var isOver = false
         /// The sends, or `nil` after the last.
         private var sequence: SendSequence?
@@ -43,12 +44,10 @@ public struct Polling<R: Request>: AsyncSequence {
             guard let sequence else { return nil }
             // Any error from here on ends the sequence.
             (self.sequence, isOver) = (nil, true)
-            if !isFirst {
-                let timeline = polling.agent.pipeline.timeline
-                try await sequence.wait(until: timeline.now() + polling.interval.clamped, on: timeline)
-            }
-            isFirst = false
+            let timeline = polling.agent.pipeline.timeline
+            if let responded { try await sequence.wait(until: responded + polling.interval.clamped, on: timeline) }
             let response = try await polling.send(sequence)
+            responded = timeline.now()
             isOver = try polling.isOver(response)
             if !isOver { self.sequence = sequence }
             return response

@@ -171,7 +171,7 @@ extension Agent {
                     // already.
                     guard !Task.isCancelled, !stop.isStopped else { return }
                     do {
-                        let produced = try await self.runInBackground(request, isMember: true, in: sequence)
+                        let produced = try await self.runInBackground(request, in: sequence)
                         results.set(index, .success(produced.model))
                     } catch {
                         results.set(index, .failure(error))

@@ -56,6 +56,8 @@ public struct Metrics: Sendable, Hashable {
     public var total: Duration = .zero
     /// The time spent waiting for send gates and for permits of the throttle, over all attempts.
     ///
+    /// Gates that are called before the cache is read, by ``SendGate/guardsCache``, are not included.
+    ///
     /// A send that shares another's response includes the time that the other waited for its permits.
     public var queue: Duration = .zero
     /// The time spent waiting for a refresh of the credential.

@@ -15,7 +15,7 @@ final class Pipeline: Sendable {
     let diagnostics = ReportedDiagnostics()
     let retries: RetryLoop
     let authentication: UnauthorizedRetry
-    private let lastID = Atomic<Int>(0)
+    private static let lastID = Atomic<Int>(0)
 
     init(transport: any Transport, timeline: Timeline) {
         self.transport = transport
@@ -26,7 +26,8 @@ final class Pipeline: Sendable {
         authentication = UnauthorizedRetry(timeline: timeline)
     }
 
-    func makeID() -> Int { lastID.wrappingAdd(1, ordering: .relaxed).newValue }
+    /// Returns a number that is unique in this process, because an accessory may belong to several agents.
+    func makeID() -> Int { Self.lastID.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
 extension Pipeline {

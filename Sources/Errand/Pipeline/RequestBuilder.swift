@@ -23,6 +23,7 @@ struct RequestBuilder {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             built = BuiltRequest(outgoing, credentials: decision, requestOrigin: origin)
+            if outgoing.method != context.method { context = context.with(method: outgoing.method) }
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { outgoing.headers }
         } else {
             built = try build(content, at: try place(), context: &context)
@@ -38,7 +39,7 @@ struct RequestBuilder {
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { settings.request.headers }
         }
         if let receiver = content.receiver {
-            context = context.observing(BodyBeginning(isStream: receiver.isStream))
+            context = context.with(beginning: BodyBeginning(isStream: receiver.isStream))
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
@@ -124,7 +125,7 @@ struct RequestBuilder {
             base.isEmpty ? .absent : credentials.areSent ? placement.placeOfBaseParameters : .withheld
         let values = try parameters.over(place.isSent ? base : Parameters()).values(dates: encoding.dates)
         var content = try placement.place(values, in: &parts)
-        if let type = content.type, body.isMultipart || !headers.contains("Content-Type") {
+        if let type = content.type, body.isMultipart || !declaresContentType(in: headers, inPlaceOf: type) {
             headers["Content-Type"] = type
         }
         if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
@@ -149,6 +150,14 @@ struct RequestBuilder {
             baseParameters: place,
             baseRemoval: removal
         )
+    }
+
+    /// Whether header fields have a `Content-Type` to send in place of the one of the body: the request's own, or, for JSON,
+    /// another JSON type of the service or the config.
+    private func declaresContentType(in headers: HTTPHeaders, inPlaceOf type: String) -> Bool {
+        guard let declared = headers["Content-Type"] else { return false }
+        if settings.request.headers.contains("Content-Type") { return true }
+        return type == "application/json" && MediaType(declared)?.isJSON == true
     }
 
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.

@@ -51,6 +51,9 @@ struct RunningSends: Sendable {
 
     private struct State {
         var running: [Int: Running] = [:]
+        /// What cancels each send that was started with a handle, which may not have begun yet.
+        var started = Table<Int, @Sendable () -> Void>()
+        var lastNumber = 0
         var sequences: [ObjectIdentifier: Sequence] = [:]
 
         /// Changes the sequences that a send is a part of.
@@ -67,7 +70,27 @@ struct RunningSends: Sendable {
     private let state = Lock(State())
 
     /// Whether no send is running, and no sequence of sends.
-    var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.sequences.isEmpty } }
+    var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.sequences.isEmpty && $0.started.isEmpty } }
+
+    /// Records what was started with a handle, so that it ends with all sends although its task has not begun.
+    ///
+    /// - Parameter cancel: Cancels it; returns at once.
+    /// - Returns: The number to pass to ``forget(started:)``, or `nil` for a request of a refresh, as in ``note(_:)``.
+    func noteStarted(_ cancel: @escaping @Sendable () -> Void) -> Int? {
+        guard !RefreshScope.isActive else { return nil }
+        return state.withLock { state in
+            state.lastNumber &+= 1
+            state.started[state.lastNumber] = cancel
+            return state.lastNumber
+        }
+    }
+
+    /// Forgets what was started, once it has ended.
+    func forget(started number: Int?) {
+        guard let number else { return }
+        // What it holds is released outside of the lock.
+        _ = state.withLock { $0.started.removeValue(forKey: number) }
+    }
 
     /// Records a send.
     ///
@@ -126,7 +149,9 @@ struct RunningSends: Sendable {
     ///   - isEverything: Whether requests end, too, that have not begun and so have no context.
     ///   - predicate: Which of the others, by their contexts.
     func cancelAll(everything isEverything: Bool = false, where predicate: (RequestContext) -> Bool) {
-        let (running, sequences) = state.withLock { (Array($0.running.values), $0.sequences) }
+        let (running, sequences, started) = state.withLock { state in
+            (Array(state.running.values), state.sequences, isEverything ? Array(state.started.values) : [])
+        }
         // Before their sends, none of which has then failed by itself.
         if isEverything { for sequence in sequences.values { sequence.stop() } }
         // Sends that have just succeeded, which would be followed by the next ones.
@@ -144,6 +169,7 @@ struct RunningSends: Sendable {
             guard sequence.count <= lateCount || sequence.end == .withItsSend else { continue }
             if lateCount > 0 || sequence.context.map(predicate) == true { sequence.stop() }
         }
+        for cancel in started { cancel() }
         // What has begun in them meanwhile.
         let begun = state.withLock { state in state.running.values.filter { $0.sequence?.mustEnd == true } }
         for one in begun { _ = one.stop() }

@@ -118,7 +118,7 @@ final class Send: Sendable {
             model = try request.formatter.format(accepted.payload)
         } catch let error as NetworkError {
             throw error.with(response: accepted.response)
-                .with(url: accepted.response.url, method: context.method)
+                .with(url: accepted.response.url, method: prepared.outgoing.method)
                 .with(attempts: accepted.metrics.attempts.count)
         }
         let ended = timeline.now()
@@ -190,7 +190,8 @@ final class Send: Sendable {
             } else {
                 return error
             }
-            return withContext(prepared.map { failure.with(url: $0.outgoing.url, method: context.method) } ?? failure)
+            guard let outgoing = prepared?.outgoing else { return withContext(failure) }
+            return withContext(failure.with(url: outgoing.url, method: outgoing.method))
         }
         // The deadline may pass before the work notices that its caller has cancelled it.
         if case .deadlineExceeded? = (error as? NetworkError)?.reason, !stop.isOverDeadline, isCancelled {
@@ -227,7 +228,7 @@ final class Send: Sendable {
     /// Returns the error for the caller: the library's errors with the place where they occurred, others unchanged.
     func withContext(_ error: any Error) -> any Error {
         guard var error = error as? NetworkError else { return error }
-        error.method = error.method ?? (error.reason == .invalidMethod ? nil : context.method)
+        error.method = error.method ?? (error.reason == .invalidMethod ? nil : latestContext.method)
         error.requestName = context.typeName
         return error
     }

@@ -114,7 +114,9 @@ extension ModifiedRequest {
     }
 }
 
-extension ModifiedRequest: ComposedRequest where Base: ComposedRequest {}
+extension ModifiedRequest: ComposedRequest where Base: ComposedRequest {
+    var sentType: RequestType? { base.sentType }
+}
 
 extension ModifiedRequest: ReceivingRequest where Base: ReceivingRequest {
     func makeReceiver() throws -> any BodyReceiver { try base.makeReceiver() }

@@ -19,7 +19,7 @@ public struct RequestContext: Sendable, Identifiable {
     public var tag: String { facts.tag }
     /// The names of secrets of the agent's config, for what writes URLs, header fields or bodies.
     public var secrets: Secrets { facts.secrets?.value ?? .usual }
-    /// The number of the attempt, starting at 1; 0 before the first.
+    /// The number of the attempt, starting at 1; 0 before the first, and in events of progress and redirects.
     public internal(set) var attempt: Int
     /// Whether credentials of the config and the service may be sent to the URL.
     ///
@@ -102,16 +102,16 @@ public struct RequestContext: Sendable, Identifiable {
         self.allowsCredentials = allowsCredentials
     }
 
-    /// Returns the same context for a request whose body is not collected in memory.
-    func observing(_ beginning: BodyBeginning) -> RequestContext {
+    /// Returns the same context for a request with another method, or whose body is not collected in memory.
+    func with(method: HTTPMethod? = nil, beginning: BodyBeginning? = nil) -> RequestContext {
         var copy = self
         copy.facts = Facts(
             typeName: typeName,
-            method: method,
+            method: method ?? self.method,
             serviceID: serviceID,
             tag: tag,
             secrets: facts.secrets,
-            beginning: beginning
+            beginning: beginning ?? self.beginning
         )
         return copy
     }

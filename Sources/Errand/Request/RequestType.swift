@@ -14,6 +14,12 @@ struct RequestType: Sendable {
 
     private static let known = Lock<[ObjectIdentifier: RequestType]>([:])
 
+    /// Returns the facts about what a request sends: about the request of a step of a chain, or about its own type.
+    static func sent<R: Request>(by request: R) -> RequestType {
+        let type = of(R.self)
+        return type.isComposed ? (request as? any ComposedRequest)?.sentType ?? type : type
+    }
+
     static func of<R: Request>(_ type: R.Type) -> RequestType {
         let id = ObjectIdentifier(type)
         if let facts = known.withLock({ $0[id] }) { return facts }
@@ -62,7 +68,10 @@ enum TypeNames {
 }
 
 /// A request that consists of requests, such as a batch, and is never sent itself.
-protocol ComposedRequest: Request {}
+protocol ComposedRequest: Request {
+    /// The type of the one request that it sends, or `nil` if there may be several, or none.
+    var sentType: RequestType? { get }
+}
 
 // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension ComposedRequest {
@@ -73,6 +82,8 @@ extension ComposedRequest {
     public func check() throws {
         throw Self.notOneRequest
     }
+
+    var sentType: RequestType? { nil }
 
     static var notOneRequest: NetworkError {
         NetworkError(.notOneRequest(String(TypeNames.name(of: Self.self).prefix { $0 != "<" })))

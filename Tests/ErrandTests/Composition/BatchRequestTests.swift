@@ -284,4 +284,24 @@ import Testing
         await #expect(throws: CancellationError.self) { try await alone.value }
         newer.cancel()
     }
+
+    @Test func onlyPartsOfABatchOrChainFailWithATypedErrorIfTheyAreSuperseded() async throws {
+        let rig = Rig.numbers()
+        let waiting = GeneralRequest("/wait/1").expecting(Int.self).duplicatePolicy(.cancelPrevious)
+        let scope = RequestScope()
+        func isReplaced(_ send: @escaping @Sendable () async throws -> Int) async throws -> (any Error)? {
+            let count = rig.transport.requestCount
+            let older = Task { try await send() }
+            await rig.transport.waitForRequests(count + 1)
+            let newer = Task { try await rig.agent.send(waiting) }
+            defer { newer.cancel() }
+            return await failure { try await older.value }
+        }
+        let agent = rig.agent
+        #expect(try await isReplaced { try await agent.send(waiting, in: scope) } is CancellationError)
+        #expect(try await isReplaced { try await agent.send(waiting, in: nil) } is CancellationError)
+        #expect(try await isReplaced { try await agent.results(of: [waiting])[0].get() } is CancellationError)
+        let error = try await isReplaced { try await agent.send(ChainRequest(waiting)) }
+        #expect((error as? NetworkError)?.reason == .superseded)
+    }
 }

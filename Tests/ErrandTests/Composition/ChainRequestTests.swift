@@ -201,4 +201,18 @@ import Testing
         )
         #expect(history.count == 20_000)
     }
+
+    @Test func historyHasTheRequestsOfStepsUnderTheirOwnTypes() async throws {
+        let rig = Rig.numbers()
+        let history = try await rig.agent.send(
+            ChainRequest(startingWith: GetNumber(number: 1)) { history in
+                guard history.count < 5, let last = history.model(of: GetNumber.self), last < 3 else { return nil }
+                let next = GetNumber(number: last + 1)
+                return last == 1 ? ChainStep<Int>.send(next) : ChainStep.send(ChainStep.send(next.tag("last")))
+            }
+        )
+        #expect(rig.transport.requests.map { $0.url.path() } == ["/ok/1", "/ok/2", "/ok/3"])
+        #expect(history.steps.map(\.typeName) == ["GetNumber", "GetNumber", "GetNumber"])
+        #expect(history.response(of: GetNumber.self)?.model == 3)
+    }
 }

@@ -52,4 +52,14 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
+
+    @Test func theIntervalBeginsWithTheResponseAndNotWithItsReader() async throws {
+        let clock = ManualClock()
+        let rig = Rig.numbers(clock: clock)
+        var iterator = rig.agent.poll(GetNumber(), every: .seconds(2)).makeAsyncIterator()
+        _ = try await iterator.next()
+        clock.advance(by: .seconds(3))
+        _ = try await iterator.next()
+        #expect(rig.transport.requestCount == 2)
+    }
 }

@@ -219,8 +219,10 @@ struct CanaryTests {
         _ = try? await rig.agent.send(GeneralRequest("/users/7").query(["token": "x", "page": 2]))
         let lines = log.all
         #expect(lines.count == 3)
-        let place = "#1 GeneralRequest GET api.example/users/7?token=•••&page=2"
-        #expect(lines[0] == "#1 GeneralRequest GET: starts")
+        let number = lines[0].prefix { $0 != " " }
+        #expect(number.first == "#" && Int(number.dropFirst()) != nil)
+        let place = "\(number) GeneralRequest GET api.example/users/7?token=•••&page=2"
+        #expect(lines[0] == "\(number) GeneralRequest GET: starts")
         #expect(lines[1] == "\(place): failed: the status 404 is not acceptable (the response: status 404, 0 bytes)")
         #expect(lines[2].hasSuffix(": stopped"))
     }

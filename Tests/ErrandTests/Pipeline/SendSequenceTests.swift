@@ -361,4 +361,33 @@ import Testing
         #expect(error is CancellationError)
         #expect(count == 1 && rig.count == 1)
     }
+
+    // MARK: Handles
+
+    /// None of them needs to have begun when all sends are cancelled.
+    @MainActor @Test func whatHasJustBeenStartedEndsWithAllSends() async throws {
+        for _ in 0..<50 {
+            let rig = Rig.numbers()
+            let results = Record<Bool>()
+            let number = GetNumber.waiting()
+            let handles = [
+                rig.agent.start(number) { results.add($0.failure is CancellationError) },
+                rig.agent.start(number.formattingContext(.caller)) { results.add($0.failure is CancellationError) },
+                rig.agent.start(BatchRequest(number, number)) { results.add($0.failure is CancellationError) },
+                rig.agent.start(ChainRequest(number)) { results.add($0.failure is CancellationError) },
+                rig.agent.start(number, on: .global()) { results.add($0.failure is CancellationError) },
+            ]
+            let download = rig.agent.startDownload(number, to: URL(filePath: "/tmp/errand-\(UUID().uuidString)"))
+            rig.agent.cancelAll()
+            for handle in handles { await handle.waitUntilFinished() }
+            #expect(results.all == Array(repeating: true, count: 5))
+            await #expect(throws: CancellationError.self) { try await download.value }
+            #expect(await isOver(rig))
+        }
+    }
+
+    @Test func idsOfSendsAreUniqueInTheProcess() {
+        let (one, other) = (Rig.numbers().agent, Rig.numbers().agent)
+        #expect(one.pipeline.makeID() < other.pipeline.makeID())
+    }
 }

@@ -110,4 +110,32 @@ import FoundationNetworking
         #expect(preview.httpBody == (try sent.bodyData()))
         for field in sent.headers { #expect(preview.value(forHTTPHeaderField: field.name) == field.value) }
     }
+
+    @Test func itsMethodIsThatOfTheSend() async throws {
+        let methods = Record<HTTPMethod>()
+        var config = NetworkConfig.test
+        config.adapters = [RequestAdapterTests.Adapter { _, context in methods.add(context.method) }]
+        config.filter = ClosureFilter { response, context in
+            methods.add(context.method)
+            return Payload(response.body)
+        }
+        let rig = Rig(config: config, response: .status(503))
+        let error = await failure { try await rig.agent.send(Custom { $0.httpMethod = "DELETE" }) } as? NetworkError
+        #expect(methods.all == [.delete, .delete])
+        #expect(error?.method == .delete)
+    }
+
+    @Test func responseToItsHEADHasNoModel() async throws {
+        struct Head: Request, Sendable {
+            typealias Model = [Int]?
+            var path: String { "/never" }
+            func customURLRequest() throws -> URLRequest? {
+                var request = URLRequest(url: try #require(URL(string: "https://custom.example/x")))
+                request.httpMethod = "HEAD"
+                return request
+            }
+        }
+        let rig = Rig(response: .status(200, headers: ["Content-Type": "application/json"]))
+        #expect(try await rig.agent.send(Head()) == nil)
+    }
 }

@@ -115,4 +115,25 @@ import Testing
         #expect(try sent.bodyData() == Data(bytes))
         #expect(try sent.bodyData() == Data(bytes))
     }
+
+    /// A type for all requests of a config or service is not that of a form or a file, but may be another one of JSON.
+    @Test func contentTypesOfConfigAndServiceApplyToJSONAlone() async throws {
+        func type(_ request: some Request & Sendable, _ inherited: String) async throws -> String? {
+            let rig = Rig(config: .test { $0.headers = ["Content-Type": inherited] })
+            let sent = try await rig.wire(request)
+            return sent.headers["Content-Type"]
+        }
+        let request = GeneralRequest("/x").method(.post)
+        let bytes = Data("x".utf8)
+        #expect(
+            try await type(request.body(.form(["a": 1])), "application/json") == "application/x-www-form-urlencoded"
+        )
+        #expect(try await type(request.body(.data(bytes, contentType: "image/png")), "application/json") == "image/png")
+        #expect(try await type(request.body(.text("x")), "application/json") == "text/plain; charset=utf-8")
+        #expect(try await type(request.parameters(["a": 1]), "text/plain") == "application/json")
+        let own = "application/vnd.api+json"
+        #expect(try await type(request.parameters(["a": 1]), own) == own)
+        #expect(try await type(request.body(.json([1])), own) == own)
+        #expect(try await type(request.body(.form(["a": 1])).header("Content-Type", own), "text/plain") == own)
+    }
 }
