@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Stage 5: admits a send to the network, or makes it join another one or fail.
 ///
 /// Gates come first, then ``InFlightFetches``: the minimum interval and duplicates. Permits are acquired by each attempt, in
@@ -22,7 +24,9 @@ struct Admission: Sendable {
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
         let began = timeline.now()
-        let gates = prepared.cacheUse == nil ? prepared.sendGates : prepared.sendGates.filter { !$0.guardsCache }
+        // A send whose stored response turned out to be unusable comes here twice.
+        let isAdmitted = prepared.isAdmitted.load(ordering: .relaxed)
+        let gates = isAdmitted ? [] : prepared.sendGates.filter { prepared.cacheUse == nil || !$0.guardsCache }
         for gate in gates {
             do {
                 try await gate.admit(prepared.context)
@@ -30,6 +34,7 @@ struct Admission: Sendable {
                 throw error is CancellationError ? error : GateRejection(error: error)
             }
         }
+        prepared.isAdmitted.store(true, ordering: .relaxed)
         try Task.checkCancellation()
         let passed = timeline.now()
         var accepted = try await fetches.run(prepared, isPassing: permits.isPassedBy, fetch)

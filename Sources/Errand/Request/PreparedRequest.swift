@@ -26,6 +26,8 @@ final class PreparedRequest: Sendable {
     let pinnedScopes: [String?]?
     /// Compares the sent request with the identified one; `nil` if nothing is shared or stored, or nothing can change.
     let identityCheck: IdentityCheck?
+    /// Whether its gates have admitted it, which they decide once.
+    let isAdmitted = Atomic(false)
     /// Whether a body that can be read only once was passed to the transport.
     let hasSentSingleUseBody = Atomic(false)
     /// Whether its attempts need no permit, because sends that hold one wait for it.

@@ -96,6 +96,25 @@ struct SendGateTests {
         #expect(rig.count == 1)
     }
 
+    /// A 304 with another entity tag validates nothing, so the request is sent again without its conditions.
+    @Test func validationOfAnotherResponseIsNeitherARetryNorAskedAgain() async throws {
+        let asked = Record<Int>()
+        let events = AuthenticationEventLog()
+        let rig = CachedRig(.http) {
+            $0.sendGates = [Asking { asked.add($0.id) }]
+            $0.retryPolicy = RetryPolicy(baseDelay: .zero).retrying(if: { _, _ in true })
+            $0.accessories = [events]
+        } responding: { request in
+            let headers: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+            guard request.headers.contains("If-None-Match") else { return .json("7", headers: headers) }
+            return .status(304, headers: ["ETag": "\"2\""])
+        }
+        for _ in 0..<2 { #expect(try await rig.agent.send(AdmissionBench.get()) == 7) }
+        #expect(rig.count == 3)
+        #expect(asked.all.count == 2)
+        #expect(!events.events.contains("willRetry"))
+    }
+
     @Test func gateThatGuardsTheCacheRunsBeforeIt() async throws {
         let isOpen = Lock(true)
         let rig = CachedRig(.networkElseCache(maxStale: nil)) {
