@@ -127,6 +127,9 @@ import Testing
         try store().remove(first)
         try store().add(GetFile(number: 1), to: host.file("a"))
         #expect(try store().unfinished.map(\.target.lastPathComponent) == ["b", "a", "a"])
+        // It is another one now.
+        try store().remove(first)
+        #expect(try store().unfinished.count == 3)
     }
 
     @Test func tasksThatAddEqualDownloadsAtOnceAddOne() async throws {

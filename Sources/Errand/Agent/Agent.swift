@@ -83,7 +83,7 @@ public final class Agent: Sendable, RefreshClient {
     ///
     /// Polls, pages, chains, batches, streams of events and `responses(for:)` end, also between two of their sends, and the
     /// requests of `results(of:)`, `resultStream(of:)` and `download(allIn:)` that have not begun are not sent. What was started
-    /// with a handle ends, too, even if it has not begun.
+    /// with a handle is cancelled as by the handle, even if it has not begun.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.

@@ -52,8 +52,9 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
 
     /// Replaces the credential; a running refresh is cancelled and its result ignored.
     ///
-    /// Sends that started with the credential of another user, by ``Authenticator/scope(of:)``, fail with
-    /// ``NetworkError/Reason/credentialChanged`` and are not sent with the new one.
+    /// Sends that were prepared with the credential of another user, by ``Authenticator/scope(of:)``, fail with
+    /// ``NetworkError/Reason/credentialChanged`` and are not sent with the new one. Without a scope, every other credential is
+    /// that of another user.
     public func login(_ credential: A.Credential) { replace(credential) }
 
     /// Removes the credential; a running refresh is cancelled and its result ignored.

@@ -161,7 +161,8 @@ public struct UnauthorizedResponse: Sendable, Hashable {
     }
 
     func matches(_ error: any Error, of response: RawResponse) -> Bool {
-        if response.failure != nil, statusCodes.contains(response.statusCode) { return true }
+        let isRejected = response.failure?.isAboutStatus ?? (error as? NetworkError)?.isAboutStatus ?? false
+        if isRejected, statusCodes.contains(response.statusCode) { return true }
         guard let error = error as? ServiceError else { return false }
         return serviceCodes.contains(error.code)
     }

@@ -152,12 +152,16 @@ struct RequestBuilder {
         )
     }
 
-    /// Whether header fields have a `Content-Type` to send in place of the one of the body: the request's own, or, for JSON,
-    /// another JSON type of the service or the config.
+    /// Whether header fields have a `Content-Type` to send in place of the one of the body.
+    ///
+    /// It is the request's own, or that of the service or the config if the body is not known to be anything else: if both are
+    /// the same type, such as with a charset, if both are JSON, or if the body's is the general one of bytes.
     private func declaresContentType(in headers: HTTPHeaders, inPlaceOf type: String) -> Bool {
         guard let declared = headers["Content-Type"] else { return false }
         if settings.request.headers.contains("Content-Type") { return true }
-        return type == "application/json" && MediaType(declared)?.isJSON == true
+        guard let own = MediaType(type)?.essence, let inherited = MediaType(declared)?.essence else { return false }
+        if own == "application/json" { return inherited.contains("json") }
+        return own == inherited || own == "application/octet-stream"
     }
 
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.

@@ -140,8 +140,8 @@ public struct RequestBody: Sendable {
 
     /// Returns a body with a value as JSON.
     ///
-    /// Its `Content-Type` is `application/json`, unless the headers of request, service or config have another JSON type, such as
-    /// `application/vnd.api+json`.
+    /// Its `Content-Type` is `application/json`, unless the headers of the request have one, or those of service or config another
+    /// JSON type, such as `application/vnd.api+json`.
     ///
     /// The value is encoded immediately; an error of its `encode(to:)` is thrown when the request is built.
     public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestBody {

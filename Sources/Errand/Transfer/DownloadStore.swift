@@ -23,6 +23,8 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
         public let target: URL
         /// What the download has to result in.
         public let options: DownloadOptions
+        /// The time when it was first added.
+        let added: Date
     }
 
     private let files: DownloadListing
@@ -40,7 +42,13 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
     public var unfinished: [Item] {
         let found = files.names.compactMap { name in entry(of: name).map { (name: name, entry: $0) } }
         return found.sorted { ($0.entry.added, $0.name) < ($1.entry.added, $1.name) }.map { name, entry in
-            Item(id: name, request: entry.request, target: entry.target.url, options: entry.options)
+            Item(
+                id: name,
+                request: entry.request,
+                target: entry.target.url,
+                options: entry.options,
+                added: entry.added
+            )
         }
     }
 
@@ -73,12 +81,17 @@ public struct DownloadStore<Download: Request & Codable & Sendable>: Sendable {
         let name = DownloadListing.name(ofKey: try encoder.encode(Key(request: request, target: place)))
         let added = entry(of: name)?.added ?? Date()
         let new = Entry(request: request, target: place, options: options, added: added)
-        try files.write(try encoder.encode(new), to: name)
-        return Item(id: name, request: request, target: target, options: options)
+        let data = try encoder.encode(new)
+        // A disk that is full does not matter to what is listed already.
+        if files.contents(of: name) != data { try files.write(data, to: name) }
+        return Item(id: name, request: request, target: target, options: options, added: added)
     }
 
-    /// Removes a download from the list; the bytes that it has received so far are kept.
-    public func remove(_ item: Item) { files.remove(item.id) }
+    /// Removes a download from the list, unless it was removed and added again; the bytes that it has received so far are kept.
+    public func remove(_ item: Item) {
+        guard entry(of: item.id).map({ $0.added == item.added }) ?? true else { return }
+        files.remove(item.id)
+    }
 
     /// What makes two downloads equal.
     private struct Key: Encodable {

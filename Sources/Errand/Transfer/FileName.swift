@@ -49,9 +49,9 @@ struct FileName: Sendable, Hashable {
         // Neither hidden nor relative.
         var name = withoutEnd(scalars.drop(while: isLeftOut))
         guard !name.isEmpty else { return nil }
+        name = withoutEnd(shortened(String(name)).unicodeScalars[...])
         let stem = String(String.UnicodeScalarView(name.prefix { $0 != "." })).lowercased()
         if reserved.contains(stem) { name.insert("_", at: name.startIndex) }
-        name = withoutEnd(shortened(String(name)).unicodeScalars[...])
         let lowercase = String(name).lowercased().utf8
         if unfinished.contains(where: { lowercase.suffix($0.utf8.count).elementsEqual($0.utf8) }),
             let dot = name.lastIndex(of: ".")

@@ -71,7 +71,12 @@ struct AuthenticatorTests {
         // Nor if the filter rejects it for another reason.
         let strict = request.filter(ClosureFilter { _, _ in throw Refused() })
         await #expect(throws: Refused.self) { try await rig.agent.send(strict) }
+        let typed = request.acceptance(Acceptance(contentTypes: ["text/plain"]).accepting(401))
+        await #expect(throws: NetworkError.self) { try await rig.agent.send(typed) }
         #expect(rig.authenticator.refreshCount == 0)
+        let url = try #require(URL(string: "https://api.test/x"))
+        let response = RawResponse(statusCode: 401, url: url)
+        #expect(rig.authenticator.isUnauthorized(NetworkError(.status(401), response: response), of: response))
     }
 
     @Test

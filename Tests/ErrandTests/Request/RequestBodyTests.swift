@@ -134,6 +134,10 @@ import Testing
         let own = "application/vnd.api+json"
         #expect(try await type(request.parameters(["a": 1]), own) == own)
         #expect(try await type(request.body(.json([1])), own) == own)
+        #expect(try await type(request.body(.json([1])), "application/x-amz-json-1.1") == "application/x-amz-json-1.1")
+        #expect(try await type(request.body(.data(bytes)), "application/x-protobuf") == "application/x-protobuf")
+        let form = "application/x-www-form-urlencoded; charset=UTF-8"
+        #expect(try await type(request.body(.form(["a": 1])), form) == form)
         #expect(try await type(request.body(.form(["a": 1])).header("Content-Type", own), "text/plain") == own)
     }
 }

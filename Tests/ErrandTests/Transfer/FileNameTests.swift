@@ -55,6 +55,9 @@ import Testing
         }
         let zalgo = "a" + String(repeating: "\u{301}", count: 2_000)
         #expect(try name("attachment; filename=\"\(zalgo).txt\"") == "download.txt")
+        // What remains of it names a device.
+        let device = "cone" + String(repeating: "\u{301}", count: 100)
+        #expect(try name("attachment; filename=\"\(device).txt\"") == "_con.txt")
     }
 
     /// Each is one `Character` with its neighbour, which is then neither a slash nor a period.
