@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "library.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,8 @@ struct interest {
     unsigned char is_connection;
     // Whether the server may send nothing until the next request.
     unsigned char is_quiet;
+    // The port of this end of a connection that is quiet, by which the next request on it is known.
+    unsigned short port;
 };
 
 struct errand_curl_loop {
@@ -219,9 +222,32 @@ static void retire(int socket) {
     shutdown(socket, SHUT_RDWR);
 }
 
+// Returns the port of this end of a connection, or 0 if it has none.
+static unsigned short local_port(int socket) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {0};
+    socklen_t size = sizeof address;
+    if (getsockname(socket, &address.any, &size) != 0) return 0;
+    if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
+    return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
+}
+
 void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket) {
     struct interest *interest_ = interest(loop, socket);
-    if (interest_ && interest_->is_connection && !interest_->wanted) interest_->is_quiet = 1;
+    if (interest_ && interest_->is_connection && !interest_->wanted) {
+        interest_->is_quiet = 1;
+        if (!interest_->port) interest_->port = local_port(socket);
+    }
+}
+
+void errand_curl_loop_expect_response(errand_curl_loop *loop, int port) {
+    for (size_t i = 0; i < loop->interest_count; i++) {
+        struct interest *interest_ = &loop->interests[i];
+        if (interest_->is_quiet && (port <= 0 || !interest_->port || interest_->port == port)) interest_->is_quiet = 0;
+    }
 }
 
 static void handle(struct errand_curl_loop *loop, const struct epoll_event *event) {

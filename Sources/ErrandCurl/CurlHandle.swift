@@ -113,8 +113,9 @@ final class CurlHandle {
     /// Returns whether libcurl may begin to send the request, which it does again if a kept connection dies.
     ///
     /// It asks to read the body again only if it has sent a part of it.
-    fileprivate func mayBegin() -> Bool {
+    fileprivate func mayBegin(from port: Int32) -> Bool {
         defer { hasBegun = true }
+        errand_curl_loop_expect_response(loop, port)
         return !hasBegun || exchange?.mayRepeat() == true
     }
 
@@ -379,7 +380,7 @@ private enum Callbacks {
 
     // `CURL_PREREQFUNC_OK` and `CURL_PREREQFUNC_ABORT`.
     static let begin = function(
-        { handle, _, _, _, _ in Self.handle(handle).mayBegin() ? 0 : 1 } as Begin
+        { handle, _, _, _, port in Self.handle(handle).mayBegin(from: port) ? 0 : 1 } as Begin
     )
 
     private static func function<Function>(_ function: Function) -> errand_curl_function {

@@ -183,6 +183,9 @@ void errand_curl_loop_process_timer(errand_curl_loop *loop);
 void errand_curl_loop_look(errand_curl_loop *loop);
 /// Whatever arrives on this socket before the next request on it makes its connection unusable.
 void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket);
+/// A request begins on the connection of this local port: what arrives belongs to it, also while it is paused and libcurl wants
+/// nothing of the socket. With port 0, it may be any connection.
+void errand_curl_loop_expect_response(errand_curl_loop *loop, int port);
 /// Returns the next transfer that has ended, with its error code, or NULL.
 void *_Nullable errand_curl_loop_next_ended(errand_curl_loop *loop, int *code);
 /// Makes the wait under way, or the next one, return. From any thread, also in a signal handler.
