@@ -23,7 +23,7 @@ import Testing
         "../../escape", "/etc/passwd", "..", ".", "", "\\\\server\\share\\x", "C:\\Windows\\x.exe", "a/../../b",
         ".bashrc",
         "%2e%2e%2fescape", "x\u{202E}gpj.exe", "con", "nul.txt", "a\u{0}b", String(repeating: "n", count: 4_000),
-        "....//x", "~/.ssh/id", "x:stream", " . ", "\u{FEFF}.profile",
+        "....//x", "~/.ssh/id", "x:stream", " . ", "\u{FEFF}.profile", "/\u{200D}..\u{200D}/\u{200D}escape",
     ]
 
     @Test(arguments: hostileNames)

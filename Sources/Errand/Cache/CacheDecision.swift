@@ -145,18 +145,24 @@ extension CacheDecision {
     }
 }
 
-extension NetworkError {
+extension Error {
     /// Whether the network failed, so that a stale response may be used: not if the server has decided something, and
     /// not if the connection is not safe.
     var isFailureOfNetwork: Bool {
-        switch reason {
+        // An envelope does not change what the status says.
+        if let error = self as? ServiceError { return error.refusedStatus.map(isFailure) ?? false }
+        guard let error = self as? NetworkError else { return false }
+        switch error.reason {
         case .circuitOpen: return true
-        case .status(let code): return code >= 500 || code == 408 || code == 429
+        case .status(let code): return isFailure(code)
         default: break
         }
-        switch kind {
+        switch error.kind {
         case .unreachable, .connectionLost, .timedOut, .invalidResponse, .unknown: return true
         default: return false
         }
     }
 }
+
+/// Whether a status is one of a server that cannot respond at the moment.
+private func isFailure(_ status: Int) -> Bool { status >= 500 || status == 408 || status == 429 }

@@ -219,7 +219,7 @@ struct CacheLookup: Sendable {
         _ stored: Stored?,
         aged fallback: Duration?
     ) async throws -> AcceptedResponse? {
-        guard (error as? NetworkError)?.isFailureOfNetwork ?? (error is GateRejection) else { return nil }
+        guard error is GateRejection || error.isFailureOfNetwork else { return nil }
         let error = (error as? GateRejection)?.error ?? error
         // The stored response may belong to another user than the failed request.
         if prepared.isUnidentified { return nil }

@@ -164,6 +164,9 @@ struct RetryLoop: Sendable {
         switch decision {
         case .retry(let delay, _): pause = delay
         case .stop(.notReplayable): return .none(because: "the body can be read only once")
+        case .stop(.serverTiming(let delay)):
+            return .none(because: "the server asks to wait \(delay.words), more than maximumServerDelay of the policy")
+        case .stop(.deadline): return .none(because: "the delay would not end before the deadline")
         case .stop(.notIdempotent):
             return .none(because: "a \(failure.request.method) may take effect twice; allow it with idempotencyKey")
         case .stop: return .none(because: nil)
