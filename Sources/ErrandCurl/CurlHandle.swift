@@ -331,8 +331,22 @@ extension String {
 }
 
 extension HTTPHeaders.Field {
-    fileprivate func isIdentical(to other: HTTPHeaders.Field) -> Bool { name == other.name && value == other.value }
+    fileprivate func isIdentical(to other: HTTPHeaders.Field) -> Bool {
+        name.hasSameBytes(as: other.name) && value.hasSameBytes(as: other.value)
+    }
 }
+
+    /// Whether both are sent as the same bytes; `==` also holds for one letter that is written in two ways.
+    fileprivate func hasSameBytes(as other: String) -> Bool {
+        let result = utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { others in
+                guard bytes.count == others.count else { return false }
+                guard let start = bytes.baseAddress, let other = others.baseAddress else { return true }
+                return memcmp(start, other, bytes.count) == 0
+            }
+        }
+        return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
 
 /// What libcurl calls during a transfer, with the handle as the last argument.
 private enum Callbacks {
