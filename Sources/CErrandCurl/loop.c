@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -235,12 +236,22 @@ static unsigned short local_port(int socket) {
     return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
 }
 
+// Whether there is something to receive, be it the end of the connection or its error. Nothing of that is taken: a transfer
+// that is paused receives it when it continues.
+static int is_readable(int socket) {
+    struct pollfd wish = {.fd = socket, .events = POLLIN};
+    return poll(&wish, 1, 0) > 0;
+}
+
 void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket) {
     struct interest *interest_ = interest(loop, socket);
-    if (interest_ && interest_->is_connection && !interest_->wanted) {
-        interest_->is_quiet = 1;
-        if (!interest_->port) interest_->port = local_port(socket);
-    }
+    if (!interest_ || !interest_->is_connection || interest_->wanted) return;
+    interest_->is_quiet = 1;
+    if (!interest_->port) interest_->port = local_port(socket);
+    // The next request may begin before the loop looks at the sockets again.
+    if (!is_readable(socket)) return;
+    watch(loop, socket, interest_, 0);
+    retire(socket);
 }
 
 void errand_curl_loop_expect_response(errand_curl_loop *loop, int port) {
@@ -257,9 +268,8 @@ static void handle(struct errand_curl_loop *loop, const struct epoll_event *even
     if (!interest_) return;
     if (!interest_->wanted) {
         // The thread that started the request may have received the response before this saw it.
-        char byte;
-        if (recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN) return;
-        // The server has closed a connection that no request uses, or has sent something unasked.
+        if (!is_readable(socket)) return;
+        // The server has closed a connection that no request uses, or has sent something unasked, or the request is paused.
         watch(loop, socket, interest_, 0);
         if (interest_->is_quiet) retire(socket);
         return;
@@ -289,11 +299,15 @@ void errand_curl_loop_look(errand_curl_loop *loop) {
 
 void errand_curl_loop_look_aside(errand_curl_loop *loop) {
     struct epoll_event events[16];
-    int count = epoll_wait(loop->epoll, events, sizeof events / sizeof *events, 0);
-    for (int i = 0; i < count; i++) {
-        // The thread that waits does not see this event any more.
-        if (events[i].data.fd == loop->wake) errand_curl_loop_wake(loop);
-        else handle(loop, &events[i]);
+    const int count = sizeof events / sizeof *events;
+    for (int i = 0; i < 256; i++) {
+        int found = epoll_wait(loop->epoll, events, count, 0);
+        for (int j = 0; j < found; j++) {
+            // The thread that waits does not see this event any more.
+            if (events[j].data.fd == loop->wake) errand_curl_loop_wake(loop);
+            else handle(loop, &events[j]);
+        }
+        if (found < count) return;
     }
 }
 

@@ -18,7 +18,7 @@ final class CurlHandle {
 
     let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
-    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
+    private let errorText: UnsafeMutablePointer<CChar>
     /// Whether a request has content, or states that it has none.
     private enum Content {
         case none, empty, some
@@ -30,7 +30,7 @@ final class CurlHandle {
 
     /// The URL of the last request, because many have the same one.
     private var url = ""
-    private let parsedURL = errand_curl_url_create()
+    private let parsedURL: UnsafeMutableRawPointer?
     /// The header fields of the last request and their list, because most requests have the same ones.
     private var fields: [HTTPHeaders.Field] = []
     private var content = Content.none
@@ -42,6 +42,7 @@ final class CurlHandle {
     private var isChanged = false
     private var waitsForMultiplexing = false
     private var hasLargeBuffer = false
+    private var bypassesProxy = false
     /// Whether libcurl has begun to send the request.
     private var hasBegun = false
     /// Why no request may be sent: libcurl does not do what the configuration requires.
@@ -64,7 +65,10 @@ final class CurlHandle {
         self.configuration = configuration
         self.transfers = transfers
         self.loop = loop
+        // Not before: without a handle nothing would free them.
+        errorText = .allocate(capacity: Self.errorTextSize)
         errorText.initialize(repeating: 0, count: Self.errorTextSize)
+        parsedURL = errand_curl_url_create()
         setUp()
     }
 
@@ -93,6 +97,10 @@ final class CurlHandle {
         if isSecure != waitsForMultiplexing {
             waitsForMultiplexing = isSecure
             set(ErrandCurlOptionWaitForMultiplexing, isSecure ? 1 : 0)
+        }
+        if let bypass = transfers.proxyBypass, bypass.includes(request.url) != bypassesProxy {
+            bypassesProxy.toggle()
+            set(ErrandCurlOptionNoProxy, bypassesProxy ? "*" : "")
         }
         // A buffer of this size is a slow allocation, so only what is read as it arrives has one.
         let isStreamed = exchange.options.readAhead == 0
@@ -327,12 +335,26 @@ extension HTTPHeaders {
 }
 
 extension String {
+    /// Whether both are sent as the same bytes; `==` also holds for one letter that is written in two ways.
+    fileprivate func hasSameBytes(as other: String) -> Bool {
+        let result = utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { others in
+                guard bytes.count == others.count else { return false }
+                guard let start = bytes.baseAddress, let other = others.baseAddress else { return true }
+                return memcmp(start, other, bytes.count) == 0
+            }
+        }
+        return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
+
     /// A host name in lower case, without the dot of the root at its end.
-    fileprivate var withoutRoot: String { (hasSuffix(".") ? String(dropLast()) : self).lowercased() }
+    var withoutRoot: String { (hasSuffix(".") ? String(dropLast()) : self).lowercased() }
 }
 
 extension HTTPHeaders.Field {
-    fileprivate func isIdentical(to other: HTTPHeaders.Field) -> Bool { name == other.name && value == other.value }
+    fileprivate func isIdentical(to other: HTTPHeaders.Field) -> Bool {
+        name.hasSameBytes(as: other.name) && value.hasSameBytes(as: other.value)
+    }
 }
 
 /// What libcurl calls during a transfer, with the handle as the last argument.

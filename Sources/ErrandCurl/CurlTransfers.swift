@@ -10,7 +10,9 @@ final class CurlTransfers {
     /// The maximum number of handles that are kept for later requests.
     private static let maximumSpareHandles = 256
 
-    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    let scratch: UnsafeMutableRawBufferPointer
+    /// The hosts that are reached directly, although there is a proxy; `nil` if none is configured.
+    let proxyBypass: ProxyBypass?
 
     private let configuration: CurlTransport.Configuration
     private let loop: OpaquePointer
@@ -31,6 +33,9 @@ final class CurlTransfers {
         guard let loop = errand_curl_loop_create() else { return nil }
         self.configuration = configuration
         self.loop = loop
+        // Not before: without a loop nothing would free it.
+        scratch = .allocate(byteCount: 64 << 10, alignment: 16)
+        proxyBypass = configuration.proxyBypass
         hosts = HostQueues(limit: maximumConnectionsPerHost, configuration.httpVersion)
         errand_curl_loop_set(loop, Int32(ErrandCurlSetMaximumConnectionsPerHost), maximumConnectionsPerHost)
         errand_curl_loop_set(loop, Int32(ErrandCurlSetMaximumConnections), configuration.maximumConnections ?? 0)

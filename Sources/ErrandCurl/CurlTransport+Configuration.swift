@@ -55,7 +55,7 @@ extension CurlTransport {
             ///   port, without user and password.
             /// - `user`, `password`: The credentials, or `nil` for a proxy without.
             /// - `bypass`: The hosts that are reached directly, without port: names, which include their subdomains, IP
-            ///   addresses and ranges such as `10.0.0.0/8`; `*` is all.
+            ///   addresses and ranges such as `10.0.0.0/8` or `fd00::/8`; `*` is all.
             case url(String, user: String? = nil, password: String? = nil, bypass: [String] = [])
         }
 
@@ -108,6 +108,8 @@ extension CurlTransport {
         /// speaks HTTP/1.
         public var maximumConnectionsPerHost: Int
         /// The maximum number of connections, at least 1, or `nil`, the default, for no limit.
+        ///
+        /// Streams do not count among them, and have the same maximum for themselves.
         public var maximumConnections: Int?
         /// The maximum number of connections that are kept for later requests, at least 1, or `nil`, the default, for four
         /// times the number of requests in flight.
@@ -226,7 +228,7 @@ extension CurlTransport.Configuration {
             guard !host.isEmpty, !host.contains(":"), !list.isEmpty else {
                 throw Invalid(description: "addresses: \(host) is not a host name without port, or has no address")
             }
-            for address in list where !Self.isAddress(address) {
+            for address in list where ProxyBypass.Address(written: address) == nil {
                 throw Invalid(description: "addresses: \(address), for \(host), is not an IP address")
             }
         }
@@ -240,6 +242,10 @@ extension CurlTransport.Configuration {
         else {
             throw Invalid(description: "proxy: not the URL of a proxy, such as http://proxy.example:3128")
         }
+        // libcurl would choose 1080, also for http.
+        guard let port = parts.port, 1...0xFFFF ~= port else {
+            throw Invalid(description: "proxy: the URL has no port, as in http://proxy.example:3128")
+        }
         guard parts.user == nil, parts.password == nil else {
             throw Invalid(description: "proxy: user and password are arguments of their own, not part of the URL")
         }
@@ -247,22 +253,19 @@ extension CurlTransport.Configuration {
         guard user?.contains(":") != true, user != nil || password == nil else {
             throw Invalid(description: "proxy: a password needs a user, whose name contains no colon")
         }
-        for host in bypass {
-            let isPattern = host != "*" && host.contains { "*, ".contains($0) }
-            let address = host.prefix { $0 != "/" }
-            guard !host.isEmpty, !isPattern, Self.isAddress(String(address)) || !host.contains(":") else {
-                throw Invalid(
-                    description:
-                        "proxy: cannot bypass '\(host)'; name a host, which includes its subdomains, or an address, "
-                        + "without port"
-                )
-            }
+        for host in bypass where ProxyBypass.Rule(host) == nil {
+            throw Invalid(
+                description:
+                    "proxy: cannot bypass '\(host)'; name a host, which includes its subdomains, an address, or a range "
+                    + "such as 10.0.0.0/8, without port"
+            )
         }
     }
 
-    private static func isAddress(_ text: String) -> Bool {
-        var (four, six) = (in_addr(), in6_addr())
-        return inet_pton(AF_INET, text, &four) == 1 || inet_pton(AF_INET6, text, &six) == 1
+    /// The hosts that are reached directly, although there is a proxy; `nil` if none is configured.
+    var proxyBypass: ProxyBypass? {
+        guard unixSocket == nil, case .url(_, _, _, let bypass) = proxy else { return nil }
+        return ProxyBypass(bypass)
     }
 
     /// A folder that always exists, and that nobody can add a certificate to.
@@ -331,9 +334,10 @@ extension CurlTransport.Configuration {
             // libcurl would look for them again for each request.
             if !mayUseProxy { handle.set(ErrandCurlOptionProxy, "") }
         case .none: handle.set(ErrandCurlOptionProxy, "")
-        case .url(let url, let user, let password, let bypass):
+        case .url(let url, let user, let password, _):
             handle.require(ErrandCurlOptionProxy, url, for: "proxy")
-            handle.require(ErrandCurlOptionNoProxy, bypass.joined(separator: ","), for: "proxy")
+            // Instead of the list of the environment; changed for requests that bypass the proxy.
+            handle.require(ErrandCurlOptionNoProxy, "", for: "proxy")
             if user != nil || password != nil {
                 // libcurl decodes both.
                 let parts = [user, password].map { text in

@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The header section of a response, while its lines arrive.
 ///
-/// Interim sections are replaced by the next one, and trailers are counted only.
+/// Interim sections are replaced by the next one, and trailers are counted only, with the final one.
 struct HeaderSection {
     private(set) var statusCode = 0
     /// Whether the section of the final response is complete.
@@ -21,16 +21,21 @@ struct HeaderSection {
     private var isChunked = false
     /// Whether a status line has begun a section that has not ended.
     private var hasBegun = false
-    /// The size of what has arrived: names and values of the section, all of interim ones, and trailers.
+    /// The size of the names and values of the section, and of trailers.
     private var byteCount = 0
+    /// The size of all lines that have arrived, also of interim sections.
+    private var receivedByteCount = 0
 
     /// Adds a line as it was received, with its end.
     ///
     /// - Parameters:
     ///   - line: The line.
-    ///   - limit: The maximum size of all names and values.
+    ///   - limit: The maximum size of all names and values of a section. All sections together, with everything that is in
+    ///     them, may be 64 KiB larger than four times that.
     /// - Returns: The reason why the response is rejected, or `nil`.
     mutating func add(_ line: UnsafeRawBufferPointer, limit: Int) -> NetworkError.Reason? {
+        receivedByteCount += line.count
+        if (receivedByteCount - 64 << 10) / 4 > limit { return .headerSectionTooLarge }
         if isFinal {
             byteCount += line.count
             return byteCount > limit ? .headerSectionTooLarge : nil
@@ -58,7 +63,7 @@ struct HeaderSection {
         (contentLength, isChunked, codings) = (nil, false, [])
         fields.removeAll(keepingCapacity: true)
         fields.reserveCapacity(Self.usualByteCount)
-        byteCount += line.count
+        byteCount = 0
         return statusCode < 100 ? .malformedStatusLine : nil
     }
 
@@ -74,10 +79,10 @@ struct HeaderSection {
     private mutating func addField(_ line: UnsafeRawBufferPointer) -> NetworkError.Reason? {
         // RFC 9112, section 2.2, for a carriage return within a line.
         guard hasBegun, !line.has(0), !line.has(.carriageReturn) else { return .malformedHeader }
-        byteCount += line.count
         if line[0] == .space || line[0] == .tab {
             // RFC 9112, section 5.2: a continuation belongs to the line before it.
             guard !fields.isEmpty else { return .malformedHeader }
+            byteCount += line.trimmedCount
             fields[fields.count - 1] = .space
             fields.append(contentsOf: line)
             fields.append(.lineFeed)
@@ -92,7 +97,9 @@ struct HeaderSection {
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
         fields.append(contentsOf: line)
         fields.append(.lineFeed)
-        return note(name, UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
+        let value = UnsafeRawBufferPointer(rebasing: line[(colon + 1)...])
+        byteCount += name.count + value.trimmedCount
+        return note(name, value)
     }
 
     /// Notes what decides how the body is read.
@@ -162,6 +169,14 @@ struct HeaderSection {
 
 extension UnsafeRawBufferPointer {
     fileprivate var isStatusLine: Bool { baseAddress.map { count > 4 && memcmp($0, "HTTP/", 5) == 0 } ?? false }
+
+    /// The number of bytes without spaces at both ends.
+    fileprivate var trimmedCount: Int {
+        var (start, end) = (0, count)
+        while start < end, self[start] == .space || self[start] == .tab { start += 1 }
+        while end > start, self[end - 1] == .space || self[end - 1] == .tab { end -= 1 }
+        return end - start
+    }
 
     fileprivate func has(_ byte: UInt8) -> Bool { baseAddress.map { memchr($0, Int32(byte), count) != nil } ?? false }
 

@@ -45,7 +45,7 @@ public final class StubTransport: Transport {
         self.init(maximumLogCount: maximumLogCount) { request in
             let fitting = routes.keys.filter { $0.fits(request) }
             // The most specific one, so that the order of a dictionary does not matter.
-            guard let route = fitting.max(by: { $0.exactness < $1.exactness }), let response = routes[route] else {
+            guard let route = fitting.max(by: { $0.precedence < $1.precedence }), let response = routes[route] else {
                 throw UnhandledRequest(request, routes: routes.keys.map(\.description).sorted())
             }
             return response
@@ -164,8 +164,10 @@ extension StubTransport {
         /// The method and the path.
         public var description: String { "\(method) \(text)" }
 
-        /// A number that orders routes: exact ones before prefixes, long ones before short ones.
-        var exactness: Int { text.utf8.count * 2 + (text.hasSuffix("*") ? 0 : 1) }
+        private var isPrefix: Bool { text.hasSuffix("*") }
+
+        /// Numbers that order routes: exact ones before prefixes, and then long ones before short ones.
+        var precedence: (Int, Int) { (isPrefix ? 0 : 1, text.utf8.count) }
 
         func fits(_ request: OutgoingRequest) -> Bool {
             guard request.method == method else { return false }
@@ -174,7 +176,7 @@ extension StubTransport {
                 target = request.url.path()
                 if text.contains("?"), let query = request.url.query() { target += "?\(query)" }
             }
-            return text.hasSuffix("*") ? target.hasPrefix(text.dropLast()) : target == text
+            return isPrefix ? target.hasPrefix(text.dropLast()) : target == text
         }
     }
 

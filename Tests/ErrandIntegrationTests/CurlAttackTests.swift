@@ -1,8 +1,9 @@
 #if os(Linux)
 import Errand
-import ErrandCurl
 import Foundation
 import Testing
+
+@testable import ErrandCurl
 
 /// Servers that break the rules, and the transport on libcurl.
 @Suite(.limit(seconds: 60))
@@ -31,6 +32,51 @@ struct CurlAttackTests {
             server.push(text)
             while server.connectionCount > 0 { await Task.yield() }
         }
+    }
+
+    /// The header section is received apart from the end of the body, of which libcurl then receives no more than stated.
+    @Test func whatFollowsABodyIsNotTheResponseToARequestThatWaits() async throws {
+        let (body, isFirst) = (String(repeating: "a", count: 40_000), Lock(true))
+        let other = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
+        let release = DispatchSemaphore(value: 0)
+        let server = try RawServer {
+            let isFirst = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if isFirst { release.wait() }
+            let reply = "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            return RawServer.Reply(reply + other, isClosed: false)
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport.make { $0.maximumConnectionsPerHost = 1 }
+        // Each begins on this thread, so that all others wait for the first one.
+        let sends = (0..<4).map { _ in Task.immediate { try await transport.get(server.url) } }
+        release.signal()
+        for send in sends {
+            let response = try await send.value
+            #expect(response.statusCode == 200 && response.connection?.isReused == false)
+            #expect(response.body.whole?.count == body.utf8.count)
+        }
+    }
+
+    @Test func aBodyThatIsCutByAResetIsNotCompleteAlthoughItsReaderLetItWait() async throws {
+        // The pause begins with the last byte, so that the reset is all that is left.
+        let body = Data(count: CurlBody.pauseLevel)
+        let server = try RawServer { RawServer.Reply(Data("HTTP/1.1 200 OK\r\n\r\n".utf8) + body, isReset: true) }
+        let other = try RawServer { .ok }
+        defer {
+            server.stop()
+            other.stop()
+        }
+        let transport = CurlTransport()
+        let options = TransportOptions(idleTimeout: .seconds(20), readAhead: 0)
+        let response = try await transport.send(OutgoingRequest(url: server.url), options: options)
+        while server.connectionCount > 0 { await Task.yield() }
+        // With its response the event loop has also seen the reset.
+        _ = try await transport.get(other.url)
+        let error = await #expect(throws: NetworkError.self) { try await response.body.collect(upTo: 1 << 20) }
+        #expect(error?.reason == .closedInBody)
     }
 
     @Test(arguments: [0, Int.max])

@@ -77,6 +77,23 @@ struct CurlConnectionTests {
         let sent = try #require(proxy.requests.first)
         #expect(sent.hasPrefix("GET http://shop.example/a HTTP/1.1\r\n"))
         #expect(sent.contains("\r\nProxy-Authorization: Basic \(Data("ada:p:w@d".utf8).base64EncodedString())\r\n"))
+        // One handle sends both.
+        _ = try await transport.get(server.url)
+        _ = try await transport.get(url)
+        #expect(proxy.requests.count == 2 && server.requests.count == 2)
+    }
+
+    @Test func fieldsThatDifferOnlyInHowALetterIsWrittenAreSentAsTheyAre() async throws {
+        let server = try RawServer { .ok }
+        defer { server.stop() }
+        let transport = CurlTransport()
+        let values = ["\u{E9}", "e\u{301}", "\u{212B}", "\u{C5}"]
+        for value in values { _ = try await transport.get(server.url, ["X-Name": value]) }
+        let sent = server.requests.map { request in
+            request.split(separator: "\r\n").first { $0.hasPrefix("X-Name: ") }.map { Array($0.utf8.dropFirst(8)) }
+                ?? []
+        }
+        #expect(sent == values.map { Array($0.utf8) })
     }
 
     @Test func aProxyThatIsDownIsNotReportedAsTheOrigin() async throws {
@@ -127,6 +144,9 @@ struct CurlConnectionTests {
         ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", user: "a:b"))),
         ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", bypass: ["*.example"]))),
         ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", bypass: ["10.0.0.1:80"]))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example:3128", bypass: ["10.0.0.0/33"]))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("http://proxy.example"))),
+        ("proxy", CurlTransport.Configuration(proxy: .url("socks5://proxy.example:0"))),
         ("trust", CurlTransport.Configuration(trust: .file(path: "/etc/hostname"))),
         ("trust", CurlTransport.Configuration(trust: .file(path: "/tmp"))),
         ("unixSocket", CurlTransport.Configuration(unixSocket: "")),

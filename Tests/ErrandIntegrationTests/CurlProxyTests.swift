@@ -23,6 +23,23 @@ struct CurlProxyTests {
         #expect(error?.reason != .proxyConnectionRefused)
     }
 
+    @Test(arguments: [2, 4, 5])
+    func whatASOCKSProxyRepliesIsItsRefusal(_ code: UInt8) async throws {
+        let count = Lock(0)
+        let proxy = try RawServer {
+            let isGreeting = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return RawServer.Reply(Data(isGreeting ? [5, 0] : [5, code, 0, 1, 0, 0, 0, 0, 0, 0]), isClosed: false)
+        }
+        defer { proxy.stop() }
+        let transport = try CurlTransport.make { $0.proxy = .url("socks5h://127.0.0.1:\(proxy.port)") }
+        let url = try #require(URL(string: "http://shop.example/"))
+        let error = await #expect(throws: NetworkError.self) { try await transport.get(url) }
+        #expect(error?.reason == .proxyRefused(statusCode: Int(code)) && error?.kind == .unreachable)
+    }
+
     @Test(arguments: ["http", "https", "socks5", "socks5h"])
     func aProxyThatIsDownOrUnknownIsNamed(_ scheme: String) async throws {
         for (host, reason) in [

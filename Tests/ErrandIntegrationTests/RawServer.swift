@@ -9,7 +9,7 @@ final class RawServer: Sendable {
     /// What is sent to one connection, and how it ends.
     struct Reply: Sendable {
         var bytes: Data
-        /// Whether the connection is reset, and not closed, after the bytes.
+        /// Whether the connection is reset, and not closed, when the client's system has the bytes.
         var isReset = false
         /// Whether the connection is closed after the bytes; otherwise it is when the client closes it.
         var isClosed = true
@@ -113,6 +113,8 @@ final class RawServer: Sendable {
                 if let start = bytes.baseAddress { send(connection, start, bytes.count, Int32(MSG_NOSIGNAL)) }
             }
             if reply.isReset {
+                var left: Int32 = 0
+                while ioctl(connection, UInt(TIOCOUTQ), &left) == 0, left > 0 { usleep(1_000) }
                 var linger = linger(l_onoff: 1, l_linger: 0)
                 setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
             }

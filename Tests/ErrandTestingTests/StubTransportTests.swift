@@ -35,6 +35,7 @@ import Testing
         [.get("https://api.example/users/7?verbose=1")],
         [.get("/users/*")], [.get("https://api.example/*")], [.get("/users/*"), .get("/users/7")],
         [.get("/u*"), .get("/users/*")], [.post("/users/7"), .get("/users/8"), .get("*")],
+        [.get("https://api.example/users/*"), .get("/users/7")],
     ])
     func mostExactRouteIsUsed(routes: [StubTransport.Route]) async throws {
         // The last of each row is the one that must be used.

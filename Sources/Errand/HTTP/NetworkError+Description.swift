@@ -80,7 +80,9 @@ extension NetworkError.Reason {
         case .duplicate: "the same is being sent already; wait for it, or share its response with .share"
         case .superseded:
             "a newer equal request took its place; give the requests different duplicate keys or another duplicatePolicy"
-        case .refreshFailed: "the credential was rejected and could not be refreshed; log in again, or, if the underlying error is one of the network, send the request again later"
+        case .refreshFailed:
+            "the credential was rejected and could not be refreshed; log in again, or, if the underlying error is one of the "
+                + "network, send the request again later"
         case .excessiveRefresh(let limit, let window):
             "the credential was rejected after \(limit) refreshes in \(window); log in again"
         case .hostNotFound: "the host name is not known; check its spelling and the name server"

@@ -81,7 +81,15 @@ struct LineReader: Sendable {
             let line: Data?
             do { line = try splitter.next() } catch { throw fail(error) }
             if let line { return line }
-            guard let chunk = try await chunks.next(isolation: actor) else {
+            let chunk: Data?
+            do {
+                chunk = try await chunks.next(isolation: actor)
+            } catch {
+                // The line that was not received whole is not the last one.
+                end()
+                throw error
+            }
+            guard let chunk else {
                 isEnded = true
                 do { return try splitter.last() } catch { throw fail(error) }
             }

@@ -13,6 +13,9 @@ package enum CurlMessage {
         if let proxiedURL, words.contains("Failed to connect to "), isAboutProxy(words, for: proxiedURL) {
             return .proxyConnectionRefused
         }
+        if let status = statusOfSOCKS(in: words) { return .proxyRefused(statusCode: status) }
+        // What follows is a host, in which any of the phrases may be found.
+        let words = words.range(of: " in connection to ").map { String(words[..<$0.lowerBound]) } ?? words
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
         if lossPhrases.contains(where: words.contains) { return lost(hasHeader) }
         if resetPhrases.contains(where: words.contains) { return reset(hasHeader) }
@@ -87,6 +90,7 @@ package enum CurlMessage {
         ("Could not resolve proxy", .proxyNotFound),
         ("Couldn't resolve proxy", .proxyNotFound),
         ("CONNECT tunnel failed, response 0", .malformedStatusLine),
+        ("Failed to resolve \"", .hostNotFound),
         // The connection.
         ("transfer closed with", .closedInBody),
         ("end of response with", .closedInBody),
@@ -99,8 +103,12 @@ package enum CurlMessage {
         ("Couldn't connect to server", .connectionRefused),
         ("operation aborted by callback", .bodyUnreadable),
         // The response.
-        ("Illegal or missing hexadecimal", .malformedChunk),
-        ("chunk", .malformedChunk),
+        // "… in chunked-encoding", "… the chunked-encoded stream", and of newer versions the cause, which comes first.
+        ("chunked-encod", .malformedChunk),
+        ("chunk hex-length", .malformedChunk),
+        ("invalid chunk size", .malformedChunk),
+        ("listed after chunked", .malformedChunk),
+        ("'chunked' not being the last", .malformedChunk),
         ("Too large response header", .headerSectionTooLarge),
         ("Invalid Content-Length", .invalidContentLength),
         ("Nul byte in header", .malformedHeader),
@@ -121,7 +129,7 @@ package enum CurlMessage {
     /// Messages when the other side closed the connection or the HTTP/2 stream, possibly within the TLS handshake.
     private static let lossPhrases = [
         "SSL_ERROR_SYSCALL", "SSL_ERROR_ZERO_RETURN", "unexpected eof", "reason(1000)", "Proxy CONNECT aborted",
-        "was closed cleanly, but before getting",
+        "connection to proxy closed", "was closed cleanly, but before getting",
     ]
 
     /// Messages when the other side reset the connection or the HTTP/2 stream.
@@ -139,6 +147,15 @@ package enum CurlMessage {
         if parts[1] == "over" { return parts[2] == "proxy" }
         guard parts[1] == "port" else { return false }
         return parts[3] == "via" || parts[2] != "\(url.knownPort)" || !url.hasHost(String(parts[0]))
+    }
+
+    /// Returns the reply of a SOCKS proxy that refuses (RFC 1928, section 6), or 407 if it wants other credentials; `nil` if
+    /// this is not about one.
+    private static func statusOfSOCKS(in words: String) -> Int? {
+        // "Can't complete SOCKS5 connection to a.example. (5)", and of newer versions "cannot complete …".
+        if let rest = text(after: "complete SOCKS", in: words) { return number(after: ". (", in: rest) }
+        let phrases = ["was rejected by the SOCKS5 server", "No authentication method was acceptable"]
+        return phrases.contains(where: words.contains) ? 407 : nil
     }
 
     private static func text(after phrase: String, in words: String) -> String? {

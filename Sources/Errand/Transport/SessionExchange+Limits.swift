@@ -10,8 +10,13 @@ extension SessionExchange {
     /// A class, because an Optional of such a large struct is copied by way of its metadata.
     final class Ready {
         let result: Result<TransportResponse, any Error>
+        /// The body that is still being received, and what was received before; `nil` if it is complete.
+        let stream: (chunks: SpillingChunks, beginning: Data)?
 
-        init(_ result: Result<TransportResponse, any Error>) { self.result = result }
+        init(
+            _ result: Result<TransportResponse, any Error>,
+            stream: (chunks: SpillingChunks, beginning: Data)? = nil
+        ) { (self.result, self.stream) = (result, stream) }
     }
 
     /// Returns the error for a body that exceeds a limit with what has arrived, or `nil`.

@@ -193,7 +193,7 @@ final class SessionExchange: StoppableExchange {
             let ready = startStreaming(&state, task)
             return (ready, ready == nil)
         }
-        if let ready { outcome.deliver(ready.result) }
+        if let ready { deliver(ready) }
         if isRejected { stop() }
     }
 
@@ -220,7 +220,7 @@ final class SessionExchange: StoppableExchange {
             return (nil, ready, ready == nil)
         }
         stream?.append(data)
-        if let ready { outcome.deliver(ready.result) }
+        if let ready { deliver(ready) }
         guard isRejected else { return }
         stop()
         // The task is cancelled on the queue that its bytes occupy: over HTTP/2, libcurl returns there only when the server pauses.
@@ -244,7 +244,13 @@ final class SessionExchange: StoppableExchange {
             return (nil, nil, Ready(response(state, ResponseBody(state.body))))
         }
         stream?.finish(throwing: failure)
-        if let ready { outcome.deliver(ready.result) }
+        if let ready { deliver(ready) }
+    }
+
+    /// Delivers an outcome, outside the lock: chunks that cannot be kept aside stop the exchange.
+    private func deliver(_ ready: Ready) {
+        outcome.deliver(ready.result)
+        if let stream = ready.stream { stream.chunks.append(stream.beginning) }
     }
 
     /// Returns the response with a body that is still being received, or `nil` if it is rejected.
@@ -260,12 +266,12 @@ final class SessionExchange: StoppableExchange {
             return nil
         }
         let stream = SpillingChunks(pausing: SessionReception(task)) { [weak self] in self?.stop() }
-        stream.append(state.body)
+        let beginning = state.body
         state.body = Data()
         state.stream = stream
         state.isSettled = true
         response.body = ResponseBody(chunks: SpillingChunksReader(stream))
-        return Ready(.success(response))
+        return Ready(.success(response), stream: (stream, beginning))
     }
 
     private func response(_ state: State, _ body: ResponseBody) -> Result<TransportResponse, any Error> {

@@ -31,6 +31,17 @@ import Testing
         await body.waitUntilCancelled()
     }
 
+    @Test func aLineThatIsCutOffByAnErrorIsNotReturned() async throws {
+        let body = PushedBody()
+        let rig = Rig(response: body.response())
+        var lines = try await rig.agent.bytes(for: export()).lines.makeAsyncIterator()
+        body.send("whole\ncut")
+        body.end(throwing: NetworkError(.closedInBody))
+        #expect(try await lines.next() == "whole")
+        await expect(throwing: .closedInBody) { _ = try await lines.next() }
+        #expect(try await lines.next() == nil)
+    }
+
     @Test func bytesThatAreNotTextAreAnErrorWithTheLine() async throws {
         let rig = Rig(response: .data(Data("a\n".utf8) + Data([0xFF, 0x0A])))
         var lines = try await rig.agent.bytes(for: export()).lines.makeAsyncIterator()

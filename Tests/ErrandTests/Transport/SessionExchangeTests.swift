@@ -34,6 +34,27 @@ import FoundationNetworking
         #expect(firstRead(of: exchange.renewedBodyStream()) == -1)
     }
 
+    /// In a process of its own, whose temporary directory does not exist.
+    @Test func aBodyThatCannotBeKeptAsideEndsItsExchange() async {
+        await #expect(processExitsWith: .success) {
+            alarm(30)
+            setenv("TMPDIR", "/no/such/directory", 1)
+            let url = try #require(URL(string: "http://127.0.0.1/x"))
+            let exchange = SessionExchange(
+                request: OutgoingRequest(url: url),
+                options: TransportOptions(readAhead: 2 * SpillingChunks.memoryLimit),
+                control: DispatchQueue(label: "test")
+            )
+            let task = URLSession.shared.dataTask(with: url)
+            let header = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: [:])
+            exchange.receive(headerSection: try #require(header), of: task)
+            exchange.receive(Data(count: 3 * SpillingChunks.memoryLimit), of: task)
+            let body = try await exchange.response().body
+            await #expect(throws: NetworkError.self) { try await body.collect(upTo: .max) }
+            guard exchange.isCancelled else { exit(EXIT_FAILURE) }
+        }
+    }
+
     #if os(Linux)
     @Test(
         arguments: [

@@ -197,6 +197,32 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(.unknown, "Received HTTP code 403 from proxy after CONNECT", .proxyRefused(statusCode: 403)),
         SystemFailure(.unknown, "Proxy CONNECT aborted", .closedWithoutResponse, late: .closedInBody),
         SystemFailure(.unknown, "Could not resolve proxy: proxy.example", .proxyNotFound),
+        SystemFailure(
+            .unknown,
+            "OpenSSL SSL_connect: Connection reset by peer in connection to chunks.example:443 ",
+            .connectionReset,
+            late: .closedInBody
+        ),
+        // SOCKS, with libcurl 7.88 and 8.14.
+        SystemFailure(
+            .unknown,
+            "Can't complete SOCKS5 connection to a.example. (5)",
+            .proxyRefused(statusCode: 5)
+        ),
+        SystemFailure(
+            .unknown,
+            "cannot complete SOCKS5 connection to 192.0.2.1. (4)",
+            .proxyRefused(statusCode: 4)
+        ),
+        SystemFailure(
+            .unknown,
+            "Can't complete SOCKS4 connection to 192.0.2.1:80. (91), request rejected or failed.",
+            .proxyRefused(statusCode: 91)
+        ),
+        SystemFailure(.unknown, "User was rejected by the SOCKS5 server (1 2).", .proxyRefused(statusCode: 407)),
+        SystemFailure(.unknown, "No authentication method was acceptable.", .proxyRefused(statusCode: 407)),
+        SystemFailure(.unknown, "Failed to resolve \"a.example\" for SOCKS5 connect.", .hostNotFound),
+        SystemFailure(.unknown, "connection to proxy closed", .closedWithoutResponse, late: .closedInBody),
     ]
 
     static let responses = [
@@ -208,6 +234,9 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(.unknown, "Unrecognized or bad HTTP Content or Transfer-Encoding", .invalidContentCoding),
         SystemFailure(.unknown, "Out of memory", .headerSectionTooLarge, late: .invalidContentCoding),
         SystemFailure(.unknown, "Failed writing header", .malformedHeader),
+        SystemFailure(.unknown, "Too long hexadecimal number in chunked-encoding", .malformedChunk),
+        SystemFailure(.unknown, "chunk hex-length char not a hex digit: 0x7a", .malformedChunk),
+        SystemFailure(.unknown, "invalid chunk size: ''", .malformedChunk),
         SystemFailure(.unknown, "Unsolicited Transfer-Encoding (gzip) found", .malformedHeader),
         SystemFailure(.unknown, "A value or data field grew larger than allowed", .headerSectionTooLarge),
         SystemFailure(.unknown, "Too many response headers, 5000 is max", .headerSectionTooLarge),
