@@ -35,13 +35,13 @@ extension OutgoingRequest {
         case .empty: return []
         case .data(let data):
             guard let text = secrets.redactedText(data, mediaType: type) else {
-                return ["--data-binary", quoted("(\(data.count) bytes)")]
+                return ["--data-binary", "(\(data.count) bytes)"]
             }
             return ["--data-raw", quoted(text)]
         case .source(let source as FileSource): return ["--data-binary", quoted("@" + source.path)]
         case .source(let source):
             let name = type?.essence == "multipart/form-data" ? "a form" : "a stream"
-            return ["--data-binary", quoted("(\(name)\(source.byteCount.map { " of \($0) bytes" } ?? ""))")]
+            return ["--data-binary", "(\(name)\(source.byteCount.map { " of \($0) bytes" } ?? ""))"]
         }
     }
 
