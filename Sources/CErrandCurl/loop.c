@@ -45,6 +45,8 @@ struct interest {
     unsigned char is_quiet;
     // The port of this end of a connection that is quiet, by which the next request on it is known.
     unsigned short port;
+    // The place in `quiet` of a socket that is quiet.
+    size_t place;
 };
 
 struct errand_curl_loop {
@@ -55,6 +57,12 @@ struct errand_curl_loop {
     int64_t due;
     struct interest *interests;
     size_t interest_count;
+    // The sockets that are quiet, in no order. Their number may be small beside that of all descriptors of a server.
+    int *quiet;
+    size_t quiet_count;
+    size_t quiet_size;
+    // Why the last socket could not be created, or 0 if it could.
+    int socket_error;
     struct epoll_event events[64];
     int event_count;
     // The time in nanoseconds, as of the last update.
@@ -94,6 +102,27 @@ static struct interest *interest(struct errand_curl_loop *loop, int socket) {
     return &loop->interests[place];
 }
 
+// A socket for which there is no memory is not quiet; what it receives is then libcurl's to judge.
+static void set_quiet(struct errand_curl_loop *loop, int socket, struct interest *interest_, int is_quiet) {
+    if (interest_->is_quiet == is_quiet) return;
+    if (is_quiet) {
+        if (loop->quiet_count == loop->quiet_size) {
+            size_t size = loop->quiet_size * 2 + 16;
+            int *quiet = realloc(loop->quiet, size * sizeof *quiet);
+            if (!quiet) return;
+            loop->quiet = quiet;
+            loop->quiet_size = size;
+        }
+        interest_->place = loop->quiet_count;
+        loop->quiet[loop->quiet_count++] = socket;
+    } else {
+        int last = loop->quiet[--loop->quiet_count];
+        loop->quiet[interest_->place] = last;
+        loop->interests[last].place = interest_->place;
+    }
+    interest_->is_quiet = (unsigned char)is_quiet;
+}
+
 static void watch(struct errand_curl_loop *loop, int socket, struct interest *interest, unsigned char wanted) {
     if (interest->watched == wanted) return;
     if (!wanted) {
@@ -118,7 +147,7 @@ static int socket_changed(void *easy, int socket, int what, void *data, void *ow
     struct interest *interest_ = interest(loop, socket);
     if (!interest_) return 0;
     interest_->wanted = what == wants_nothing ? 0 : (unsigned char)(what & (wants_input | wants_output));
-    if (interest_->wanted) interest_->is_quiet = 0;
+    if (interest_->wanted) set_quiet(loop, socket, interest_, 0);
     // Output is always ready, so watching for it without a reason would never let the loop wait. What libcurl has made for
     // itself, such as for a name lookup, is closed without a call of `close_socket`.
     if (interest_->wanted || interest_->watched & wants_output || !interest_->is_connection) watch(loop, socket, interest_, interest_->wanted);
@@ -137,9 +166,12 @@ static int timer_changed(void *multi, long milliseconds, void *data) {
 // Programs that are started while it is open do not inherit it.
 static int open_socket(void *data, int purpose, struct socket_address *address) {
     (void)purpose;
+    struct errand_curl_loop *loop = data;
     int result = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
-    struct interest *interest_ = interest(data, result);
+    loop->socket_error = result < 0 ? errno : 0;
+    struct interest *interest_ = interest(loop, result);
     if (interest_) {
+        set_quiet(loop, result, interest_, 0);
         memset(interest_, 0, sizeof *interest_);
         interest_->is_connection = 1;
     }
@@ -152,6 +184,7 @@ static int close_socket(void *data, int socket) {
     struct interest *interest_ = interest(data, socket);
     if (interest_) {
         watch(loop_, socket, interest_, 0);
+        set_quiet(loop_, socket, interest_, 0);
         memset(interest_, 0, sizeof *interest_);
     }
     return close(socket);
@@ -186,6 +219,7 @@ void errand_curl_loop_free(errand_curl_loop *loop) {
     if (loop->epoll >= 0) close(loop->epoll);
     if (loop->wake >= 0) close(loop->wake);
     free(loop->interests);
+    free(loop->quiet);
     free(loop);
 }
 
@@ -246,7 +280,7 @@ static int is_readable(int socket) {
 void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket) {
     struct interest *interest_ = interest(loop, socket);
     if (!interest_ || !interest_->is_connection || interest_->wanted) return;
-    interest_->is_quiet = 1;
+    set_quiet(loop, socket, interest_, 1);
     if (!interest_->port) interest_->port = local_port(socket);
     // The next request may begin before the loop looks at the sockets again.
     if (!is_readable(socket)) return;
@@ -255,9 +289,10 @@ void errand_curl_loop_expect_silence(errand_curl_loop *loop, int socket) {
 }
 
 void errand_curl_loop_expect_response(errand_curl_loop *loop, int port) {
-    for (size_t i = 0; i < loop->interest_count; i++) {
-        struct interest *interest_ = &loop->interests[i];
-        if (interest_->is_quiet && (port <= 0 || !interest_->port || interest_->port == port)) interest_->is_quiet = 0;
+    // From the last, whose place is taken by none that is still to be looked at.
+    for (size_t i = loop->quiet_count; i-- > 0;) {
+        struct interest *interest_ = &loop->interests[loop->quiet[i]];
+        if (port <= 0 || !interest_->port || interest_->port == port) set_quiet(loop, loop->quiet[i], interest_, 0);
     }
 }
 
@@ -312,9 +347,14 @@ void errand_curl_loop_look_aside(errand_curl_loop *loop) {
 }
 
 void errand_curl_loop_process_events(errand_curl_loop *loop) {
+    int is_full = loop->event_count == sizeof loop->events / sizeof *loop->events;
     for (int i = 0; i < loop->event_count; i++) handle(loop, &loop->events[i]);
     loop->event_count = 0;
+    // Idle timeouts are checked next, and more may have arrived in time.
+    if (is_full) errand_curl_loop_look(loop);
 }
+
+int errand_curl_loop_socket_error(const errand_curl_loop *loop) { return loop->socket_error; }
 
 void errand_curl_loop_process_timer(errand_curl_loop *loop) {
     if (loop->due < 0 || loop->due > loop->time) return;

@@ -130,13 +130,7 @@ final class ContentDecoder {
         }
     }
 
-    /// Checks that the content has not ended early; one without a byte, such as that of HEAD, has not.
-    ///
-    /// - Throws: `NetworkError`.
-    func end() throws(NetworkError) {
-        guard receivedByteCount == 0 || stages.allSatisfy(\.isComplete) else {
-            throw NetworkError(.invalidContentCoding)
-        }
-    }
+    /// Whether the content has not ended early; one without a byte, such as that of HEAD, has not.
+    var isComplete: Bool { receivedByteCount == 0 || stages.allSatisfy(\.isComplete) }
 }
 #endif

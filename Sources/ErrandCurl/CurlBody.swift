@@ -17,6 +17,8 @@ final class CurlBody: Sendable {
         var end: Result<Void, any Error>?
         var reader: Reader?
         var isPaused = false
+        /// Whether the rest is not wanted, also if all of it has arrived.
+        var isCancelled = false
     }
 
     /// What the reader has, which is one task at a time.
@@ -104,29 +106,46 @@ final class CurlBody: Sendable {
         return isFull
     }
 
-    /// Ends the body; only the first end counts.
+    /// Ends the body; only the first end counts, except that a cancellation drops what is not read yet.
     func finish(throwing error: (any Error)?) {
         let end: Result<Void, any Error> = error.map(Result.failure) ?? .success(())
+        let isCancelled = error is CancellationError
         let reader = state.withLock { state -> Reader? in
             state.end = state.end ?? end
+            if isCancelled {
+                state.isCancelled = true
+                (state.chunks, state.readCount, state.unreadByteCount) = ([], 0, 0)
+            }
             defer { state.reader = nil }
             return state.reader
         }
         reader?.deliver(end.map { nil })
+        if isCancelled { decoding.withLock { ($0.beginning, $0.decoder) = (Data(), nil) } }
     }
 
     /// Returns the next decoded bytes, or `nil` at the end.
     func next() async throws -> Data? {
         while true {
+            try checkCancellation()
             if let decoded = try stopping({ try decoding.withLock { try decode(&$0) } }) { return decoded }
             let received = try await nextReceived()
             guard let received else {
-                try stopping { try decoding.withLock { try $0.decoder?.end() } }
+                try checkCancellation()
+                try stopping {
+                    // Without a length, a connection that was lost looks like the end of the content.
+                    let isComplete = decoding.withLock { $0.decoder?.isComplete ?? true }
+                    if !isComplete { throw NetworkError(.closedInBody) }
+                }
                 return nil
             }
             let isDecoded = try stopping { try decoding.withLock { try accept(received, &$0) } }
             if isDecoded { return received }
         }
+    }
+
+    private func checkCancellation() throws {
+        if Task.isCancelled { cancel() }
+        if state.withLock({ $0.isCancelled }) { throw CancellationError() }
     }
 
     /// Ends the exchange if a step fails.
@@ -209,7 +228,6 @@ final class CurlBody: Sendable {
     /// Ends the exchange and drops what has arrived.
     func cancel() {
         finish(throwing: CancellationError())
-        state.withLock { state in (state.chunks, state.readCount, state.unreadByteCount) = ([], 0, 0) }
         onCancel()
     }
 }

@@ -147,11 +147,13 @@ final class CurlExchange: StoppableExchange {
     func mayRepeat() -> Bool { rewind() || fail(NetworkError(.closedWithoutResponse)) }
 
     /// Continues a transfer that waited for the reader of its body.
-    func resume() {
-        guard reception.pointee.isPaused, let handle else { return }
+    ///
+    /// - Returns: The error that ends it, because libcurl had more of the response and it was rejected, or `nil`.
+    func resume() -> NetworkError? {
+        guard reception.pointee.isPaused, let handle else { return nil }
         reception.pointee.isPaused = false
         reception.pointee.lastActivity = handle.now
-        handle.resume()
+        return handle.resume().map { CurlFailure.error($0, of: handle, self) }
     }
 
     /// Ends the exchange: libcurl has ended the transfer with a code, or it was removed.
@@ -183,12 +185,7 @@ final class CurlExchange: StoppableExchange {
         // libcurl reports a header section that ends early as success.
         guard hasHeader else { return NetworkError(.closedWithoutResponse) }
         if reception.pointee.stream != nil { return nil }
-        do {
-            try reception.pointee.decoder?.end()
-            return nil
-        } catch {
-            return error
-        }
+        return reception.pointee.decoder?.isComplete == false ? NetworkError(.invalidContentCoding) : nil
     }
 
     /// Ends the transfer for a reason that is not libcurl's; returns `false`.

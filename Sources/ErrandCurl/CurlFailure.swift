@@ -8,6 +8,10 @@ enum CurlFailure {
     static func error(_ code: Int32, of handle: CurlHandle, _ exchange: CurlExchange) -> NetworkError {
         let configuration = handle.configuration
         let systemError = handle.systemError
+        let hasNoSocket = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(handle.socketError)
+        guard code != 7 || systemError != 0 || !hasNoSocket else {
+            return NetworkError(.other("the system has no file descriptor left for connections"))
+        }
         let reason = reason(
             code,
             handle.errorMessage(code),

@@ -156,9 +156,20 @@ final class CurlHandle {
     /// The time of the event loop.
     var now: Int64 { errand_curl_loop_time(loop) }
 
-    // `CURLPAUSE_RECV` and `CURLPAUSE_CONT`; it fails if the transfer has ended, which needs no handling.
+    /// Why the last socket of the event loop could not be created, or 0 if it could.
+    var socketError: Int32 { errand_curl_loop_socket_error(loop) }
+
+    // `CURLPAUSE_RECV`; it fails if the transfer has ended, which needs no handling.
     func pause() { _ = errand_curl_easy_pause(easy, 1) }
-    func resume() { _ = errand_curl_easy_pause(easy, 0) }
+
+    /// Continues a paused transfer (`CURLPAUSE_CONT`).
+    ///
+    /// - Returns: The error of libcurl that ends the transfer, whose sockets and timers it does not watch then, or `nil`.
+    func resume() -> Int32? {
+        let code = errand_curl_easy_pause(easy, 0)
+        // 43 is `CURLE_BAD_FUNCTION_ARGUMENT`: the transfer has ended, and its end is reported like any other.
+        return code == 0 || code == 43 ? nil : code
+    }
 
     // MARK: Options
 
@@ -260,7 +271,7 @@ final class CurlHandle {
 
     /// Sets the addresses of a host that has its own.
     private func setHost(of url: URL) {
-        guard !configuration.addresses.isEmpty, let host = url.host()?.lowercased(),
+        guard !configuration.addresses.isEmpty, let host = url.host(percentEncoded: false)?.lowercased(),
             let addresses = configuration.addresses.first(where: { $0.key.withoutRoot == host.withoutRoot })?.value
         else { return }
         let port = url.port ?? (url.scheme == "https" ? 443 : 80)

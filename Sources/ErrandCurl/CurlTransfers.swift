@@ -68,7 +68,7 @@ final class CurlTransfers {
         case .start(let exchange): start(exchange)
         case .stop(let exchange): stop(exchange, .failure(CancellationError()))
         case .resume(let exchange):
-            exchange.resume()
+            if let error = exchange.resume() { stop(exchange, .failure(error)) }
             noteIdleLimit(of: exchange)
         }
     }

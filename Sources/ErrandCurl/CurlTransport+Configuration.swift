@@ -160,6 +160,42 @@ extension CurlTransport {
     }
 }
 
+extension CurlTransport.Configuration: CustomStringConvertible, CustomReflectable {
+    /// What a log may show: neither keys nor passwords.
+    public var description: String {
+        "configuration with \(proxy)" + (clientCertificate == nil ? "" : " and a client certificate")
+    }
+    /// A mirror with the description and no children.
+    public var customMirror: Mirror { .ofDescription(self) }
+}
+
+extension CurlTransport.Configuration.Proxy: CustomStringConvertible, CustomReflectable {
+    /// The proxy's URL, without user and password.
+    public var description: String {
+        switch self {
+        case .environment: "the proxy of the environment"
+        case .none: "no proxy"
+        // A URL with user information is refused, so it is one that was not validated.
+        case .url(let url, _, _, _): url.utf8.contains(UInt8(ascii: "@")) ? "a proxy" : "the proxy \(url)"
+        }
+    }
+    /// A mirror with the description and no children.
+    public var customMirror: Mirror { .ofDescription(self) }
+}
+
+extension CurlTransport.Configuration.ClientCertificate: CustomStringConvertible, CustomReflectable {
+    /// The size of the certificate, without the key and its passphrase.
+    public var description: String { "a client certificate of \(certificate.count) bytes" }
+    /// A mirror with the description and no children.
+    public var customMirror: Mirror { .ofDescription(self) }
+}
+
+extension Mirror {
+    fileprivate static func ofDescription(_ value: some CustomStringConvertible) -> Mirror {
+        Mirror(value, unlabeledChildren: [value.description], ancestorRepresentation: .suppressed)
+    }
+}
+
 extension CurlTransport.Configuration {
     /// A configuration that cannot be used.
     public struct Invalid: Error, Sendable, CustomStringConvertible {

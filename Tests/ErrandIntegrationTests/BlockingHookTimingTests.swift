@@ -74,6 +74,55 @@ struct BlockingHookTimingTests {
         // 200 ms of work, and no grace period of 80 ms after it.
         #expect(elapsed < .milliseconds(260), "\(elapsed)")
     }
+
+    private struct SlowAccessory: CompositionAccessory, Accessory {
+        func composition(_ context: CompositionContext, did event: CompositionEvent) {
+            if case .didFinish = event { work(milliseconds: 1_500) }
+        }
+
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            if case .didWait = event { work(milliseconds: 1_500) }
+        }
+    }
+
+    /// As one does that writes to a terminal that was stopped.
+    @Test(arguments: [true, false])
+    func batchOrChainEndsInTimeWhateverItsAccessoryDoes(isCancelled: Bool) async throws {
+        defer { server.stop() }
+        server.on(.get, "/slow", .json("1").delayed(by: .seconds(5)))
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        let slow = GeneralRequest("/slow").expecting(Int.self)
+        let began = ContinuousClock.now
+        let batch = BatchRequest(request, slow).accessory(SlowAccessory())
+        let task = Task {
+            if isCancelled { return try await agent.send(batch) }
+            return try await agent.send(batch.deadline(.milliseconds(200)))
+        }
+        if isCancelled {
+            try await Task.sleep(for: .milliseconds(200))
+            task.cancel()
+        }
+        await #expect(throws: (any Error).self) { try await task.value }
+        let elapsed = ContinuousClock.now - began
+        #expect(elapsed < .milliseconds(700), "\(elapsed)")
+    }
+
+    @Test func accessoryThatIsToldOfAWaitKeepsNoPermit() async throws {
+        defer { server.stop() }
+        server.on(.get, "/slow", .json("1").delayed(by: .milliseconds(300)))
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.throttle = Throttle(maximumPerHost: 1)
+        let agent = Agent(config: config)
+        async let first = agent.send(GeneralRequest("/slow").expecting(Int.self))
+        while server.requestCount == 0 { await Task.yield() }
+        let brief = request.limits(Limits(deadline: .milliseconds(450))).accessory(SlowAccessory())
+        await #expect(throws: NetworkError.self) { try await agent.send(brief) }
+        let began = ContinuousClock.now
+        #expect(try await agent.send(request) == 1)
+        let elapsed = ContinuousClock.now - began
+        #expect(elapsed < .milliseconds(500), "\(elapsed)")
+        _ = try await first
+    }
 }
 
 /// Keeps its thread, as computing does.

@@ -261,6 +261,57 @@ import Testing
             if let range { #expect(range.positions.count == response.model.utf8.count) }
         }
     }
+
+    /// A proxy may have weakened the tag of one of them.
+    @Test func aTagThatAValidationStrengthensCombinesNoParts() async throws {
+        let (server, clock) = (try MockServer(), CacheClock())
+        defer { server.stop() }
+        server.on(.get, "/x") { request in
+            let isSecond = request.headers["If-None-Match"] != nil
+            let (range, condition) = (request.headers["Range"], request.headers["If-Range"])
+            if isSecond { return .status(304, headers: ["ETag": "\"1\"", "Cache-Control": "max-age=60"]) }
+            if range == "bytes=0-1" {
+                let fields: HTTPHeaders = [
+                    "ETag": "W/\"1\"", "Content-Range": "bytes 0-1/4", "Cache-Control": "max-age=1",
+                ]
+                return .data(Data("aa".utf8), status: 206, headers: fields)
+            }
+            if condition == "\"1\"" {
+                let fields: HTTPHeaders = ["ETag": "\"1\"", "Content-Range": "bytes 2-3/4"]
+                return .data(Data("BB".utf8), status: 206, headers: fields)
+            }
+            return .data(Data("BBBB".utf8), headers: ["ETag": "\"1\""])
+        }
+        let agent = Self.agent(server, clock).1
+        let part = get.header("Range", "bytes=0-1")
+        #expect(try await agent.send(part) == "aa")
+        clock.advance(by: 2)
+        #expect(try await agent.send(part) == "aa")
+        #expect(try await agent.send(get) == "BBBB")
+    }
+
+    /// They are not used without a validation, and this response is of one.
+    @Test func fieldsThatNoCacheNamesAreThoseOfTheValidation() async throws {
+        let (server, clock, count) = (try MockServer(), CacheClock(), Lock(0))
+        defer { server.stop() }
+        server.on(.get, "/x") { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let fields: HTTPHeaders = [
+                "ETag": "\"1\"", "Cache-Control": "max-age=0, no-cache=\"X-Balance, Content-Type\"",
+                "X-Balance": "\(number)",
+            ]
+            return request.headers["If-None-Match"] == nil ? .text("a", headers: fields) : .status(304, headers: fields)
+        }
+        let agent = Self.agent(server, clock).1
+        for number in 1...3 {
+            let response = try await agent.response(for: get)
+            #expect(response.headers.values(for: "X-Balance") == ["\(number)"])
+            clock.advance(by: 1)
+        }
+    }
 }
 
 /// What a server has for one URL, and how it responds to requests for a part of it.

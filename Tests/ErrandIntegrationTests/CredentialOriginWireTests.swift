@@ -254,4 +254,61 @@ struct CredentialOriginWireTests {
         #expect(error?.kind == .redirectRefused)
         #expect(other.requestCount == 0)
     }
+
+    /// A login at one port.
+    private final class Tokens: Authenticator {
+        let port: Int?
+        let isInBody: Bool
+        let refreshCount = Lock(0)
+
+        init(at port: Int?, isInBody: Bool = false) { (self.port, self.isInBody) = (port, isInBody) }
+
+        func appliesTo(_ url: URL) -> Bool { url.port == port }
+        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+            request.headers["Authorization"] = "Bearer \(token)"
+            request.headers["X-Shop-2b"] = token
+            if isInBody { request.body = .data(Data("token=\(token)".utf8)) }
+        }
+        func refresh(_ token: String, with agent: Agent) async throws -> String {
+            refreshCount.withLock { $0 += 1 }
+            return token
+        }
+    }
+
+    /// Whatever else may be sent to the other origin, the authenticator decides about its credential.
+    @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin], [true, false])
+    func requestThatIsMovedLosesTheCredentialOfASession(policy: CredentialPolicy, isListed: Bool) async throws {
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        other.on(.get, "/x", .status(401))
+        let tokens = Tokens(at: home.baseURL.port)
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
+        if isListed { config.credentialOrigins = [BaseURL(other.baseURL)] }
+        config.interceptors = [Moving(port: other.baseURL.port)]
+        await #expect(throws: NetworkError.self) {
+            try await Agent(config: config).send(GeneralRequest("/x").credentialPolicy(policy))
+        }
+        #expect(other.requests.count == 1 && tokens.refreshCount.withLock { $0 } == 0)
+        let sent = try #require(other.requests.last)
+        #expect(!sent.headers.contains { $0.value.contains("secret") }, "\(sent.headers.map(\.name))")
+    }
+
+    @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin])
+    func credentialInABodyIsNotRedirectedToAnotherOrigin(policy: CredentialPolicy) async throws {
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
+        other.on(.post, "/x", .status(204))
+        var config = NetworkConfig(baseURL: home.baseURL)
+        let tokens = Tokens(at: home.baseURL.port, isInBody: true)
+        config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
+        let error = await #expect(throws: NetworkError.self) {
+            try await Agent(config: config).send(GeneralRequest("/x").method(.post).credentialPolicy(policy))
+        }
+        #expect(error?.kind == .redirectRefused && other.requestCount == 0)
+        #expect(home.requests.last?.text == "token=secret")
+    }
 }

@@ -52,5 +52,58 @@ struct CurlBodyTests {
         }
         #expect(count <= 200 && content == Data(bytes))
     }
+
+    private static func gzip(_ data: Data) throws -> Data {
+        let (tool, input, output) = (Process(), Pipe(), Pipe())
+        tool.executableURL = URL(filePath: "/bin/gzip")
+        (tool.standardInput, tool.standardOutput) = (input, output)
+        try tool.run()
+        try input.fileHandleForWriting.write(contentsOf: data)
+        try input.fileHandleForWriting.close()
+        defer { tool.waitUntilExit() }
+        return output.fileHandleForReading.readDataToEndOfFile()
+    }
+
+    private static func encoded(_ data: Data) -> CurlBody {
+        let body = CurlBody(
+            beginning: Data(),
+            decoder: nil,
+            codings: ["gzip"],
+            receivedByteCount: 0,
+            limits: BodyLimits(TransportOptions()),
+            onResume: {},
+            onCancel: {}
+        )
+        _ = body.append(data)
+        return body
+    }
+
+    @Test func nothingIsReadAfterACancellation() async throws {
+        let content = try Self.gzip(Data((0..<2_000_000).map { UInt8($0 / 100 % 7) }))
+        for isComplete in [false, true] {
+            let body = Self.encoded(content)
+            if isComplete { body.finish(throwing: nil) }
+            #expect(try await body.next()?.isEmpty == false)
+            body.cancel()
+            await #expect(throws: CancellationError.self) { try await body.next() }
+        }
+        // Its own task is cancelled between two reads.
+        let body = Self.encoded(content)
+        _ = try await body.next()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await body.next()
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    /// Without a length, nothing else shows it.
+    @Test func aContentThatEndsInItsCodingLostItsConnection() async throws {
+        let content = try Self.gzip(Data(count: 1_000))
+        let body = Self.encoded(content.dropLast(4))
+        body.finish(throwing: nil)
+        let error = await #expect(throws: NetworkError.self) { while try await body.next() != nil {} }
+        #expect(error?.reason == .closedInBody)
+    }
 }
 #endif

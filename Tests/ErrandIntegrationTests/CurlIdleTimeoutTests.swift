@@ -94,5 +94,31 @@ struct CurlIdleTimeoutTests {
         let result = await waiting.result
         #expect(throws: CancellationError.self) { try result.get() }
     }
+
+    /// The loop is told of 64 sockets at once.
+    @Test func manyResponsesThatArrivedInTimeAreReceived() async throws {
+        let (server, other) = (try MockServer(), try RawServer { .ok })
+        defer {
+            server.stop()
+            other.stop()
+        }
+        server.on(.get, "/x", .text("x").delayed(by: .milliseconds(1_500)))
+        var configuration = CurlTransport.Configuration()
+        configuration.maximumConnectionsPerHost = 128
+        let transport = try CurlTransport(configuration: configuration)
+        let request = OutgoingRequest(url: server.baseURL.appending(path: "x"))
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 {
+                group.addTask { try await transport.send(request, options: Self.short).statusCode }
+            }
+            while server.requestCount < 100 { await Task.yield() }
+            // Until libcurl has no timers for the connections any more.
+            try await Task.sleep(for: .milliseconds(300))
+            let put = OutgoingRequest(method: .put, url: other.url, body: .source(SlowSource {}))
+            #expect(try await transport.send(put, options: TransportOptions()).statusCode == 200)
+            return try await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 100))
+    }
 }
 #endif

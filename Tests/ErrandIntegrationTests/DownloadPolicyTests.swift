@@ -297,6 +297,43 @@ import Testing
         #expect(results.compactMap { try? $0.result.get().url.lastPathComponent } == names)
         #expect(host.names == (names + ["list dir"]).sorted())
     }
+
+    // MARK: Responses that are not the content
+
+    @Test(arguments: [202, 204, 205])
+    func aResponseWithoutContentReplacesNoFile(status: Int) async throws {
+        try Data("kept".utf8).write(to: host.file("a"))
+        host.server.on(.get, "/big.bin", .status(status))
+        for request in [get, get.header("Range", "bytes=0-9")] {
+            let error = await #expect(throws: NetworkError.self) {
+                try await host.agent().download(request, to: host.file("a"))
+            }
+            #expect(error?.reason == .status(status))
+        }
+        #expect(host.data("a") == Data("kept".utf8))
+    }
+
+    @Test func bytesBeyondTheDeclaredPartAreNotAppended() async throws {
+        host.set { $0.cuts = [.closed(100_000)] }
+        await #expect(throws: NetworkError.self) { try await host.agent().download(get, to: host.file("a")) }
+        let (all, length) = (host.content, host.content.count)
+        host.server.on(.get, "/big.bin") { _ in
+            let fields: HTTPHeaders = ["ETag": "\"1\"", "Content-Range": "bytes 100000-149999/\(length)"]
+            return .data(Data(all[100_000..<150_000]) + Data(count: length - 150_000), status: 206, headers: fields)
+        }
+        let error = await #expect(throws: NetworkError.self) {
+            try await host.agent().download(get, to: host.file("a"))
+        }
+        #expect(error?.kind == .invalidResponse && host.data("a") == nil)
+    }
+
+    /// Its name has no room for a suffix.
+    @Test func aResponseOfAnInterceptorIsStoredUnderALongName() async throws {
+        let agent = agent { request, _ in RawResponse(body: Data("canned".utf8), url: request.url) }
+        let name = String(repeating: "a", count: 252)
+        try await agent.download(get, to: host.file(name))
+        #expect(host.names == [name] && host.data(name) == Data("canned".utf8))
+    }
 }
 
 extension NetworkError.Reason {

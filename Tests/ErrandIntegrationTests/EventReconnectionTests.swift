@@ -111,4 +111,36 @@ struct EventReconnectionTests {
         #expect(try await received(from: agent) == ["a"])
         #expect(server.requestCount == 3)
     }
+
+    /// The end of the connection looks like that of the content.
+    @Test func aStreamIsResumedIfItsCodingIsCut() async throws {
+        defer { server.stop() }
+        // One event, compressed by `zlib` and flushed, without the end of the coding.
+        let bytes: [UInt8] = [
+            0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 0x03, 0x4A, 0x49, 0x2C, 0x49, 0xB4, 0x52, 0x48, 0xE4, 0xE2, 0x02, 0, 0,
+            0,
+            0xFF, 0xFF,
+        ]
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"
+        let replies = Lock(0)
+        let raw = try RawServer {
+            let isFirst = replies.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return isFirst
+                ? RawServer.Reply(Data(head.utf8) + Data(bytes))
+                : RawServer.Reply("HTTP/1.1 204 No Content\r\n\r\n")
+        }
+        defer { raw.stop() }
+        var config = NetworkConfig()
+        config.environment = [:]
+        var data: [String] = []
+        let events = Agent(config: config).events(
+            for: GeneralRequest(raw.url.absoluteString),
+            reconnection: policy
+        )
+        for try await event in events { data.append(event.data) }
+        #expect(data == ["a"] && raw.requests.count == 2)
+    }
 }

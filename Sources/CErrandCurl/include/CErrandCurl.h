@@ -190,6 +190,8 @@ void errand_curl_loop_expect_response(errand_curl_loop *loop, int port);
 void *_Nullable errand_curl_loop_next_ended(errand_curl_loop *loop, int *code);
 /// Makes the wait under way, or the next one, return. From any thread, also in a signal handler.
 void errand_curl_loop_wake(errand_curl_loop *loop);
+/// Why the last socket could not be created, as `errno`, or 0 if it could.
+int errand_curl_loop_socket_error(const errand_curl_loop *loop);
 
 // MARK: Content codings
 

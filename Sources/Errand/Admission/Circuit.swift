@@ -23,8 +23,13 @@ struct Circuit: Sendable {
         case halfOpen(underWay: Int, successes: Int)
     }
 
+    /// The minimum time that is left to a probe before another one is admitted.
+    private static let shortestPatience = Duration.seconds(1)
+
     private let policy: CircuitBreaker.Policy
     private var phase: Phase
+    /// When the last probe was admitted.
+    private var lastProbe = Duration.zero
     /// Counts changes of the phase.
     private(set) var generation: Int
 
@@ -63,7 +68,12 @@ struct Circuit: Sendable {
         case .closed: break
         case .open(let end): return .shed(retryAfter: end - now)
         case .halfOpen(let underWay, let successes):
-            guard underWay < policy.probeCount - successes else { return .shed(retryAfter: policy.openDuration) }
+            // A probe may take long, or never end.
+            let next = lastProbe + max(policy.openDuration.clamped, Self.shortestPatience)
+            guard underWay < policy.probeCount - successes || now >= next else {
+                return .shed(retryAfter: next - now)
+            }
+            lastProbe = now
             phase = .halfOpen(underWay: underWay + 1, successes: successes)
         }
         return .admitted(Ticket(generation: generation))

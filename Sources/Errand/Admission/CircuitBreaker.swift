@@ -8,9 +8,9 @@ internal import Foundation
 ///
 /// Each host and port has a circuit of its own. It is closed until a ``Policy`` finds too many failures, and then open:
 /// attempts fail at once with ``NetworkError/Reason/circuitOpen(retryAfter:)``, which is not retried. After
-/// ``Policy/openDuration``, some attempts are admitted as probes; if all succeed it closes, if one fails it opens again. The
-/// host is the one that a request is sent to, not one that it is redirected to. A ``ResponseStream`` counts when its body begins,
-/// and not again when it ends.
+/// ``Policy/openDuration``, some attempts are admitted as probes; if all succeed it closes, if one fails it opens again. If a
+/// probe has no result after that time, but at least a second, another one is admitted. The host is the one that a request is
+/// sent to, not one that it is redirected to. A ``ResponseStream`` counts when its body begins, and not again when it ends.
 ///
 /// A breaker is shared by every config that contains it; breakers in two configs are independent.
 public final class CircuitBreaker: Interceptor {
@@ -134,11 +134,18 @@ public final class CircuitBreaker: Interceptor {
 
     /// Returns the state of a host's circuit.
     ///
-    /// - Parameter host: The host, with its port if URLs contain one: `api.example`, `127.0.0.1:8080`.
+    /// - Parameter host: The host and its port: `api.example:443`, `127.0.0.1:8080`. Without a port, that of https, or if it was
+    ///   never called, that of http.
     /// - Returns: The state, which is closed for a host that was never called.
     public func state(of host: String) -> State {
         let now = timeline.now()
-        return state.withLock { $0[host.lowercased()]?.state(at: now) } ?? .closed
+        let keys = ["https", "http"].compactMap { URL(string: "\($0)://\(host)/")?.hostAndPort }
+        return state.withLock { circuits in
+            for key in keys {
+                if let circuit = circuits[key] { return circuit.state(at: now) }
+            }
+            return .closed
+        }
     }
 
     /// Sends an attempt if the circuit of its host admits it.
@@ -150,7 +157,7 @@ public final class CircuitBreaker: Interceptor {
         for context: RequestContext,
         next: AttemptChain
     ) async throws -> RawResponse {
-        let host = (request.url.host() ?? "").lowercased() + (request.url.port.map { ":\($0)" } ?? "")
+        let host = request.url.hostAndPort
         let ticket = try admit(to: host)
         let beginning = context.beginning.flatMap { $0.isStream ? $0 : nil }
         let stream = beginning?.observe { [self] in end(ticket, judge(.success($0)), at: host) }

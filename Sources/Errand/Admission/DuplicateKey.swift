@@ -15,7 +15,8 @@ struct DuplicateKey: Sendable, Hashable {
     private let isPassing: Bool
     /// Whether sends with equal keys process a response in the same way.
     ///
-    /// A shared response has been accepted and filtered, so a request whose filter cannot be compared shares nothing.
+    /// A shared response has been accepted and filtered, so a request whose filter cannot be compared shares nothing, and
+    /// neither does one that may reject a redirect by a closure of its own.
     let isShareable: Bool
 
     /// Creates a key, or `nil` if no send is equal: without a key of the request's own, a body that is read while it is sent
@@ -24,7 +25,10 @@ struct DuplicateKey: Sendable, Hashable {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
         let filter = prepared.resolved.filter
-        isShareable = filter.source != .request || Self.isComparable(filter.value)
+        let redirects = prepared.resolved.redirectPolicy
+        isShareable =
+            (filter.source != .request || Self.isComparable(filter.value))
+            && (redirects.source != .request || redirects.value == redirects.value)
         type = prepared.typeID
         session = prepared.pinnedCredential.map { ObjectIdentifier($0.session) }
         cachePolicy = prepared.cacheUse?.policy
@@ -37,6 +41,7 @@ struct DuplicateKey: Sendable, Hashable {
         for scope in prepared.scopes { fields.add(scope ?? "") }
         fields.add(prepared.acceptance.identity)
         fields.add("\(prepared.transportOptions(reportingProgress: false))")
+        fields.add("\(redirects.value)")
         fields.add(filter.source == .request && isShareable ? String(reflecting: filter.value) : "")
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets

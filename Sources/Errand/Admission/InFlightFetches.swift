@@ -40,28 +40,29 @@ final class InFlightFetches: Sendable {
         case .reject(let reason):
             throw NetworkError(reason).with(url: prepared.outgoing.url, method: prepared.outgoing.method)
         case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: false, fetch)
-        case .start(let id, let previous):
+        case .start(let own, let previous):
             previous?.task?.cancel()
             for subscriber in previous?.subscribers.values ?? [] { subscriber.supersede() }
-            start(key, id, subscriber, isPassing: isPassing, prepared, after: previous?.task, fetch)
-            return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: true, fetch)
+            start(own, key, subscriber, isPassing: isPassing, prepared, after: previous?.begun, fetch)
+            return try await wait(in: subscriber, for: key, own.id, as: prepared, isStarter: true, fetch)
         }
     }
 
     private func start(
+        _ own: InFlightTable.Fetch,
         _ key: DuplicateKey,
-        _ id: Int,
         _ starter: InFlightSubscriber,
         isPassing: Bool,
         _ prepared: PreparedRequest,
-        after previous: Task<Void, Never>?,
+        after previous: Delivery<Task<Void, Never>>?,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
+        let id = own.id
         let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
             let hasFile = prepared.receiver?.isStream == false
             // The one that it replaces may still have the file.
-            if hasFile { await previous?.value }
+            if hasFile { await previous?.value().value }
             defer { if hasFile, Task.isCancelled { prepared.receiver?.end() } }
             let result: Result<AcceptedResponse, any Error>
             do {
@@ -82,6 +83,7 @@ final class InFlightFetches: Sendable {
                 }
             }
         }
+        own.begun.deliver(task)
         // If no send waits any more, the task is cancelled; if the fetch has ended, that has no effect.
         if !table.withLock({ $0.own(task, key, id) }) { task.cancel() }
     }

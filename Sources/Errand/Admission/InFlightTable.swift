@@ -6,6 +6,8 @@ struct InFlightTable: Sendable {
         let isShared: Bool
         var subscribers = Table<ObjectIdentifier, InFlightSubscriber>()
         var task: Task<Void, Never>?
+        /// Has the task as soon as there is one, for the fetch that replaces this one.
+        let begun = Delivery<Task<Void, Never>>()
 
         /// Whether a send waits for it that need not end.
         var isWanted: Bool { !subscribers.values.allSatisfy(\.isLeaving) }
@@ -18,7 +20,7 @@ struct InFlightTable: Sendable {
         /// Wait for this fetch.
         case join(_ fetch: Int)
         /// Start this fetch, and end the previous one.
-        case start(_ fetch: Int, instead: Fetch?)
+        case start(_ fetch: Fetch, instead: Fetch?)
         /// Fail.
         case reject(NetworkError.Reason)
     }
@@ -57,7 +59,7 @@ struct InFlightTable: Sendable {
         var fetch = Fetch(id: lastID, isShared: policy == .share)
         fetch.subscribers[ObjectIdentifier(subscriber)] = subscriber
         fetches[key] = fetch
-        return .start(lastID, instead: previous)
+        return .start(fetch, instead: previous)
     }
 
     /// Changes a fetch that is under way.

@@ -16,6 +16,8 @@ final class ThrottlePermit: Sendable {
         var isLeftBehind = false
         /// Whether its attempt has ended; tasks that were started in the attempt and outlive it still see the permit.
         var isFinished = false
+        /// Whether an accessory is notified of the waiting, before the request is sent.
+        var isNotifying = false
         /// Requests of the same attempt that wait until no other one is being sent with the permit.
         var waiters = Table<Int, Delivery<Void>>()
         var lastWaiter = 0
@@ -71,10 +73,17 @@ final class ThrottlePermit: Sendable {
             return state.withLock { $0.host = host }
         }
         let waited = try await permits.take(host, priority, throttle)
-        state.withLock { $0.host = host }
+        let isLeftBehind = state.withLock { state in
+            state.host = host
+            state.isNotifying = waited > .zero && !accessories.isEmpty
+            return state.isLeftBehind
+        }
+        if isLeftBehind { releaseNow() }
         guard waited > .zero else { return }
         queued?.withLock { $0 += waited }
-        if !accessories.isEmpty { await accessories.notify(.didWait(waited), of: context) }
+        guard !accessories.isEmpty else { return }
+        await accessories.notify(.didWait(waited), of: context)
+        state.withLock { $0.isNotifying = false }
     }
 
     /// Ends the attempt: releases the permit, or lets the request that is still being sent with it do so.
@@ -95,7 +104,8 @@ final class ThrottlePermit: Sendable {
     func release() {
         let isBusy = state.withLock { state in
             state.isLeftBehind = true
-            return state.isBusy
+            // While an accessory is notified, nothing is on the wire yet.
+            return state.isBusy && !state.isNotifying
         }
         if !isBusy { releaseNow() }
     }

@@ -58,13 +58,13 @@ final class ThrottlePermits: Sendable {
             attempt: attempt,
             waits: !(prepared.isPassing || isPassedBy)
         )
-        try await permit.take(at: prepared.outgoing.url.origin)
-        // Code of the user's own that is left behind must not keep the permit.
+        // Code of the user's own that is left behind, also while it is told that it has waited, must not keep the permit.
         let id = prepared.stop.onAbandon { permit.release() }
         defer {
             prepared.stop.removeAbandonHandler(id)
             permit.finish()
         }
+        try await permit.take(at: prepared.outgoing.url.origin)
         return try await ThrottlePermit.$current.withValue(permit) { try await work() }
     }
 

@@ -43,7 +43,12 @@ public final class Agent: Sendable, RefreshClient {
         get { currentConfig.value }
         set {
             let snapshot = ConfigSnapshot(newValue)
-            configs.withLock { $0 = snapshot }
+            // What only the old config has is released outside of the lock: its deinitializer may use the agent.
+            let old = configs.withLock { current in
+                defer { current = snapshot }
+                return current
+            }
+            withExtendedLifetime(old) {}
         }
     }
 

@@ -72,23 +72,41 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
         own.map { "\(kind) user \($0)" } ?? "login \(loginNumber) of \(name)"
     }
 
-    /// Returns the type of an authenticator, with a digest of the texts, numbers and cases that a struct was created
-    /// with, such as the name of a realm.
+    /// Returns the type of an authenticator, with a digest of the values that a struct was created with, such as the name of a
+    /// realm.
     ///
-    /// They are the same in every process, unlike references.
+    /// They are the same in every process, unlike references. Those of an object may be changed while they are read.
     private static func kind(of authenticator: A) -> String {
-        let mirror = Mirror(reflecting: authenticator)
         let type = String(reflecting: A.self)
-        guard mirror.displayStyle == .struct else { return type }
-        let values = mirror.children.compactMap { child -> String? in
-            switch child.value {
-            case let value as any LosslessStringConvertible: value.description
-            case let value as URL: value.absoluteString
-            case let value where Mirror(reflecting: value).displayStyle == .enum: "\(value)"
-            default: nil
-            }
+        let values = values(in: authenticator, depth: 0)
+        // Most have none but the parentheses.
+        return values.count <= 3 ? type : "\(type) \(CacheIdentification.digest(values))"
+    }
+
+    /// Returns the texts, numbers and cases in a value, with where each begins and ends; objects count as nothing.
+    private static func values(in value: Any, depth: Int) -> [String] {
+        switch value {
+        case let value as any LosslessStringConvertible: return ["=", value.description]
+        case let value as URL: return ["=", value.absoluteString]
+        case let value as UUID: return ["=", value.uuidString]
+        case let value as Date: return ["=", "\(value.timeIntervalSinceReferenceDate)"]
+        case let value as Data: return ["=", value.base64EncodedString()]
+        default: break
         }
-        return values.isEmpty ? type : "\(type) \(CacheIdentification.digest(values))"
+        let mirror = Mirror(reflecting: value)
+        let name: String
+        switch mirror.displayStyle {
+        case nil, .class, .foreignReference: return []
+        // Their order differs from one process to the next.
+        case .set, .dictionary:
+            let members = mirror.children.map { values(in: $0.value, depth: depth + 1).joined(separator: "\n") }
+            return ["{"] + members.sorted() + ["}"]
+        case .enum: name = mirror.children.first?.label ?? "\(value)"
+        default: name = ""
+        }
+        // A value that contains itself only by references has no end otherwise.
+        guard depth < 8, mirror.children.count <= 1_000 else { return ["…"] }
+        return ["(", name] + mirror.children.flatMap { values(in: $0.value, depth: depth + 1) } + [")"]
     }
 
     /// The number of sends that wait for the running refresh.

@@ -23,8 +23,8 @@ public protocol Authenticator<Credential>: Sendable {
     /// Returns whether requests to a URL are sent with the credential.
     ///
     /// There is no default, because a credential that is sent to the wrong host is disclosed: compare scheme and host.
-    /// It is called with the final URL, after filters and adapters. A redirect that leaves the origin removes what was
-    /// applied.
+    /// It is called with the final URL, after filters and adapters, and with one that an interceptor chose in its place. A
+    /// redirect that leaves the origin removes the header fields that were applied, and is refused if the body was changed.
     func appliesTo(_ url: URL) -> Bool
 
     /// Adds the credential to a request that is about to be sent, for each attempt, after all adapters.
@@ -77,8 +77,10 @@ public protocol Authenticator<Credential>: Sendable {
     /// refresh.
     ///
     /// Only its digest is kept. It becomes part of the identity of a request, so that no response is stored or shared
-    /// across users. Users of two authenticators may have equal identities if the authenticators differ in type or in a
-    /// text, number or case that they are created with, or are those of two services. With `nil`, the default, the scope is unique to this login in this process.
+    /// across users. Users of two authenticators may have equal identities if the authenticators differ in type, are those of
+    /// two services, or are structs that differ in a value. The properties of a class don't count: if its instances are for
+    /// several tenants, the identity has to contain which one. With `nil`, the default, the scope is unique to this login in
+    /// this process.
     func scope(of credential: Credential) -> String?
 }
 

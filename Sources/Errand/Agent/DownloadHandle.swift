@@ -46,6 +46,8 @@ public final class DownloadHandle: Sendable {
         _ send: @escaping @Sendable (any Accessory) async throws -> DownloadedFile
     ) { (sends, self.report, self.send) = (agent.pipeline.sends, report, send) }
 
+    deinit { updates.finish() }
+
     /// The state of the download.
     public var state: State { record.withLock { $0.state } }
 
@@ -57,7 +59,7 @@ public final class DownloadHandle: Sendable {
     /// The progress from now on, beginning with the latest.
     ///
     /// A reader that is far behind the transfer gets the latest 256 updates. The sequence continues after ``resume()``,
-    /// and ends with the download, also if that fails. Each use creates another sequence, for one reader.
+    /// and ends with the download, also if that fails, or with a handle whose download is paused. Each use creates another sequence, for one reader.
     public var progressUpdates: AsyncStream<TransferProgress> { updates.makeStream() }
 
     /// The file, which any number of tasks may await, also while the download is paused.

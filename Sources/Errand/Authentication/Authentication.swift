@@ -196,10 +196,18 @@ final class PinnedCredential: Sendable {
         let credential = session.currentCredential
         guard admits(credential?.scope ?? "") else { throw NetworkError(.credentialChanged) }
         guard let credential else { return }
-        let before = request.headers
+        let (before, body) = (request.headers, request.body)
         try await credential.apply(&request, context)
         let after = request.headers
+        request.hasCredentialInBody = !body.isSame(as: request.body)
         request.credentialHeaders = after.map(\.name).filter { after.values(for: $0) != before.values(for: $0) }
         request.credentialVersion = credential.version
+    }
+}
+
+extension OutgoingBody {
+    /// Whether two bodies have the same bytes; sources, which cannot be compared, count as the same.
+    fileprivate func isSame(as other: OutgoingBody) -> Bool {
+        if case (.source, .source) = (self, other) { true } else { data == other.data }
     }
 }

@@ -191,6 +191,6 @@ struct DigestSession: Sendable {
 extension String {
     /// The text as a quoted string (RFC 9110, section 5.6.4).
     fileprivate var quoted: String {
-        "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        "\"" + escaping { $0 == UInt8(ascii: "\\") ? #"\\"# : $0 == UInt8(ascii: "\"") ? #"\""# : nil } + "\""
     }
 }

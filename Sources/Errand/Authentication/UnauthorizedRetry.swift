@@ -57,7 +57,9 @@ extension PreparedRequest {
     /// It cannot reject a credential that a redirect removed.
     func markingUnauthorized(_ error: any Error, of response: RawResponse) -> any Error {
         guard let credential = pinnedCredential, let version = response.credentialVersion,
-            !response.redirects.contains(where: \.leavesOrigin), credential.session.isUnauthorized(error, of: response)
+            !response.redirects.contains(where: \.leavesOrigin),
+            // An interceptor may have moved the request to a host that did not receive the credential.
+            credential.session.appliesTo(response.url), credential.session.isUnauthorized(error, of: response)
         else { return error }
         return UnauthorizedError(version: version, error: error, response: response)
     }

@@ -61,10 +61,20 @@ enum CacheControl {
         let rules = CacheDirectives(response.headers)
         guard !CacheDirectives(request).noStore, isStorable(response, request: request), response.redirects.isEmpty
         else { return false }
-        if rules.mustUnderstand { return understoodStatuses.contains(response.statusCode) }
-        guard !rules.noStore else { return false }
+        guard !forbidsStoring(rules, statusCode: response.statusCode) else { return false }
+        if rules.mustUnderstand { return true }
         return rules.isPublic || rules.isPrivate || rules.maxAge != nil || response.headers.contains("Expires")
             || heuristicStatuses.contains(response.statusCode)
+    }
+
+    /// Whether the directives of a response forbid to write it: `no-store`, unless `must-understand` replaces it for a status
+    /// that is understood (RFC 9111, section 5.2.2.3).
+    static func forbidsStoring(_ rules: CacheDirectives, statusCode: Int) -> Bool {
+        rules.mustUnderstand ? !understoodStatuses.contains(statusCode) : rules.noStore
+    }
+
+    static func forbidsStoring(_ entry: CacheEntry) -> Bool {
+        forbidsStoring(CacheDirectives(entry.headers), statusCode: entry.statusCode)
     }
 
     /// Whether any policy may store a response: none to a condition, none with `Vary: *`, and a part only if the request
@@ -133,11 +143,19 @@ enum CacheControl {
         requested: Date,
         received: Date
     ) -> CacheEntry? {
-        if let tag = validation.headers["ETag"] {
+        let tag = validation.headers["ETag"]
+        if let tag {
             guard let own = entry.headers["ETag"], isSameEntity(own, tag) else { return nil }
+        } else if let date = validation.headers["Last-Modified"], let own = entry.headers["Last-Modified"] {
+            guard isSameDate(own, date, at: received) else { return nil }
         }
         var merged = entry
         merged.headers = storedHeaders(updating(entry.headers, with: validation.headers))
+        // The validator remains that of the stored bytes: a weak tag matches a strong one, but shows no identical bytes.
+        if tag != nil { merged.headers["ETag"] = entry.headers["ETag"] }
+        // Nor does a later date show that the content was not changed again in the second of its first one.
+        let isStronger = StrongValidator(entry.headers) == nil && StrongValidator(merged.headers) != nil
+        if isStronger { merged.headers["Date"] = nil }
         merged.requested = requested
         merged.received = received
         return merged
@@ -147,6 +165,8 @@ enum CacheControl {
     /// 4.3.5).
     static func merging(_ entry: CacheEntry, withHead head: RawResponse, requested: Date, received: Date) -> CacheEntry?
     {
+        // What a GET returns now has the status of the HEAD, so a stored 404 is of another one.
+        guard [200, 206].contains(entry.statusCode) else { return nil }
         if let length = head.headers["Content-Length"], let own = entry.headers["Content-Length"], length != own {
             return nil
         }
@@ -157,22 +177,35 @@ enum CacheControl {
         return merging(entry, with: head, requested: requested, received: received)
     }
 
-    /// Weak comparison (RFC 9110, section 8.8.3.2).
+    /// Weak comparison, by bytes (RFC 9110, section 8.8.3.2).
     private static func isSameEntity(_ one: String, _ other: String) -> Bool {
-        func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
-        return opaque(one) == opaque(other)
+        func opaque(_ tag: String) -> Substring.UTF8View {
+            tag.utf8.starts(with: "W/".utf8) ? tag.utf8.dropFirst(2) : tag.utf8[...]
+        }
+        return opaque(one).elementsEqual(opaque(other))
+    }
+
+    private static func isSameDate(_ one: String, _ other: String, at now: Date) -> Bool {
+        if one == other { return true }
+        guard let one = HTTPDate.date(from: one, now: now) else { return false }
+        return one == HTTPDate.date(from: other, now: now)
     }
 
     /// Replaces stored fields with those of a validation, except those about a content that it does not have (RFC 9111,
     /// section 3.2).
     static func updating(_ headers: HTTPHeaders, with new: HTTPHeaders) -> HTTPHeaders {
-        let kept = ["Content-Length", "Content-Encoding", "Content-Range", "Content-Type"]
         var merged = headers
         // These were of the stored response before it was validated. Without a new date, the time of receipt counts (RFC 9110,
         // section 6.6.1).
         merged["Age"] = nil
         merged["Date"] = nil
-        merged.merge(HTTPHeaders(new.filter { field in !kept.contains { $0.isSameFieldName(as: field.name) } }))
+        merged.merge(HTTPHeaders(new.filter { !describesContent($0.name) }))
         return merged
+    }
+
+    /// Whether a field is about the content that a response has, so that a validation doesn't change it.
+    static func describesContent(_ name: String) -> Bool {
+        ["Content-Length", "Content-Encoding", "Content-Range", "Content-Type"]
+            .contains { $0.isSameFieldName(as: name) }
     }
 }

@@ -43,7 +43,9 @@ struct CacheDirectives: Sendable, Equatable {
         switch name {
         case "no-store": noStore = true
         case "no-cache":
-            if let value { noCacheFields += Self.names(value) } else { noCache = true }
+            // A list without a name is not allowed, so the strictest meaning applies.
+            let names = value.map(Self.names) ?? []
+            if names.isEmpty { noCache = true } else { noCacheFields += names }
         case "must-revalidate": mustRevalidate = true
         case "must-understand": mustUnderstand = true
         case "public": isPublic = true

@@ -72,8 +72,7 @@ extension CachePolicy {
 
     /// Whether a stored response may be kept once the server has validated it, which updated its header fields.
     func allowsKeeping(_ entry: CacheEntry, _ note: CacheNote?, of prepared: PreparedRequest) -> Bool {
-        let rules = CacheDirectives(entry.headers)
-        if case .http = self, rules.noStore, !rules.mustUnderstand { return false }
+        if case .http = self, CacheControl.forbidsStoring(entry) { return false }
         return !CacheControl.varyNames(entry.headers).contains("*")
             && Self.knowsVary(entry.headers, note, of: prepared)
     }

@@ -125,8 +125,10 @@ final class CacheValidation: Sendable {
             throw Mismatch()
         }
         merged.vary = CacheControl.vary(merged.headers, request: note.sent)
-        // A cookie is for the caller, and not stored.
-        for cookie in response.headers.values(for: "Set-Cookie") { whole.headers.add("Set-Cookie", cookie) }
+        // Cookies, and the fields that `no-cache` names, are for the caller of this response, and not stored.
+        let unstored = CacheDirectives(response.headers).noCacheFields.filter { !CacheControl.describesContent($0) }
+        let names = FieldNames(["Set-Cookie"] + unstored)
+        for field in response.headers where names.contains(field.name) { whole.headers.add(field.name, field.value) }
         whole.redirects = response.redirects
         whole.timing = response.timing
         whole.credentialVersion = response.credentialVersion

@@ -148,7 +148,7 @@ extension CacheEntry {
     init?(unsealed: Data) {
         let entry = unsealed.withUnsafeBytes { bytes -> CacheEntry? in
             guard bytes.count >= 4 else { return nil }
-            let size = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
+            let size = Int(clamping: UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
             guard size <= bytes.count - 4 else { return nil }
             let metadata = UnsafeRawBufferPointer(rebasing: bytes[4..<4 + size])
             return CacheEntry(metadata: metadata, body: Data(bytes[(4 + size)...]))

@@ -4,8 +4,8 @@ extension ResponseCache {
     /// Whether a response needs an index: if its request has fields that the server nominates.
     func needsIndex(_ entry: CacheEntry, at place: CachePlace) -> Bool {
         guard entry.vary.contains(where: { place.isSelecting($0.name) }) else { return false }
-        // Nothing of such a response is written, and an index is.
-        return !entry.isMemoryOnly && !CacheDirectives(entry.headers).noStore
+        // Nothing of another response is written, and an index is.
+        return !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
     }
 
     /// Stores a response under the key of its variant: in memory at once, on disk soon after.

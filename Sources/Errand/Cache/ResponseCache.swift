@@ -220,8 +220,7 @@ public final class ResponseCache: Sendable {
         reportingTo write: CacheWrite? = nil
     ) {
         // A response with `no-store` is never written, whatever the policy.
-        let rules = CacheDirectives(entry.headers)
-        let isWritten = !entry.isMemoryOnly && (!rules.noStore || rules.mustUnderstand)
+        let isWritten = !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
         let (requested, date) = (entry.requested.microseconds, now().microseconds)
         let new = isWritten ? entry : nil
         change(key, isOnDisk: entry.isVetted, to: new, keepingLater: ticket != nil, reportingTo: write) { state in

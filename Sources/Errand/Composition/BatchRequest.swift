@@ -179,7 +179,7 @@ final class BatchRun {
         ) { [stop = context.stop] in stop.stop() }
         (self.context, self.stopID) = (context, stopID)
         left = count + 1
-        notifier = CompositionNotifier(typeName, total: count, options, in: outer)
+        notifier = CompositionNotifier(typeName, total: count, options, endedBy: context, in: outer)
         self.outer = outer
         self.isTolerant = isTolerant
         self.end = end

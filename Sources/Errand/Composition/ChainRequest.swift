@@ -47,7 +47,8 @@ public struct ChainRequest<Model>: DeclaredComposition {
         context.sequence = SendSequence(outer.agent.pipeline.sends, within: outer.sequence, end: .onlyBetween) {
             [stop = context.stop] in stop.stop()
         }
-        let run = ChainRun(context, CompositionNotifier("ChainRequest", total: count, options, in: outer))
+        let notifier = CompositionNotifier("ChainRequest", total: count, options, endedBy: context, in: outer)
+        let run = ChainRun(context, notifier)
         await run.notifier.start()
         await walk(run) { delivered in
             var delivered = delivered

@@ -155,8 +155,32 @@ final class CompositionNotifier {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
     private let handle: RequestHandle?
+    /// Ends the waiting for an accessory that blocks, as for the accessories of a send.
+    private let stop = StopSignal()
+    private let stopOfComposition: CompositionStop
+    private let stopID: Int
+    private let watch: DeadlineWatch?
+    /// The last notification, after which the next one begins.
+    private var notification: Task<Void, Never>?
+    /// Whether an accessory was left behind, for which nothing waits any more.
+    private var isLeftBehind = false
 
-    init(_ typeName: String, total: Int?, _ options: CompositionOptions, in outer: MemberContext) {
+    /// - Parameters:
+    ///   - typeName: The type of the batch or chain.
+    ///   - total: The number of its requests, if known.
+    ///   - options: Its accessories and its tag.
+    ///   - inner: What ends the batch or chain.
+    ///   - outer: What it is part of.
+    init(
+        _ typeName: String,
+        total: Int?,
+        _ options: CompositionOptions,
+        endedBy inner: MemberContext,
+        in outer: MemberContext
+    ) {
+        stopOfComposition = inner.stop
+        stopID = options.accessories.isEmpty ? 0 : inner.stop.add { [stop] in stop.stop() }
+        watch = options.accessories.isEmpty ? nil : inner.deadline?.watch(stop)
         context = CompositionContext(
             id: outer.agent.pipeline.makeID(),
             typeName: typeName,
@@ -191,8 +215,33 @@ final class CompositionNotifier {
         await notify(.didStop(handle?.isCancelled == true ? .cancelled : outcome))
     }
 
+    deinit {
+        stopOfComposition.remove(stopID)
+        watch?.cancel()
+    }
+
+    /// Notifies the accessories in the order of the events, without waiting for one that blocks once everything has to end.
     private func notify(_ event: CompositionEvent) async {
-        if !accessories.isEmpty { await Self.notify(event, of: context, to: accessories) }
+        guard !accessories.isEmpty else { return }
+        let notification = Self.notification(of: event, of: context, to: accessories, after: notification)
+        self.notification = notification
+        guard !isLeftBehind else { return }
+        let isNotified: Void? = try? await stop.run(grace: .notification, evenIfEnding: true) {
+            await notification.value
+        }
+        isLeftBehind = isNotified == nil
+    }
+
+    private static func notification(
+        of event: CompositionEvent,
+        of context: CompositionContext,
+        to accessories: [any CompositionAccessory],
+        after previous: Task<Void, Never>?
+    ) -> Task<Void, Never> {
+        Task {
+            await previous?.value
+            await notify(event, of: context, to: accessories)
+        }
     }
 
     @concurrent

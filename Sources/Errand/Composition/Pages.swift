@@ -204,7 +204,8 @@ struct NextPage<Base: Request>: RequestWrapper {
         }
     }
     private var isInQuery: Bool {
-        switch base.method {
+        if base.parameterEncoding.format == .query { return true }
+        return switch base.method {
         case .get, .head, .delete: true
         default: false
         }
@@ -216,7 +217,8 @@ struct NextPage<Base: Request>: RequestWrapper {
     }
     /// Pages are distinguished, although they have the key of one request.
     var duplicateKey: String { base.duplicateKey.isEmpty ? "" : "\(base.duplicateKey)\n\(step)" }
-    var usesBaseParameters: Bool { link == nil ? base.usesBaseParameters : false }
+    /// A link has those that go into the query.
+    var usesBaseParameters: Bool { link == nil || !isInQuery ? base.usesBaseParameters : false }
     func customURLRequest() throws -> URLRequest? { link == nil ? try base.customURLRequest() : nil }
 }
 

@@ -62,8 +62,26 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
 private final class ResultRun<Requests: Sequence> where Requests.Element: Request {
     /// A separate object, so that running requests do not keep the run alive.
     private final class Finished {
-        /// The results, in reverse order.
-        var results: [ResultStream<Requests>.Element] = []
+        /// The results that were not requested yet, and before them places of those that were.
+        private var results: [ResultStream<Requests>.Element?] = []
+        private var first = 0
+
+        var count: Int { results.count - first }
+
+        func append(_ result: ResultStream<Requests>.Element) { results.append(result) }
+
+        func popFirst() -> ResultStream<Requests>.Element? {
+            guard first < results.count else { return nil }
+            defer {
+                results[first] = nil
+                first += 1
+                if first == results.count || first >= 256 {
+                    results.removeFirst(first)
+                    first = 0
+                }
+            }
+            return results[first]
+        }
     }
 
     private let window: RequestWindow<Requests.Iterator>
@@ -78,7 +96,7 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
         window = RequestWindow(requests) { request, index, window in
             await start(request, context) { delivered in
                 window.didEndOne()
-                finished.results.insert(IndexedResult(index: index, result: delivered.map { $0.model }), at: 0)
+                finished.append(IndexedResult(index: index, result: delivered.map { $0.model }))
             }
         }
         self.maximum = maximum
@@ -98,13 +116,13 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
             // The capture isolates the closure, which would otherwise leave the caller.
             _ = isolation
             if !endingWhenCancelled || !Task.isCancelled && !context.stop.isStopped {
-                await window.fill(upTo: maximum - finished.results.count)
+                await window.fill(upTo: maximum - finished.count)
             }
-            while finished.results.isEmpty, window.runningCount > 0 { await context.loop.step() }
+            while finished.count == 0, window.runningCount > 0 { await context.loop.step() }
         } onCancel: { [stop = context.stop] in
             stop.stop()
         }
-        return finished.results.popLast()
+        return finished.popFirst()
     }
 }
 

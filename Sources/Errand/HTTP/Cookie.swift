@@ -81,11 +81,11 @@ public struct Cookie: Sendable, Hashable {
             }
         }
         guard let place = origin.place(forDomain: domain), origin.isSecure || !isSecure else { return nil }
-        let prefix = name.lowercased()
-        if prefix.hasPrefix("__secure-") || prefix.hasPrefix("__host-") {
-            guard isSecure else { return nil }
-        }
-        if prefix.hasPrefix("__host-") { guard domain == nil, path == "/" else { return nil } }
+        // By bytes: a mark after the hyphen would make one `Character` of both.
+        let bytes = name.lowercased().utf8
+        let isHostPrefixed = bytes.starts(with: "__host-".utf8)
+        if isHostPrefixed || bytes.starts(with: "__secure-".utf8) { guard isSecure else { return nil } }
+        if isHostPrefixed { guard domain == nil, path == "/" else { return nil } }
         self.init(
             name: name,
             value: value,

@@ -7,14 +7,39 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a media type from the value of a `Content-Type` field, or returns `nil` if it has no type and subtype.
     public init?(_ fieldValue: String) {
-        let parts = fieldValue.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-        guard let first = parts.first else { return nil }
+        let parts = Self.parts(of: fieldValue)
+        let first = parts[0]
         let names = first.trimmingHTTPSpace().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard names.count == 2, names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isTokenCharacter) }) else {
             return nil
         }
         essence = first.trimmingHTTPSpace().lowercasedText
         charset = parts.dropFirst().lazy.compactMap(Self.charset).first
+    }
+
+    /// Returns the texts between semicolons that are not part of a quoted string (RFC 9110, section 5.6.4).
+    private static func parts(of fieldValue: String) -> [Substring.UTF8View] {
+        let bytes = fieldValue.utf8
+        let quote = UInt8(ascii: "\"")
+        guard bytes.contains(quote) else {
+            return bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        }
+        var parts: [Substring.UTF8View] = []
+        var (start, isQuoted, isEscaped) = (bytes.startIndex, false, false)
+        for place in bytes.indices {
+            let byte = bytes[place]
+            if isEscaped {
+                isEscaped = false
+            } else if byte == quote {
+                isQuoted.toggle()
+            } else if isQuoted {
+                isEscaped = byte == UInt8(ascii: "\\")
+            } else if byte == UInt8(ascii: ";") {
+                parts.append(bytes[start..<place])
+                start = bytes.index(after: place)
+            }
+        }
+        return parts + [bytes[start...]]
     }
 
     /// Returns the value of a `charset` parameter, quoted or not, or `nil` for any other.

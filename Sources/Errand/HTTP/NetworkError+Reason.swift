@@ -44,7 +44,8 @@ extension NetworkError {
         /// The credential that the send began with was replaced by another user's, or removed, before the request was
         /// sent; or all cookies were removed, and the send had some.
         case credentialChanged
-        /// The circuit breaker of the host is open; the duration is the minimum time before another attempt.
+        /// The circuit breaker of the host is open; the duration is the time until another attempt is admitted,
+        /// unless one that is under way closes the circuit before.
         case circuitOpen(retryAfter: Duration)
 
         /// An equal send was admitted less than the request's minimum interval ago; the duration is the remainder of

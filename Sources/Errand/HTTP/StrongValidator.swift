@@ -36,7 +36,15 @@ enum StrongValidator: Sendable, Hashable {
 
     /// Whether an `If-Range` field names this validator, by strong comparison, or by the exact date (RFC 9110, section
     /// 13.1.5).
-    func matches(ifRange text: String) -> Bool { text == fieldValue }
+    func matches(ifRange text: String) -> Bool { text.utf8.elementsEqual(fieldValue.utf8) }
+
+    /// Whether both are the same bytes; texts that only look alike are other validators.
+    static func == (one: StrongValidator, other: StrongValidator) -> Bool {
+        switch (one, other) {
+        case (.tag(let one), .tag(let other)), (.date(let one), .date(let other)): one.utf8.elementsEqual(other.utf8)
+        default: false
+        }
+    }
 
     /// Whether a text is an entity tag that is not weak (RFC 9110, section 8.8.3).
     private static func isStrongTag(_ text: String) -> Bool {

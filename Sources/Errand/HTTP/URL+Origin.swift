@@ -3,7 +3,22 @@ internal import Foundation
 extension URL {
     /// The scheme, host and port, including a default port (RFC 6454).
     var origin: String {
-        let scheme = scheme?.lowercased() ?? ""
-        return "\(scheme)://\(host()?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
+        "\(scheme?.lowercased() ?? "")://\(hostAndPort)"
+    }
+
+    /// The host as it is sent and the port, including a default port: `api.example:443`.
+    var hostAndPort: String {
+        let host = asciiHost
+        // Foundation's host of an IPv6 literal has no brackets.
+        let isLiteral = host.utf8.contains(UInt8(ascii: ":"))
+        return "\(isLiteral ? "[\(host)]" : host):\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"
+    }
+
+    /// The host in lower case, as it is sent: an internationalized one in its ASCII form (RFC 5890, section 2.3.2.1).
+    var asciiHost: String {
+        guard let host = host() else { return "" }
+        // Foundation escapes the host with which an internationalized URL was created.
+        guard host.utf8.contains(UInt8(ascii: "%")) else { return host.lowercased() }
+        return (URLComponents(string: absoluteString)?.encodedHost ?? host).lowercased()
     }
 }

@@ -4,8 +4,9 @@ extension OutgoingRequest {
     /// Returns the request as a curl command line, with secrets redacted so that it can be shared.
     ///
     /// The body of a file is read from the file, whose path is not redacted. Another body that cannot be part of the line,
-    /// because it is made while it is sent or is neither JSON nor a form, is described in parentheses without quotes, which
-    /// a shell rejects, so that nothing else is sent in its place.
+    /// because it is made while it is sent, is neither JSON nor a form, or has control characters, is described in
+    /// parentheses without quotes, which a shell rejects, so that nothing else is sent in its place. So is another argument
+    /// with control characters, which a terminal must not execute.
     ///
     /// - Parameter secrets: What to redact in header fields, query and body.
     /// - Returns: One line. Every argument is quoted for a POSIX shell.
@@ -20,7 +21,8 @@ extension OutgoingRequest {
         for field in headers {
             let value = secrets.redacted(field.value, of: field.name)
             // For curl, a field that ends in a colon is one to omit.
-            words += ["-H", quoted(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")]
+            let line = value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
+            words += ["-H", line.isPrintable ? quoted(line) : "(\(field.name) with control characters)"]
         }
         if !body.isEmpty {
             words += arguments(hiding: secrets)
@@ -34,18 +36,41 @@ extension OutgoingRequest {
         switch body {
         case .empty: return []
         case .data(let data):
-            guard let text = secrets.redactedText(data, mediaType: type) else {
-                return ["--data-binary", "(\(data.count) bytes)"]
-            }
+            let text = secrets.redactedText(data, mediaType: type).map { type?.isJSON == true ? $0.escapingAsJSON : $0 }
+            guard let text, text.isPrintable else { return ["--data-binary", "(\(data.count) bytes)"] }
             return ["--data-raw", quoted(text)]
-        case .source(let source as FileSource): return ["--data-binary", quoted("@" + source.path)]
+        case .source(let source as FileSource):
+            let path = "@" + source.path
+            return ["--data-binary", path.isPrintable ? quoted(path) : "(a file with control characters in its path)"]
         case .source(let source):
             let name = type?.essence == "multipart/form-data" ? "a form" : "a stream"
             return ["--data-binary", "(\(name)\(source.byteCount.map { " of \($0) bytes" } ?? ""))"]
         }
     }
 
-    private func quoted(_ text: String) -> String { "'\(text.replacing("'", with: #"'\''"#))'" }
+    private func quoted(_ text: String) -> String {
+        "'" + text.escaping { $0 == UInt8(ascii: "'") ? #"'\''"# : nil } + "'"
+    }
+}
+
+extension String {
+    /// Whether the text has no control characters, line separators and bidirectional controls.
+    fileprivate var isPrintable: Bool { !unicodeScalars.contains(where: \.breaksLines) }
+
+    /// This JSON on one line, with control characters, line separators and bidirectional controls as JSON's escapes.
+    fileprivate var escapingAsJSON: String {
+        guard !isPrintable else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            if scalar.breaksLines {
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
 }
 
 extension RequestPlan {

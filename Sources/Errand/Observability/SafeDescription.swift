@@ -17,7 +17,7 @@ extension URL {
     var place: String { authority + path() }
 
     /// Host and port.
-    var authority: String { (host() ?? "") + (port.map { ":\($0)" } ?? "") }
+    var authority: String { asciiHost + (port.map { ":\($0)" } ?? "") }
 }
 
 extension HTTPHeaders: SafeDescription {}
@@ -172,3 +172,34 @@ extension IdempotencyKey: SafeDescription {
 extension NetworkError: SafeDescription {}
 extension ServiceError: SafeDescription {}
 extension RequestPlan: SafeDescription {}
+
+extension GeneralRequest: SafeDescription {
+    /// The method and the path, without the query, parameters, header fields and body.
+    public var description: String { "\(method) \(URLParts.redacted(path))".oneLine }
+}
+
+extension JSONRPCCall: SafeDescription {
+    /// The name of the method, without the arguments.
+    public var description: String { "call of \(method)".oneLine }
+}
+
+extension CacheEntry: SafeDescription {
+    /// The method, the URL without its query, the status and the number of bytes.
+    public var description: String {
+        "\(method) \(URLParts.redacted(location)) → \(statusCode), \(body.count) bytes".oneLine
+    }
+}
+
+extension StoredEntry: SafeDescription {
+    /// The method, the URL without its query, the status and the number of bytes in the store.
+    public var description: String {
+        "\(head.method) \(URLParts.redacted(head.location)) → \(head.statusCode), \(byteCount) bytes".oneLine
+    }
+}
+
+extension ResponseCache: SafeDescription {
+    /// Where it stores responses.
+    public var description: String {
+        "cache \([memory == nil ? nil : "in memory", disk == nil ? nil : "on disk"].compactMap(\.self).joined(separator: " and "))"
+    }
+}

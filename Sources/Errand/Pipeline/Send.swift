@@ -28,7 +28,7 @@ final class Send: Sendable {
     let sequence: SendSequence?
 
     private struct State {
-        var watch: Task<Void, any Error>?
+        var watch: DeadlineWatch?
         /// The snapshot of the request, or `nil` if it is not built yet.
         var prepared: PreparedRequest?
         /// The last notification of the accessories, if they run beside the caller.

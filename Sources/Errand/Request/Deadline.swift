@@ -43,11 +43,28 @@ final class Deadline: Sendable {
 
     /// Waits until the time has passed, then signals.
     ///
-    /// - Returns: The task that waits. Its owner cancels it when the send has ended.
-    func watch(_ stop: StopSignal) -> Task<Void, any Error> {
-        Task { [timeline, time] in
-            try await timeline.sleep(time)
-            stop.stop(.deadline)
+    /// - Returns: What its owner cancels when the send has ended.
+    func watch(_ stop: StopSignal) -> DeadlineWatch {
+        if let timer = timeline.deadlineTimer { return .shared(timer, timer.add(stop, at: time)) }
+        return .own(
+            Task { [timeline, time] in
+                try await timeline.sleep(time)
+                stop.stop(.deadline)
+            }
+        )
+    }
+}
+
+/// The waiting for one deadline.
+enum DeadlineWatch: Sendable {
+    case shared(DeadlineTimer, Int)
+    /// On a clock for tests, whose number of sleeping tasks is that of the running sends.
+    case own(Task<Void, any Error>)
+
+    func cancel() {
+        switch self {
+        case .shared(let timer, let id): timer.remove(id)
+        case .own(let task): task.cancel()
         }
     }
 }

@@ -41,8 +41,21 @@ extension PreparedRequest {
     }
 
     /// Removes credentials that adapters and interceptors added to a request for another origin, and all credentials of
-    /// a request that they moved to another origin.
+    /// a request that they moved to another origin; what a session's authenticator applied, from all URLs to which it does
+    /// not apply.
     func withholdCredentials(from request: inout OutgoingRequest) throws {
+        if request.url != outgoing.url, let session = pinnedCredential?.session, !session.appliesTo(request.url) {
+            let applied = FieldNames(request.credentialHeaders)
+            request.headers = HTTPHeaders(request.headers.filter { !applied.contains($0.name) })
+            guard !request.hasCredentialInBody || request.body.isEmpty else {
+                throw NetworkError(
+                    .invalidURL(
+                        "an interceptor moved the request to a URL that its authenticator does not apply to, and the body "
+                            + "holds the credential; move it in a URL filter"
+                    )
+                )
+            }
+        }
         guard credentials.policy != .anyOrigin else { return }
         var isMoved = false
         if request.url != outgoing.url {

@@ -29,6 +29,10 @@ struct RedirectCredentials: Sendable {
     /// - Throws: ``NetworkError`` if the body holds base parameters that cannot be removed, because an adapter or
     ///   interceptor replaced it.
     func leave(on request: inout OutgoingRequest, after response: RawResponse) throws {
+        guard !request.hasCredentialInBody || request.body.isEmpty else {
+            let reason = "its body holds the credential of a session, which belongs to another origin"
+            throw NetworkError(.invalidRedirect(reason), response: response)
+        }
         let applied = FieldNames(request.credentialHeaders)
         // Without its key, the server would not recognize a request that it has already received.
         func isKey(_ name: String) -> Bool { name.isSameFieldName(as: "Idempotency-Key") }

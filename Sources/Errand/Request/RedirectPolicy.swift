@@ -116,7 +116,9 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
                 if parts.path.isEmpty { parts.path = "/" }
                 return try parts.url()
             }
-            let escaped = PercentEncoding.escapingReference(location.prefix { $0 != "#" })
+            let escaped = PercentEncoding.escapingReference(
+                Substring(location.utf8.prefix { $0 != UInt8(ascii: "#") })
+            )
             guard let url = URL(string: escaped, relativeTo: base)?.absoluteURL,
                 let resolved = try URLParts(absolute: url.absoluteString)
             else { throw NetworkError(.invalidRedirect("its Location is not a URL")) }

@@ -15,6 +15,8 @@ final class EnvelopeMembers: Sendable {
     let data: Place
     let time: Place?
     let others: [String: Place]
+    /// The names of the members that lead to the data.
+    let dataNames: [String]
     /// The error of the first path that has invalid syntax.
     let mistake: JSONError?
 
@@ -41,6 +43,7 @@ final class EnvelopeMembers: Sendable {
         self.data = place(data)
         self.time = time.map(place)
         self.others = others.mapValues(place)
+        dataNames = data.names
         self.tree = tree
         self.mistake = mistake
     }

@@ -23,7 +23,14 @@ extension Payload {
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
             let secrets = secrets?.value ?? .usual
-            var detail = error.place(decoding: type, from: value, with: decoder, hiding: secrets)
+            let names = path.names + (envelope?.dataNames ?? [])
+            let isSecret = names.contains { secrets.isSecret(jsonKey: $0) }
+            var detail = error.place(
+                decoding: type,
+                from: value,
+                with: decoder,
+                hiding: isSecret ? nil : secrets
+            )
             if path.isPayload, root.count == data.count, let member = error.memberOfEnvelope(in: value) {
                 detail +=
                     "; the body has a member '\(member)': if that is the payload, give the service an EnvelopeFilter"
@@ -92,7 +99,7 @@ extension DecodingError {
         decoding type: T.Type,
         from json: Data,
         with decoder: any DataDecoder,
-        hiding secrets: Secrets
+        hiding secrets: Secrets?
     ) -> String {
         guard case .dataCorrupted(let context) = self, context.codingPath.isEmpty,
             let foundation = decoder as? JSONDecoder
@@ -122,7 +129,11 @@ extension DecodingError {
     }
 
     /// The reason and the path, without any value of the body but a number that does not fit.
-    func place(hiding secrets: Secrets = .usual) -> String {
+    ///
+    /// - Parameter secrets: The names of the members whose numbers are left out, with all that is in them; `nil` for every
+    ///   number.
+    /// - Returns: Some words without a period.
+    func place(hiding secrets: Secrets? = .usual) -> String {
         let (context, what): (Context?, String) =
             switch self {
             case .typeMismatch(let type, let context): (context, "\(type) expected")
@@ -141,11 +152,13 @@ extension DecodingError {
 
 extension DecodingError.Context {
     /// The number that does not fit, without its digits if they may be secret, or `nil` for another error.
-    fileprivate func unfitNumber(hiding secrets: Secrets) -> String? {
+    fileprivate func unfitNumber(hiding secrets: Secrets?) -> String? {
         guard let unfit = underlyingError as? UnfitNumber else { return nil }
-        let name = codingPath.last { $0.intValue == nil }?.stringValue
-        let isSecret = name.map { secrets.isSecret(jsonKey: $0) } ?? false
-        return isSecret ? "a number does not fit \(unfit.type)" : "the number \(unfit.text) does not fit \(unfit.type)"
+        let isSecret = secrets.map { secrets in
+            codingPath.contains { $0.intValue == nil && secrets.isSecret(jsonKey: $0.stringValue) }
+        }
+        let number = isSecret == false ? "the number \(unfit.text)" : "a number"
+        return "\(number) does not fit \(unfit.type)"
     }
 }
 

@@ -8,7 +8,7 @@
 /// By default, a host that fails every request gets at most 1.1 times as many requests as without retries, plus 10 in each
 /// 10 seconds. A host is a scheme, a host and a port, after adapters and before redirects. A request counts when
 /// it is passed to the transport, not while it waits for a permit. A retry whose delay the server set, by
-/// `Retry-After` or a rate-limit field, does not use the budget, unless that delay is zero.
+/// `Retry-After` or a rate-limit field, does not use the budget, unless that delay is less than 100 ms.
 ///
 /// If the budget of a host is exhausted, the send fails with the failure of its last attempt, with
 /// ``NetworkError/isRetryBudgetExhausted`` set, and ``AccessoryEvent/didExhaustRetryBudget(because:)`` occurs.

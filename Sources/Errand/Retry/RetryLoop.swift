@@ -173,7 +173,9 @@ struct RetryLoop: Sendable {
         }
         try prepared.stop.check()
         let budget = prepared.retryBudget
-        if budget.isUnlimited || retryAfter ?? .zero > .zero { return .retry(after: pause, isPaid: false) }
+        // A shorter delay would let every attempt at a host that is down be repeated at once.
+        let isPaused = retryAfter.map { $0 >= .milliseconds(100) } ?? false
+        if budget.isUnlimited || isPaused { return .retry(after: pause, isPaid: false) }
         let host = record?.host ?? prepared.origin
         guard counts.takeRetry(to: host, within: budget, at: timeline.now()) else { return .exhausted }
         return .retry(after: pause, isPaid: true)

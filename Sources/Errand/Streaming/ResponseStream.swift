@@ -59,3 +59,8 @@ public struct ResponseStream: AsyncSequence, Sendable {
         public mutating func next() async throws -> Data? { try await next(isolation: #isolation) }
     }
 }
+
+extension ResponseStream: SafeDescription {
+    /// The description of the response.
+    public var description: String { "stream of \(response)" }
+}

@@ -24,6 +24,18 @@ extension String {
         return text
     }
 
+    /// Returns this text with some ASCII characters replaced.
+    ///
+    /// By bytes: a mark after a quotation mark makes one `Character` of both, which is not found as a quotation mark.
+    func escaping(_ replacement: (UInt8) -> String?) -> String {
+        guard utf8.contains(where: { replacement($0) != nil }) else { return self }
+        var bytes: [UInt8] = []
+        for byte in utf8 {
+            if let text = replacement(byte) { bytes += Array(text.utf8) } else { bytes.append(byte) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Returns this text, shortened with an ellipsis if it exceeds the limit; for a server's text in errors and logs.
     func shortened(to limit: Int = 500) -> String {
         // By scalars, because one character can have any number of marks.

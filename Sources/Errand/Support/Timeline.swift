@@ -15,6 +15,9 @@ final class Timeline: Sendable {
     /// For any other clock it is the date when the timeline was created, plus the time that has passed on the clock since.
     let date: @Sendable () -> Date
 
+    /// Waits for the deadlines of sends, if the clock is one of the system's; on another clock each has a task of its own.
+    let deadlineTimer: DeadlineTimer?
+
     init<C: Clock>(_ clock: C) where C.Duration == Duration {
         if clock is ContinuousClock {
             // Reading the usual clock directly avoids a call through its type.
@@ -28,10 +31,12 @@ final class Timeline: Sendable {
         }
         if clock is ContinuousClock || clock is SuspendingClock {
             date = { Date() }
+            deadlineTimer = DeadlineTimer(now: now, sleep: sleep)
         } else {
             let start = Date()
             let now = now
             date = { start.addingTimeInterval(now().timeInterval) }
+            deadlineTimer = nil
         }
     }
 }

@@ -22,6 +22,10 @@ enum DownloadStep: Sendable, Hashable {
     ///   - offset: The first position that was requested, or `nil` if all of the content was.
     ///   - record: What is known of the earlier bytes.
     init(statusCode: Int, headers: HTTPHeaders, location: String, after offset: Int64?, of record: DownloadRecord?) {
+        guard !Self.hasNoContent(statusCode) else {
+            self = .reject(.status(statusCode))
+            return
+        }
         guard let offset, let record, let validator = record.validator else {
             let range = headers["Content-Range"] ?? "none"
             self = statusCode == 206 ? .reject(.unexpectedRange(range)) : .replace
@@ -43,17 +47,22 @@ enum DownloadStep: Sendable, Hashable {
         case 416:
             let isSame = location == record.location && Self.mayHaveValidator(validator, headers)
             self = isSame && Self.length(headers) == offset && record.length ?? offset == offset ? .complete : .discard
-        default:
-            self = .replace
+        case 200, 203: self = .replace
+        // What is there is worth more than what no request for a part can be answered with.
+        default: self = .reject(.status(statusCode))
         }
     }
+
+    /// Whether a successful response has no content of the resource (RFC 9110, sections 15.3.3, 15.3.5 and 15.3.6).
+    static func hasNoContent(_ statusCode: Int) -> Bool { [202, 204, 205].contains(statusCode) }
 
     /// Whether a response has the validator.
     ///
     /// Without one, a server may have ignored `If-Range`.
     private static func hasValidator(_ validator: String, _ headers: HTTPHeaders) -> Bool {
         let field = validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
-        return headers.values(for: field) == [validator]
+        let values = headers.values(for: field)
+        return values.count == 1 && values[0].utf8.elementsEqual(validator.utf8)
     }
 
     /// Whether a response without content, which need not have a validator, has no other one.

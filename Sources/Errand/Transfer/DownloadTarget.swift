@@ -36,7 +36,7 @@ struct DownloadTarget: Sendable, Hashable {
     ///
     /// In a folder it has to be known before the response, so it has the name in the URL, and a digest of the request.
     func partialPath(for request: String, from url: URL) -> String {
-        if let name { return path(of: name.utf8.count <= 240 ? name : SHA256.hexadecimal(name.utf8)) }
+        if let name { return path(of: Self.shortened(name)) }
         return path(of: FileName(from: url).text + "-" + SHA256.hexadecimal(request.utf8).prefix(8))
     }
 
@@ -49,6 +49,17 @@ struct DownloadTarget: Sendable, Hashable {
             let error = NetworkError(.downloadInProgress(name))
             throw error.with(note: "; if '\(name)' is meant to be a folder, create it first")
         }
+    }
+
+    /// Opens the unfinished file of a content that is there already.
+    func part(of finished: String, isHashed: Bool) throws -> PartialFile {
+        let name = String(finished.dropFirst(path(of: "").count))
+        return try PartialFile(for: path(of: Self.shortened(name)), of: "", isHashed: isHashed)
+    }
+
+    /// Returns a name that leaves room for the suffixes of an unfinished file.
+    private static func shortened(_ name: String) -> String {
+        name.utf8.count <= 240 ? name : SHA256.hexadecimal(name.utf8)
     }
 
     /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if there is a folder in the place of the file.

@@ -15,6 +15,8 @@ final class FileReceiver: BodyReceiver {
         var offset: Int64?
         /// Whether the request has a `Range` of its own.
         var isPart = false
+        /// The position after the part that the response declares to have, or `nil` if it has the whole content.
+        var end: Int64?
         /// Whether the rest of the content may be requested alone.
         var mayResume = false
         var wantsAnotherResponse = false
@@ -153,6 +155,7 @@ final class FileReceiver: BodyReceiver {
     /// - Returns: Whether all bytes are there already.
     private func begin(_ response: TransportResponse, to request: OutgoingRequest) throws -> Bool {
         try withOpenState { state in
+            state.end = nil
             // An interceptor has sent the request again after its response was received.
             if state.part == nil { try open(&state) }
             guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
@@ -163,7 +166,7 @@ final class FileReceiver: BodyReceiver {
                 throw NetworkError(.unexpectedRange(range))
             }
             let step =
-                state.isPart
+                state.isPart && !DownloadStep.hasNoContent(response.statusCode)
                 ? .replace
                 : DownloadStep(
                     statusCode: response.statusCode,
@@ -175,7 +178,10 @@ final class FileReceiver: BodyReceiver {
             switch step {
             case .append:
                 try target.check(named: part.record?.fileName)
-                if let length = ContentRange(range)?.completeLength { part.note(length: Int64(length)) }
+                if let range = ContentRange(range) {
+                    state.end = Int64(range.positions.upperBound)
+                    if let length = range.completeLength { part.note(length: Int64(length)) }
+                }
             case .replace:
                 var record = DownloadRecord(
                     request: part.request,
@@ -216,6 +222,9 @@ final class FileReceiver: BodyReceiver {
             try Task.checkCancellation()
             let progress: TransferProgress? = try withOpenState { state in
                 guard let part = state.part else { throw CancellationError() }
+                if let end = state.end, part.length + Int64(chunk.count) > end {
+                    throw NetworkError(.unexpectedRange("\(part.length + Int64(chunk.count)) bytes in place of \(end)"))
+                }
                 if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
                     let actual = part.length + Int64(chunk.count)
                     let error = NetworkError(.unexpectedLength(expected: limit, actual: actual))
@@ -328,7 +337,7 @@ extension FileReceiver {
             let target = try state.target ?? DownloadTarget(url)
             let name = FileName(of: payload.headers ?? [:], from: state.source?.url ?? url).text
             let path = target.path(named: name)
-            let part = try PartialFile(for: path, of: "", isHashed: options.sha256 != nil)
+            let part = try target.part(of: path, isHashed: options.sha256 != nil)
             do {
                 try part.discard()
                 try part.append(payload.data)

@@ -91,7 +91,7 @@ private final class BodyPump: NSObject, StreamDelegate, @unchecked Sendable {
                 pending = 0..<count
             }
         } catch {
-            output.close()
+            // Left open until the task is cancelled: of a body without a length, its end would look complete.
             return onFailure(error)
         }
         let written = buffer.withUnsafeBufferPointer { bytes in

@@ -22,6 +22,8 @@ public struct OutgoingRequest: Sendable {
 
     /// The header fields that a session's credential added, which are never sent to another origin.
     var credentialHeaders: [String] = []
+    /// Whether an authenticator has put the credential into the body.
+    var hasCredentialInBody = false
 
     /// Creates a request.
     ///

@@ -169,4 +169,19 @@ struct CircuitBreakerTests {
             _ = (window.isTooMany(at: .seconds(seconds)), window.isEmpty(at: .seconds(seconds)))
         }
     }
+
+    @Test
+    func eachSchemeHasACircuitOfItsOwn() async throws {
+        let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 1), clock: clock)
+        let rig = rig(breaker) { $0.url.scheme == "http" ? .jsonResponse("1", status: 503) : .jsonResponse("7") }
+        await #expect(throws: NetworkError.self) { try await rig.get("http://api.test/x") }
+        #expect(breaker.state(of: "api.test:80") == .open(retryAfter: .seconds(30)))
+        #expect(breaker.state(of: "api.test") == .open(retryAfter: .seconds(30)))
+        #expect(try await rig.get("https://api.test:443/x") == 7 && breaker.hostCount == 2)
+        #expect(breaker.state(of: "API.test") == .closed && breaker.state(of: "api.test:443") == .closed)
+        await #expect(throws: NetworkError.self) { try await rig.get("http://bücher.test/x") }
+        await #expect(throws: NetworkError.self) { try await rig.get("http://xn--bcher-kva.test/x") }
+        #expect(breaker.hostCount == 3 && breaker.state(of: "bücher.test:80") != .closed)
+        #expect(rig.transport.requests.count == 3)
+    }
 }

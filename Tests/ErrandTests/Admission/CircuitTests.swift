@@ -83,7 +83,27 @@ struct CircuitTests {
         #expect(probe != .shed(retryAfter: .zero))
         #expect(circuit.state(at: .seconds(32)) == .halfOpen)
         let second = circuit.admit(at: .seconds(33))
-        #expect(second == .shed(retryAfter: .seconds(30)))
+        #expect(second == .shed(retryAfter: .seconds(29)))
+    }
+
+    /// Its code may hang, or it may be a long download.
+    @Test
+    func probeThatDoesNotEndMakesRoomForAnotherAfterThatTime() {
+        let policy = CircuitBreaker.Policy(consecutiveFailures: 1, openDuration: .seconds(30), probeCount: 2)
+        var circuit = Circuit(policy: policy)
+        guard case .admitted(let ticket) = circuit.admit(at: .zero) else {
+            Issue.record("it is closed")
+            return
+        }
+        circuit.end(ticket, .failure, at: .zero)
+        var tickets: [Circuit.Ticket] = []
+        for time in [30, 31, 32, 60, 61, 62, 91] {
+            if case .admitted(let ticket) = circuit.admit(at: .seconds(time)) { tickets.append(ticket) }
+        }
+        #expect(tickets.count == 4)
+        circuit.end(tickets[3], .success, at: .seconds(92))
+        circuit.end(tickets[0], .success, at: .seconds(93))
+        #expect(circuit.state(at: .seconds(93)) == .closed)
     }
 
     @Test
@@ -154,7 +174,8 @@ final class ReferenceCircuit {
     }
 
     /// How long a call that is shed now should wait.
-    var pause: Int { name == "open" ? openedAt + openTime - now : openTime }
+    var pause: Int { name == "open" ? openedAt + openTime - now : lastProbe + max(openTime, 1_000) - now }
+    private var lastProbe = 0
 
     var state: CircuitBreaker.State {
         if name == "closed" { return .closed }
@@ -167,7 +188,8 @@ final class ReferenceCircuit {
         if name == "open" { return nil }
         if name == "halfOpen" {
             let taken = calls.values.filter { $0 == nil || $0?.verdict == .success }.count
-            if taken == probes { return nil }
+            if taken >= probes, now < lastProbe + max(openTime, 1_000) { return nil }
+            lastProbe = now
         }
         calls[calls.count] = .some(nil)
         return Call(epoch: epoch, number: calls.count - 1)

@@ -35,4 +35,16 @@ import Testing
         ]
         #expect(Set(others).count == others.count)
     }
+
+    /// Otherwise one would receive what its own policy rejects.
+    @Test func requestsWithOtherRedirectsShareNothing() throws {
+        struct Vetoed: Error {}
+        let keys = try [
+            key(request), key(request.redirectPolicy(.refuse)),
+            key(request.redirectPolicy(RedirectPolicy(maximumHops: 2))),
+        ]
+        #expect(Set(keys).count == 3 && keys.allSatisfy(\.isShareable))
+        let vetoing = try key(request.redirectPolicy(.follow.vetoing { _ in throw Vetoed() }))
+        #expect(!vetoing.isShareable)
+    }
 }

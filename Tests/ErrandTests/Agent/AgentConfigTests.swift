@@ -43,4 +43,18 @@ import Testing
         }
         #expect(agent.config.headers.isEmpty)
     }
+
+    /// It may be the last that has an accessory of the user's.
+    @Test func configThatIsReplacedIsReleasedOutsideOfTheLock() {
+        final class Last: Accessory {
+            let agent: Agent
+            init(_ agent: Agent) { self.agent = agent }
+            deinit { _ = agent.config }
+            func request(_ context: RequestContext, did event: AccessoryEvent) {}
+        }
+        let agent = Rig().agent
+        for _ in 0..<2 { agent.config = .test { $0.accessories = [Last(agent)] } }
+        agent.config = .test
+        #expect(agent.config.accessories.isEmpty)
+    }
 }

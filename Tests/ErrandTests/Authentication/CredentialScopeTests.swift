@@ -125,4 +125,36 @@ struct CredentialScopeTests {
         #expect(error?.reason == .credentialChanged)
         #expect(rig.transport.requests.isEmpty)
     }
+
+    private struct Realm: Authenticator {
+        enum Kind: Sendable {
+            case staff
+            case guest(String)
+        }
+        struct Place: Sendable { var names: [String] }
+        var realm: String?
+        var tenant: String?
+        var id: UUID?
+        var kind = Kind.staff
+        var place = Place(names: [])
+        func appliesTo(_ url: URL) -> Bool { true }
+        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {}
+        func refresh(_ token: String, with agent: Agent) async throws -> String { token }
+        func scope(of token: String) -> String? { "7" }
+    }
+
+    /// Else users with equal numbers would get each other's stored responses.
+    @Test func authenticatorsThatDifferInAnyValueHaveOtherUsers() throws {
+        let realms = [
+            Realm(), Realm(realm: "a"), Realm(tenant: "a"), Realm(id: UUID()), Realm(id: UUID()),
+            Realm(kind: .guest("a")),
+            Realm(kind: .guest("b")), Realm(place: .init(names: ["a"])), Realm(place: .init(names: ["a", "b"])),
+            Realm(place: .init(names: ["ab"])),
+        ]
+        func scope(_ realm: Realm) -> String? {
+            AuthenticationSession(realm, credential: "token").currentCredential?.scope
+        }
+        #expect(Set(realms.map(scope)).count == realms.count)
+        for realm in realms { #expect(scope(realm) == scope(realm)) }
+    }
 }

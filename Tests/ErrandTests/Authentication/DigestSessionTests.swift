@@ -135,4 +135,35 @@ import Testing
         session.nonce = "c"
         #expect(count() == "00000001")
     }
+
+    /// A client of many devices would need a challenge for each request, and could be downgraded.
+    @Test func originsThatAreUsedAreNotForgotten() async throws {
+        let digest = Digest(user: "ada", password: "p")
+        func send(_ host: String, _ algorithm: String = "SHA-256") async throws -> [String?] {
+            let sent = Record<String?>()
+            let request = OutgoingRequest(url: try #require(URL(string: "https://\(host)/")))
+            _ = try await digest.intercept(
+                request,
+                for: RequestContext(secrets: Secrets()),
+                next: AttemptChain { request in
+                    let credential = request.headers["Authorization"]
+                    sent.add(credential)
+                    let challenge = #"Digest realm="r", nonce="\#(algorithm)", qop="auth", algorithm=\#(algorithm)"#
+                    return credential?.contains(algorithm) == true
+                        ? RawResponse(url: request.url)
+                        : RawResponse(statusCode: 401, headers: ["WWW-Authenticate": challenge], url: request.url)
+                }
+            )
+            return sent.all
+        }
+        #expect(try await send("first").count == 2)
+        for number in 0..<1_200 {
+            _ = try await send("host-\(number)")
+            if number % 100 == 0 { #expect(try await send("first").count == 1) }
+        }
+        let forgotten = try await send("host-0")
+        #expect(forgotten.count == 2, "\(forgotten)")
+        let downgraded = try await send("first", "MD5")
+        #expect(!downgraded.contains { $0?.contains("MD5") == true })
+    }
 }

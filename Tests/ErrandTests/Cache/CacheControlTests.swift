@@ -65,7 +65,8 @@ import Testing
         )
         let later = Self.start.addingTimeInterval(100)
         let merged = try #require(CacheControl.merging(stored, with: confirmation, requested: later, received: later))
-        #expect(merged.headers["ETag"] == "\"1\"")
+        // That of the stored bytes, whose validator was weak.
+        #expect(merged.headers["ETag"] == "W/\"1\"")
         #expect(merged.headers["Content-Length"] == "5" && merged.headers["Content-Type"] == "a/b")
         #expect(merged.headers["X"] == "new" && merged.headers["Y"] == "kept" && merged.headers["Date"] == "d")
         #expect(merged.headers["Age"] == nil && merged.headers["Set-Cookie"] == nil)
@@ -194,5 +195,56 @@ import Testing
         #expect(time(8000) < time(2000) * 9)
         let some: HTTPHeaders = ["A": "1", "b": "2", "C": "3", name: value("B, c")]
         #expect(!CacheControl.storedHeaders(some).contains("C") && !CacheControl.storedHeaders(some).contains("b"))
+    }
+
+    private func merged(_ stored: HTTPHeaders, _ validation: HTTPHeaders) -> CacheEntry? {
+        let url = URL(filePath: "/")
+        let response = RawResponse(statusCode: 304, headers: validation, url: url)
+        let later = Self.start.addingTimeInterval(60)
+        return CacheControl.merging(entry(stored), with: response, requested: later, received: later)
+    }
+
+    /// Otherwise parts of two contents could be combined under it.
+    @Test func aValidationMakesNoValidatorStronger() throws {
+        for (own, other) in [("W/\"1\"", "\"1\""), ("\"1\"", "W/\"1\""), ("\"1\"", "\"1\"")] {
+            #expect(try #require(merged(["ETag": own], ["ETag": other])).headers["ETag"] == own)
+        }
+        #expect(merged(["ETag": "\"caf\u{E9}\""], ["ETag": "\"cafe\u{301}\""]) == nil)
+        let date = "Fri, 15 Jan 2027 08:00:00 GMT"
+        let same: HTTPHeaders = ["Last-Modified": date, "Date": date]
+        let later = try #require(merged(same, ["Date": "Fri, 15 Jan 2027 08:01:00 GMT"]))
+        #expect(StrongValidator(later.headers) == nil && later.headers["Last-Modified"] == date)
+        let strong: HTTPHeaders = ["Last-Modified": date, "Date": "Fri, 15 Jan 2027 08:00:01 GMT"]
+        let kept = try #require(merged(strong, ["Date": "Fri, 15 Jan 2027 08:01:00 GMT"]))
+        #expect(StrongValidator(kept.headers) == .date(date))
+    }
+
+    @Test func aValidationOfAnotherDateIsOfAnotherContent() {
+        let stored: HTTPHeaders = ["Last-Modified": "Fri, 15 Jan 2027 08:00:00 GMT"]
+        #expect(merged(stored, ["Last-Modified": "Fri, 15 Jan 2027 07:00:00 GMT"]) == nil)
+        #expect(merged(stored, ["Last-Modified": "Friday, 15-Jan-27 08:00:00 GMT"]) != nil)
+        #expect(merged(stored, [:]) != nil)
+        let tagged = stored.merging(["ETag": "\"1\""])
+        #expect(merged(tagged, ["ETag": "\"1\"", "Last-Modified": "Fri, 15 Jan 2027 07:00:00 GMT"]) != nil)
+    }
+
+    @Test func aHeadFreshensNoResponseOfAnotherStatus() {
+        let head = RawResponse(statusCode: 200, headers: ["Cache-Control": "max-age=9"], url: URL(filePath: "/"))
+        func isFreshened(_ status: Int) -> Bool {
+            let stored = entry([:], status: status)
+            return CacheControl.merging(stored, withHead: head, requested: Self.start, received: Self.start) != nil
+        }
+        #expect([200, 206, 404, 410, 301].map(isFreshened) == [true, true, false, false, false])
+    }
+
+    @Test func onlyAnUnderstoodStatusReplacesNoStore() {
+        let rules: HTTPHeaders = ["Cache-Control": "no-store, must-understand"]
+        #expect([200, 404, 299].map { CacheControl.forbidsStoring(entry(rules, status: $0)) } == [false, false, true])
+        #expect(CacheControl.forbidsStoring(entry(["Cache-Control": "no-store"])))
+    }
+
+    @Test(arguments: [("no-cache=\"\"", true), ("no-cache=", true), ("no-cache=\",\"", true), ("no-cache=a", false)])
+    func aListWithoutNamesIsOfAllFields(text: String, isUnqualified: Bool) {
+        #expect(CacheDirectives(["Cache-Control": text]).noCache == isUnqualified)
     }
 }

@@ -130,4 +130,33 @@ import Testing
             _ = LinkField.target(rel: "next", in: [text])
         }
     }
+
+    @Test func markInATitleHidesNoLink() {
+        let field = "</2>; title=\"\u{301}a, b\"; rel=\"next\", </9>; rel=last"
+        #expect(LinkField.target(rel: "next", in: [field]) == "/2")
+        #expect(LinkField.target(rel: "last", in: [field]) == "/9")
+        #expect(LinkField.target(rel: "next", in: [#"</1>; title="\"; rel=x", </2>; rel="prev next""#]) == "/2")
+    }
+
+    /// A link has the parameters of the query; those of a body are sent with every page.
+    @Test func laterPagesHaveTheParametersOfTheFirst() async throws {
+        let config = NetworkConfig.test { $0.parameters = ["tenant": "t"] }
+        for isInQuery in [false, true] {
+            let count = Lock(0)
+            let rig = Rig(config: config) { _ in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                return .json("[1]", headers: number == 1 ? ["Link": "</list?page=2&q=a>; rel=next"] : [:])
+            }
+            var first = GeneralRequest("/list").method(.post).parameters(["q": "a"])
+            if isInQuery { first = first.parameterEncoding(.query) }
+            for try await _ in rig.agent.pages(of: first.expecting([Int].self)) {}
+            let last = try #require(rig.transport.requests.last)
+            #expect(last.url.query() == "page=2&q=a")
+            let body = String(decoding: last.body.data ?? Data(), as: UTF8.self)
+            #expect(body == (isInQuery ? "" : #"{"tenant":"t","q":"a"}"#), "\(body)")
+        }
+    }
 }

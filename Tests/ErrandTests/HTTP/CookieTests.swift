@@ -119,4 +119,13 @@ import Testing
         dump(cookie, to: &text)
         #expect("\(cookie)" == "sid of a.example/x" && !text.contains("hunter2"))
     }
+
+    /// With a mark after it, the hyphen is part of another `Character`.
+    @Test func markHidesNoPrefix() throws {
+        let jar = CookieJar()
+        let url = try #require(URL(string: "http://b.a.example/"))
+        for name in ["__Host-\u{301}x", "__Secure-\u{301}x", "__host-x"] {
+            #expect(!jar.set("\(name)=1; Domain=a.example", from: url))
+        }
+    }
 }

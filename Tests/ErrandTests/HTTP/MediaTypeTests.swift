@@ -50,4 +50,10 @@ import Testing
         #expect(try #require(MediaType("Text/HTML; a=b; Charset=\"UTF-8\"")).description == "text/html; charset=utf-8")
         #expect(try #require(MediaType("a/b")).description == "a/b")
     }
+
+    @Test func semicolonInAQuotedParameterSeparatesNothing() {
+        #expect(MediaType(#"text/plain; title="x;charset=utf-16""#)?.charset == nil)
+        #expect(MediaType(#"text/plain; title="\"x;charset=a"; charset="UTF-8""#)?.charset == "utf-8")
+        #expect(MediaType(#"text/plain; title="x"#)?.essence == "text/plain")
+    }
 }

@@ -155,10 +155,48 @@ struct CanaryTests {
         let rig = Rig(config: NetworkConfig(baseURL: base)) { _ in .json(#"[{"jsonrpc": "2.0", "result": 1, "id": 1}]"#)
         }
         let responses = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: JSONRPCCall<Int>("one", id: 1)))
-        for value in [session, Authentication.session(session), base, responses] as [Any] {
+        let request = GeneralRequest("/x?token=\(Self.canary)").parameters(["a": Self.canary]).header("A", Self.canary)
+        let call = JSONRPCCall<Int>("login", ["password": .string(Self.canary)])
+        let entry = CacheEntry(
+            RawResponse(
+                headers: ["A": Self.canary],
+                url: try #require(URL(string: "https://a.example/x?token=\(Self.canary)"))
+            ),
+            requested: Date()
+        )
+        let stored = StoredEntry(key: CacheKey("1"), entry: entry, byteCount: 1)
+        let cache = ResponseCache(disk: nil)
+        let values: [Any] = [
+            session, Authentication.session(session), base, responses, request, call, entry, stored, cache,
+        ]
+        #expect("\(request)" == "GET /x" && "\(call)" == "call of login" && "\(cache)" == "cache in memory")
+        for value in values {
             for text in Self.texts(of: value) { #expect(!text.contains(Self.canary), "\(type(of: value))") }
         }
         #expect("\(base)" == "https://api.example/v1" && "\(responses)" == "1 response")
+    }
+
+    /// With a mark after it, an apostrophe is part of another `Character`.
+    @Test func shellExecutesNothingThatIsInABody() async throws {
+        for mark in ["", "\u{301}", "\u{FE0F}", "\u{200D}", "\u{9B}2J", "\u{202E}", "\u{7F}"] {
+            let text = "'\(mark);echo INJECTED;#'\(mark)"
+            let request = GeneralRequest("/x").method(.post).parameters(["text": text]).header("X-A", "'\u{301};id;'")
+            let line = try await Rig().agent.plan(for: request).curl
+            #expect(!line.unicodeScalars.contains { 0x7F...0x9F ~= $0.value || $0 == "\u{202E}" || $0.value < 0x20 })
+            let (shell, output) = (Process(), Pipe())
+            shell.executableURL = URL(filePath: "/bin/sh")
+            shell.arguments = ["-c", line.replacing("curl", with: "printf '%s\\n'", maxReplacements: 1)]
+            shell.standardOutput = output
+            try shell.run()
+            let lines = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            shell.waitUntilExit()
+            let body = try #require(lines.split(separator: "\n").last)
+            struct Sent: Decodable { let text: String }
+            #expect(try JSONDecoder().decode(Sent.self, from: Data(body.utf8)).text == text)
+        }
+        let form = GeneralRequest("/x").method(.post)
+            .body(.data(Data("a=1\nb=2".utf8), contentType: "application/x-www-form-urlencoded"))
+        #expect(try await Rig().agent.plan(for: form).curl.hasSuffix(" --data-binary (7 bytes)"))
     }
 
     @Test func curlReadsTheBodyFromTheFile() async throws {

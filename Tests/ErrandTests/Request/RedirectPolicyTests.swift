@@ -56,7 +56,8 @@ import Testing
 
     @Test(arguments: [
         ("/x", "https://api.example/x"), ("x", "https://api.example/a/x"), ("../x?d=2", "https://api.example/x?d=2"),
-        ("?d=2", "https://api.example/a/b?d=2"), ("//other.example/x", "https://other.example/x"),
+        ("/x#\u{301}y", "https://api.example/x"), ("?d=2", "https://api.example/a/b?d=2"),
+        ("//other.example/x", "https://other.example/x"),
         ("https://other.example", "https://other.example/"), ("/ü x", "https://api.example/%C3%BC%20x"),
         ("/x#part", "https://api.example/x"),
     ])

@@ -168,4 +168,13 @@ struct RetryBudgetSendTests {
         rig.clock.advance(by: .seconds(31))
         try await send.value
     }
+
+    /// It would be one without a pause, and unpaid.
+    @Test func delayThatIsNoneUsesTheBudget() async throws {
+        let rig = Rig(config: .test { $0.retryPolicy = RetryPolicy(maximumAttempts: 3, baseDelay: .zero) }) { _ in
+            .json("1", status: 503, headers: ["Retry-After": "0.000000001"])
+        }
+        for _ in 0..<200 { await #expect(throws: NetworkError.self) { try await rig.wire(GeneralRequest("/x")) } }
+        #expect(rig.transport.requestCount <= 230, "\(rig.transport.requestCount)")
+    }
 }

@@ -123,6 +123,22 @@ import Testing
         #expect(rig.transport.requestCount == 1)
         guard case .succeeded = handle.state else { return #expect(Bool(false), "\(handle.state)") }
     }
+
+    @Test func updatesOfAPausedDownloadEndWithItsHandle() async throws {
+        let (folder, bodies) = (try TemporaryDirectory(), Record<DeafBody>())
+        let rig = Rig { _ in
+            let body = DeafBody()
+            bodies.add(body)
+            return TransportResponse(statusCode: 200, body: ResponseBody(chunks: body))
+        }
+        var handle: DownloadHandle? = rig.agent.startDownload(GeneralRequest("/x"), to: folder.url.appending(path: "a"))
+        while folder.files.isEmpty, !Task.isCancelled { await Task.yield() }
+        let updates = try #require(handle?.progressUpdates)
+        handle?.pause()
+        handle = nil
+        for body in bodies.all { body.door.deliver(()) }
+        for await _ in updates {}
+    }
 }
 
 extension Result where Failure == any Error {

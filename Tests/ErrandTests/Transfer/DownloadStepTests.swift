@@ -63,8 +63,18 @@ import Testing
     }
 
     @Test func aCompleteContentReplaces() {
-        for status in [200, 201, 203, 204] { #expect(step(status, part) == .replace) }
+        for status in [200, 203] { #expect(step(status, part) == .replace) }
+        for status in [200, 201, 203] { #expect(step(status, [:], after: nil, of: nil) == .replace) }
         #expect(step(200, part, after: nil, of: nil) == .replace)
+    }
+
+    /// It would replace what is there by nothing, or by what is not the content.
+    @Test func aResponseWithoutContentIsRejected() {
+        for status in [202, 204, 205] {
+            #expect(step(status, [:], after: nil, of: nil) == .reject(.status(status)))
+            #expect(step(status, part) == .reject(.status(status)))
+        }
+        for status in [201, 207, 300, 404] { #expect(step(status, part) == .reject(.status(status))) }
     }
 
     @Test func aStatus416ConfirmsACompletePart() {
