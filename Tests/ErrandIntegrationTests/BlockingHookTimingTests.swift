@@ -76,13 +76,22 @@ struct BlockingHookTimingTests {
     }
 
     private struct SlowAccessory: CompositionAccessory, Accessory {
-        func composition(_ context: CompositionContext, did event: CompositionEvent) {
-            if case .didFinish = event { work(milliseconds: 1_500) }
+        private let isWorking = Lock(false)
+
+        private func block() {
+            isWorking.withLock { $0 = true }
+            work(milliseconds: 1_500)
+            isWorking.withLock { $0 = false }
         }
 
-        func request(_ context: RequestContext, did event: AccessoryEvent) {
-            if case .didWait = event { work(milliseconds: 1_500) }
+        func composition(_ context: CompositionContext, did event: CompositionEvent) {
+            if case .didFinish = event { block() }
         }
+
+        func request(_ context: RequestContext, did event: AccessoryEvent) { if case .didWait = event { block() } }
+
+        /// Waits until it has its thread no longer, which the next test needs.
+        func end() async { while isWorking.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(10)) } }
     }
 
     /// As one does that writes to a terminal that was stopped.
@@ -93,7 +102,8 @@ struct BlockingHookTimingTests {
         let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
         let slow = GeneralRequest("/slow").expecting(Int.self)
         let began = ContinuousClock.now
-        let batch = BatchRequest(request, slow).accessory(SlowAccessory())
+        let accessory = SlowAccessory()
+        let batch = BatchRequest(request, slow).accessory(accessory)
         let task = Task {
             if isCancelled { return try await agent.send(batch) }
             return try await agent.send(batch.deadline(.milliseconds(200)))
@@ -105,6 +115,7 @@ struct BlockingHookTimingTests {
         await #expect(throws: (any Error).self) { try await task.value }
         let elapsed = ContinuousClock.now - began
         #expect(elapsed < .milliseconds(700), "\(elapsed)")
+        await accessory.end()
     }
 
     @Test func accessoryThatIsToldOfAWaitKeepsNoPermit() async throws {
@@ -115,13 +126,15 @@ struct BlockingHookTimingTests {
         let agent = Agent(config: config)
         async let first = agent.send(GeneralRequest("/slow").expecting(Int.self))
         while server.requestCount == 0 { await Task.yield() }
-        let brief = request.limits(Limits(deadline: .milliseconds(450))).accessory(SlowAccessory())
+        let accessory = SlowAccessory()
+        let brief = request.limits(Limits(deadline: .milliseconds(450))).accessory(accessory)
         await #expect(throws: NetworkError.self) { try await agent.send(brief) }
         let began = ContinuousClock.now
         #expect(try await agent.send(request) == 1)
         let elapsed = ContinuousClock.now - began
         #expect(elapsed < .milliseconds(500), "\(elapsed)")
         _ = try await first
+        await accessory.end()
     }
 }
 
