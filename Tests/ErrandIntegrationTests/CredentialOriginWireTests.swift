@@ -311,4 +311,22 @@ struct CredentialOriginWireTests {
         #expect(error?.kind == .redirectRefused && other.requestCount == 0)
         #expect(home.requests.last?.text == "token=secret")
     }
+
+    /// The credential was sent there too.
+    @Test func redirectWithinTheOriginHidesNoRejectedCredential() async throws {
+        struct Tokens: Authenticator {
+            func appliesTo(_ url: URL) -> Bool { url.path() == "/api" }
+            func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+                request.headers["Authorization"] = token
+            }
+            func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
+        }
+        let home = try MockServer()
+        defer { home.stop() }
+        home.on(.get, "/api", .redirect(to: home.baseURL.appending(path: "moved").absoluteString, status: 307))
+        home.on(.get, "/moved") { $0.headers["Authorization"] == "new" ? .json("7") : .status(401) }
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.authentication = .session(AuthenticationSession(Tokens(), credential: "old"))
+        #expect(try await Agent(config: config).send(GeneralRequest("/api").expecting(Int.self)) == 7)
+    }
 }

@@ -59,7 +59,8 @@ extension PreparedRequest {
         guard let credential = pinnedCredential, let version = response.credentialVersion,
             !response.redirects.contains(where: \.leavesOrigin),
             // An interceptor may have moved the request to a host that did not receive the credential.
-            credential.session.appliesTo(response.url), credential.session.isUnauthorized(error, of: response)
+            credential.session.appliesTo(response.redirects.first?.from ?? response.url),
+            credential.session.isUnauthorized(error, of: response)
         else { return error }
         return UnauthorizedError(version: version, error: error, response: response)
     }
