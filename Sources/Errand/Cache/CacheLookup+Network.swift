@@ -49,7 +49,7 @@ extension CacheLookup {
             // The stored response may belong to another user, and so may this one.
             cache.discard(place, by: ticket)
             cache.observations.addUntrustedHooks(prepared.identityCheck?.changedBy ?? [])
-            accepted.metrics.cacheMiss = .unknownScope
+            accepted.times.cacheMiss = .unknownScope
         } else {
             if let validated = note?.validated {
                 entry = policy.allowsKeeping(validated, note, of: prepared) ? validated : nil
