@@ -28,6 +28,7 @@ final class CurlBody: Sendable {
         /// Created with the first byte, because a content without one has no coding.
         var decoder: ContentDecoder?
         let codings: [String]
+        let marksEnd: Bool
         var decodedByteCount: Int
         var receivedByteCount: Int
     }
@@ -54,6 +55,7 @@ final class CurlBody: Sendable {
     ///   - beginning: The decoded bytes that were received before.
     ///   - decoder: The decoder that they came from, or `nil` if there was none yet.
     ///   - codings: The codings of the content.
+    ///   - marksEnd: Whether the end of the content is not that of the connection.
     ///   - receivedByteCount: The number of bytes received before.
     ///   - limits: The limits of the decoded bytes.
     ///   - onResume: Called when a paused transfer has to continue.
@@ -62,6 +64,7 @@ final class CurlBody: Sendable {
         beginning: Data,
         decoder: sending ContentDecoder?,
         codings: [String],
+        marksEnd: Bool,
         receivedByteCount: Int,
         limits: BodyLimits,
         onResume: @escaping @Sendable () -> Void,
@@ -72,6 +75,7 @@ final class CurlBody: Sendable {
                 beginning: beginning,
                 decoder: decoder,
                 codings: codings,
+                marksEnd: marksEnd,
                 decodedByteCount: beginning.count,
                 receivedByteCount: receivedByteCount
             )
@@ -133,8 +137,8 @@ final class CurlBody: Sendable {
                 try checkCancellation()
                 try stopping {
                     // Without a length, a connection that was lost looks like the end of the content.
-                    let isComplete = decoding.withLock { $0.decoder?.isComplete ?? true }
-                    if !isComplete { throw NetworkError(.closedInBody) }
+                    let (isComplete, marksEnd) = decoding.withLock { ($0.decoder?.isComplete ?? true, $0.marksEnd) }
+                    if !isComplete { throw NetworkError(marksEnd ? .invalidContentCoding : .closedInBody) }
                 }
                 return nil
             }

@@ -185,7 +185,8 @@ final class CurlExchange: StoppableExchange {
         // libcurl reports a header section that ends early as success.
         guard hasHeader else { return NetworkError(.closedWithoutResponse) }
         if reception.pointee.stream != nil { return nil }
-        return reception.pointee.decoder?.isComplete == false ? NetworkError(.invalidContentCoding) : nil
+        guard reception.pointee.decoder?.isComplete == false else { return nil }
+        return NetworkError(reception.pointee.headerSection.marksEnd ? .invalidContentCoding : .closedInBody)
     }
 
     /// Ends the transfer for a reason that is not libcurl's; returns `false`.
@@ -241,6 +242,7 @@ final class CurlExchange: StoppableExchange {
             beginning: reception.pointee.body,
             decoder: reception.pointee.decoder,
             codings: reception.pointee.headerSection.codings,
+            marksEnd: reception.pointee.headerSection.marksEnd,
             receivedByteCount: reception.pointee.receivedByteCount,
             limits: BodyLimits(options),
             onResume: { [loop, weak self] in if let self { loop.submit(.resume(self)) } },

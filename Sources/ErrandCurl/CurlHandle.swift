@@ -272,7 +272,8 @@ final class CurlHandle {
     /// Sets the addresses of a host that has its own.
     private func setHost(of url: URL) {
         guard !configuration.addresses.isEmpty, let host = url.host(percentEncoded: false)?.lowercased(),
-            let addresses = configuration.addresses.first(where: { $0.key.withoutRoot == host.withoutRoot })?.value
+            let addresses = configuration.addresses.first(where: { $0.key.asciiHost.withoutRoot == host.withoutRoot })?
+                .value
         else { return }
         let port = url.port ?? (url.scheme == "https" ? 443 : 80)
         errand_curl_list_free(resolve)
@@ -356,6 +357,12 @@ extension String {
             }
         }
         return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
+
+    /// A name of a host as it is sent, in ASCII.
+    fileprivate var asciiHost: String {
+        if utf8.allSatisfy({ $0 < 0x80 }) { return self }
+        return URL(string: "http://\(self)/")?.host(percentEncoded: false) ?? self
     }
 
     /// A host name in lower case, without the dot of the root at its end.

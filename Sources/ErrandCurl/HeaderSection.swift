@@ -19,6 +19,8 @@ struct HeaderSection {
 
     private var fields: [UInt8] = []
     private var isChunked = false
+    /// Whether the version of HTTP marks the end of each content by a frame.
+    private var isFramed = false
     /// Whether a status line has begun a section that has not ended.
     private var hasBegun = false
     /// The size of the names and values of the section, and of trailers.
@@ -51,6 +53,9 @@ struct HeaderSection {
         return byteCount > limit ? .headerSectionTooLarge : nil
     }
 
+    /// Whether the end of the content is marked, so that it is not the end of the connection (RFC 9112, section 6.3).
+    var marksEnd: Bool { contentLength != nil || isChunked || isFramed }
+
     /// The fields in their order, which are read on first access.
     var headers: HTTPHeaders { HTTPHeaders(reading: { [fields] in Self.parse(fields) }) }
 
@@ -61,6 +66,7 @@ struct HeaderSection {
         guard digits.count == 3, digits.allSatisfy(\.isDigit) else { return .malformedStatusLine }
         statusCode = digits.reduce(0) { $0 * 10 + Int($1 - .zero) }
         (contentLength, isChunked, codings) = (nil, false, [])
+        isFramed = line.starts(with: "HTTP/2".utf8) || line.starts(with: "HTTP/3".utf8)
         fields.removeAll(keepingCapacity: true)
         fields.reserveCapacity(Self.usualByteCount)
         byteCount = 0

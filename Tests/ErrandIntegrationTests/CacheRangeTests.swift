@@ -290,6 +290,45 @@ import Testing
         #expect(try await agent.send(get) == "BBBB")
     }
 
+    /// A content that changed in the second of its date has no strong validator, whatever a validation adds; but its dates
+    /// remain those of its server.
+    @Test func aValidationKeepsTheDateThatAnExpirationIsComparedWith() async throws {
+        let (server, clock) = (try MockServer(), CacheClock())
+        defer { server.stop() }
+        server.on(.get, "/x") { request in
+            // The server's clock is a day ahead.
+            let now = clock.now.addingTimeInterval(86_400)
+            func text(_ date: Date) -> String { HTTPDate.text(for: date) ?? "" }
+            let fields: HTTPHeaders = [
+                "Date": text(now), "Last-Modified": text(Date(timeIntervalSince1970: 1_800_086_400)),
+                "Expires": text(now.addingTimeInterval(2)),
+            ]
+            return request.headers["If-Modified-Since"] == nil
+                ? .text("a", headers: fields) : .status(304, headers: fields)
+        }
+        let agent = Self.agent(server, clock).1
+        for count in 1...4 {
+            let response = try await agent.response(for: get)
+            #expect(response.model == "a" && response.headers["Date"] != nil)
+            #expect(server.requestCount == count)
+            clock.advance(by: 3)
+        }
+    }
+
+    @Test func aTagThatNoCacheNamesIsReturnedOnce() async throws {
+        let (server, clock) = (try MockServer(), CacheClock())
+        defer { server.stop() }
+        let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "max-age=0, no-cache=\"ETag\""]
+        server.on(.get, "/x") { request in
+            request.headers["If-None-Match"] == nil ? .text("a", headers: fields) : .status(304, headers: fields)
+        }
+        let agent = Self.agent(server, clock).1
+        for _ in 0..<3 {
+            #expect(try await agent.response(for: get).headers.values(for: "ETag") == ["\"1\""])
+            clock.advance(by: 2)
+        }
+    }
+
     /// They are not used without a validation, and this response is of one.
     @Test func fieldsThatNoCacheNamesAreThoseOfTheValidation() async throws {
         let (server, clock, count) = (try MockServer(), CacheClock(), Lock(0))

@@ -255,19 +255,57 @@ struct CredentialOriginWireTests {
         #expect(other.requestCount == 0)
     }
 
+    /// Makes another request of the one it gets.
+    private struct Rebuilding: Interceptor {
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            try await next(
+                OutgoingRequest(method: request.method, url: request.url, headers: request.headers, body: request.body)
+            )
+        }
+    }
+
+    /// A body whose bytes cannot be compared.
+    private struct Secret: BodySource {
+        let text: String
+        var byteCount: Int64? { Int64(text.utf8.count) }
+        func makeReader() -> any BodyReader { Reader(rest: Data(text.utf8)) }
+
+        final class Reader: BodyReader {
+            private var rest: Data
+            init(rest: Data) { self.rest = rest }
+            func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+                let count = min(buffer.count, rest.count)
+                buffer.copyBytes(from: rest.prefix(count))
+                rest = Data(rest.dropFirst(count))
+                return count
+            }
+        }
+    }
+
     /// A login at one port.
     private final class Tokens: Authenticator {
+        enum Place: Sendable { case fields, body, source, query }
+
         let port: Int?
-        let isInBody: Bool
+        let place: Place
         let refreshCount = Lock(0)
 
-        init(at port: Int?, isInBody: Bool = false) { (self.port, self.isInBody) = (port, isInBody) }
+        init(at port: Int?, in place: Place = .fields) { (self.port, self.place) = (port, place) }
 
         func appliesTo(_ url: URL) -> Bool { url.port == port }
         func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
             request.headers["Authorization"] = "Bearer \(token)"
             request.headers["X-Shop-2b"] = token
-            if isInBody { request.body = .data(Data("token=\(token)".utf8)) }
+            switch place {
+            case .fields: break
+            case .body: request.body = .data(Data("token=\(token)".utf8))
+            case .source: request.body = .source(Secret(text: "token=\(token)"))
+            case .query: request.url.append(queryItems: [URLQueryItem(name: "who", value: token)])
+            }
         }
         func refresh(_ token: String, with agent: Agent) async throws -> String {
             refreshCount.withLock { $0 += 1 }
@@ -278,38 +316,74 @@ struct CredentialOriginWireTests {
     /// Whatever else may be sent to the other origin, the authenticator decides about its credential.
     @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin], [true, false])
     func requestThatIsMovedLosesTheCredentialOfASession(policy: CredentialPolicy, isListed: Bool) async throws {
+        for place in [Tokens.Place.fields, .query] {
+            for isRebuilt in [false, true] {
+                try await expectNoCredential(in: place, policy, isListed: isListed, isRebuilt: isRebuilt)
+            }
+        }
+    }
+
+    private func expectNoCredential(
+        in place: Tokens.Place,
+        _ policy: CredentialPolicy,
+        isListed: Bool,
+        isRebuilt: Bool
+    ) async throws {
         let (home, other) = (try MockServer(), try MockServer())
         defer { home.stop() }
         defer { other.stop() }
         other.on(.get, "/x", .status(401))
-        let tokens = Tokens(at: home.baseURL.port)
+        let tokens = Tokens(at: home.baseURL.port, in: place)
         var config = NetworkConfig(baseURL: home.baseURL)
         config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
         if isListed { config.credentialOrigins = [BaseURL(other.baseURL)] }
-        config.interceptors = [Moving(port: other.baseURL.port)]
+        config.interceptors = isRebuilt ? [Rebuilding()] : []
+        config.interceptors.append(Moving(port: other.baseURL.port))
         await #expect(throws: NetworkError.self) {
-            try await Agent(config: config).send(GeneralRequest("/x").credentialPolicy(policy))
+            try await Agent(config: config).send(GeneralRequest("/x?a=1").credentialPolicy(policy))
         }
         #expect(other.requests.count == 1 && tokens.refreshCount.withLock { $0 } == 0)
         let sent = try #require(other.requests.last)
         #expect(!sent.headers.contains { $0.value.contains("secret") }, "\(sent.headers.map(\.name))")
+        #expect(sent.target == "/x?a=1")
     }
 
-    @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin])
-    func credentialInABodyIsNotRedirectedToAnotherOrigin(policy: CredentialPolicy) async throws {
+    @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin], [true, false])
+    func credentialInABodyIsNotRedirectedToAnotherOrigin(policy: CredentialPolicy, isRebuilt: Bool) async throws {
+        try await expectNoRedirect(of: .body, policy, isRebuilt: isRebuilt)
+        try await expectNoRedirect(of: .source, policy, isRebuilt: isRebuilt)
+    }
+
+    private func expectNoRedirect(of place: Tokens.Place, _ policy: CredentialPolicy, isRebuilt: Bool) async throws {
         let (home, other) = (try MockServer(), try MockServer())
         defer { home.stop() }
         defer { other.stop() }
         home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
         other.on(.post, "/x", .status(204))
         var config = NetworkConfig(baseURL: home.baseURL)
-        let tokens = Tokens(at: home.baseURL.port, isInBody: true)
+        let tokens = Tokens(at: home.baseURL.port, in: place)
         config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
+        config.interceptors = isRebuilt ? [Rebuilding()] : []
         let error = await #expect(throws: NetworkError.self) {
             try await Agent(config: config).send(GeneralRequest("/x").method(.post).credentialPolicy(policy))
         }
         #expect(error?.kind == .redirectRefused && other.requestCount == 0)
         #expect(home.requests.last?.text == "token=secret")
+    }
+
+    /// A session that leaves the body alone does not keep it from another origin.
+    @Test func sourceThatHoldsNoCredentialIsRedirected() async throws {
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
+        other.on(.post, "/x", .status(204))
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.authentication = .session(AuthenticationSession(Tokens(at: home.baseURL.port), credential: "secret"))
+        for body in [RequestBody.source(Secret(text: "mine"), contentType: "text/plain"), .data(Data("mine".utf8))] {
+            _ = try await Agent(config: config).send(GeneralRequest("/x").method(.post).body(body))
+            #expect(other.requests.last?.text == "mine")
+        }
     }
 
     /// The credential was sent there too.

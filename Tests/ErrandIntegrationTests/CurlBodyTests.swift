@@ -14,6 +14,7 @@ struct CurlBodyTests {
             beginning: Data(),
             decoder: nil,
             codings: [],
+            marksEnd: false,
             receivedByteCount: 0,
             limits: BodyLimits(TransportOptions()),
             onResume: { resumes.continuation.yield() },
@@ -37,6 +38,7 @@ struct CurlBodyTests {
             beginning: Data(),
             decoder: nil,
             codings: [],
+            marksEnd: false,
             receivedByteCount: 0,
             limits: BodyLimits(TransportOptions()),
             onResume: {},
@@ -64,11 +66,12 @@ struct CurlBodyTests {
         return output.fileHandleForReading.readDataToEndOfFile()
     }
 
-    private static func encoded(_ data: Data) -> CurlBody {
+    private static func encoded(_ data: Data, marksEnd: Bool = false) -> CurlBody {
         let body = CurlBody(
             beginning: Data(),
             decoder: nil,
             codings: ["gzip"],
+            marksEnd: marksEnd,
             receivedByteCount: 0,
             limits: BodyLimits(TransportOptions()),
             onResume: {},
@@ -104,6 +107,32 @@ struct CurlBodyTests {
         body.finish(throwing: nil)
         let error = await #expect(throws: NetworkError.self) { while try await body.next() != nil {} }
         #expect(error?.reason == .closedInBody)
+    }
+
+    /// All of it has arrived, so that another attempt would receive the same.
+    @Test func aContentWithALengthThatEndsInItsCodingIsDamaged() async throws {
+        let content = try Self.gzip(Data(count: 1_000))
+        let body = Self.encoded(content.dropLast(4), marksEnd: true)
+        body.finish(throwing: nil)
+        let error = await #expect(throws: NetworkError.self) { while try await body.next() != nil {} }
+        #expect(error?.reason == .invalidContentCoding)
+    }
+
+    @Test func aConnectionThatIsLostInACodingIsRetried() async throws {
+        let (content, count) = (try Self.gzip(Data("0123456789".utf8)), Lock(0))
+        let head = Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n".utf8)
+        let server = try RawServer {
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return RawServer.Reply(head + (isFirst ? content.prefix(content.count / 2) : content))
+        }
+        defer { server.stop() }
+        let agent = Agent(config: NetworkConfig(), transport: CurlTransport())
+        let request = GeneralRequest(server.url.absoluteString).expecting(String.self)
+        #expect(try await agent.send(request) == "0123456789")
+        #expect(server.requests.count == 2)
     }
 }
 #endif

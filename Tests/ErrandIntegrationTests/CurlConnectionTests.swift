@@ -28,9 +28,14 @@ struct CurlConnectionTests {
         let server = try RawServer { .ok }
         defer { server.stop() }
         let transport = try CurlTransport.make {
-            $0.addresses = ["Shop.example": ["127.0.0.1"], "pay.example.": ["127.0.0.1"]]
+            $0.addresses = [
+                "Shop.example": ["127.0.0.1"], "pay.example.": ["127.0.0.1"], "bücher.example": ["127.0.0.1"],
+            ]
         }
-        for host in ["shop.example", "shop.example.", "pay.example", "pay.example."] {
+        let hosts = [
+            "shop.example", "shop.example.", "pay.example", "pay.example.", "xn--bcher-kva.example", "bücher.example",
+        ]
+        for host in hosts {
             let url = try #require(URL(string: "http://\(host):\(server.port)/a"))
             #expect(try await transport.get(url).statusCode == 200)
         }

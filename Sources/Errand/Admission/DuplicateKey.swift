@@ -9,6 +9,8 @@ struct DuplicateKey: Sendable, Hashable {
     /// The session whose credential is sent: those of two sessions may have equal scopes.
     private let session: ObjectIdentifier?
     private let digest: String
+    /// The request's own filter, if it can be compared.
+    private let filter: FilterKey?
     /// The cache policy of this step: a send that wants a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: a send that must not wait shares nothing with one that may.
@@ -42,7 +44,11 @@ struct DuplicateKey: Sendable, Hashable {
         fields.add(prepared.acceptance.identity)
         fields.add("\(prepared.transportOptions(reportingProgress: false))")
         fields.add("\(redirects.value)")
-        fields.add(filter.source == .request && isShareable ? String(reflecting: filter.value) : "")
+        let own = filter.source == .request && isShareable ? filter.value : nil
+        // A description may omit what distinguishes two filters.
+        let comparable = (own as? any ResponseFilter & Hashable).map(FilterKey.init)
+        self.filter = comparable
+        fields.add(own.map { comparable == nil ? String(reflecting: $0) : "" } ?? "")
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {
@@ -75,6 +81,17 @@ struct DuplicateKey: Sendable, Hashable {
     }
 
     private static func isEmpty<F: ResponseFilter>(_ filter: F) -> Bool { MemoryLayout<F>.size == 0 }
+}
+
+/// A filter by its own equality.
+private struct FilterKey: Sendable, Hashable {
+    let filter: any ResponseFilter & Hashable
+
+    static func == (one: FilterKey, other: FilterKey) -> Bool {
+        AnyHashable(one.filter) == AnyHashable(other.filter)
+    }
+
+    func hash(into hasher: inout Hasher) { AnyHashable(filter).hash(into: &hasher) }
 }
 
 extension Secrets {

@@ -21,8 +21,9 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     let challenged: (any ChallengeAuthenticator<A.Credential>)?
     let timeline: Timeline
     let state: Lock<CredentialState<A.Credential>>
-    /// The kind of users: the type of the authenticator and what distinguishes it from others of its type.
-    private let kind: String
+    /// The kind of users: the type of the authenticator and what distinguishes it from others of its type; `nil` if that cannot
+    /// be read, so that its users are those of this session alone.
+    private let kind: String?
     /// A name that is unique among all sessions of all processes.
     private let name = UUID().uuidString
 
@@ -69,44 +70,56 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
 
     func scope(_ own: String?, loginNumber: Int) -> String {
         // Users of different kinds may have the same number.
-        own.map { "\(kind) user \($0)" } ?? "login \(loginNumber) of \(name)"
+        own.map { "\(kind ?? name) user \($0)" } ?? "login \(loginNumber) of \(name)"
     }
 
-    /// Returns the type of an authenticator, with a digest of the values that a struct was created with, such as the name of a
-    /// realm.
+    /// Returns the type of an authenticator, with a digest of the values that a struct or an enum was created with, such as the
+    /// name of a realm; `nil` if one of them cannot be read, or there are too many.
     ///
     /// They are the same in every process, unlike references. Those of an object may be changed while they are read.
-    private static func kind(of authenticator: A) -> String {
+    private static func kind(of authenticator: A) -> String? {
         let type = String(reflecting: A.self)
-        let values = values(in: authenticator, depth: 0)
+        var limit = maximumValueCount
+        guard let values = values(in: authenticator, depth: 0, limit: &limit) else { return nil }
         // Most have none but the parentheses.
-        return values.count <= 3 ? type : "\(type) \(CacheIdentification.digest(values))"
+        return values.isEmpty || values == ["(", "", ")"] ? type : "\(type) \(CacheIdentification.digest(values))"
     }
 
+    private static var maximumValueCount: Int { 10_000 }
+
     /// Returns the texts, numbers and cases in a value, with where each begins and ends; objects count as nothing.
-    private static func values(in value: Any, depth: Int) -> [String] {
+    private static func values(in value: Any, depth: Int, limit: inout Int) -> [String]? {
+        limit -= 1
+        // A value that contains itself only by references has no end otherwise.
+        guard limit > 0, depth < 8 else { return nil }
         switch value {
         case let value as any LosslessStringConvertible: return ["=", value.description]
         case let value as URL: return ["=", value.absoluteString]
         case let value as UUID: return ["=", value.uuidString]
         case let value as Date: return ["=", "\(value.timeIntervalSinceReferenceDate)"]
         case let value as Data: return ["=", value.base64EncodedString()]
+        case let value as HTTPHeaders: return ["{"] + value.flatMap { [$0.name, $0.value] } + ["}"]
+        case is any SafeDescription: return nil
         default: break
         }
         let mirror = Mirror(reflecting: value)
         let name: String
         switch mirror.displayStyle {
         case nil, .class, .foreignReference: return []
-        // Their order differs from one process to the next.
-        case .set, .dictionary:
-            let members = mirror.children.map { values(in: $0.value, depth: depth + 1).joined(separator: "\n") }
-            return ["{"] + members.sorted() + ["}"]
         case .enum: name = mirror.children.first?.label ?? "\(value)"
+        case .struct where mirror.children.isEmpty && value is any CustomReflectable: return nil
         default: name = ""
         }
-        // A value that contains itself only by references has no end otherwise.
-        guard depth < 8, mirror.children.count <= 1_000 else { return ["…"] }
-        return ["(", name] + mirror.children.flatMap { values(in: $0.value, depth: depth + 1) } + [")"]
+        var members: [[String]] = []
+        for child in mirror.children {
+            guard let found = values(in: child.value, depth: depth + 1, limit: &limit) else { return nil }
+            members.append(found)
+        }
+        // Their order differs from one process to the next.
+        if mirror.displayStyle == .set || mirror.displayStyle == .dictionary {
+            return ["{"] + members.map { $0.joined(separator: "\n") }.sorted() + ["}"]
+        }
+        return ["(", name] + members.flatMap(\.self) + [")"]
     }
 
     /// The number of sends that wait for the running refresh.

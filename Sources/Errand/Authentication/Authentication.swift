@@ -196,18 +196,38 @@ final class PinnedCredential: Sendable {
         let credential = session.currentCredential
         guard admits(credential?.scope ?? "") else { throw NetworkError(.credentialChanged) }
         guard let credential else { return }
-        let (before, body) = (request.headers, request.body)
+        let before = request
         try await credential.apply(&request, context)
-        let after = request.headers
-        request.hasCredentialInBody = !body.isSame(as: request.body)
-        request.credentialHeaders = after.map(\.name).filter { after.values(for: $0) != before.values(for: $0) }
+        let (old, new) = (before.headers, request.headers)
+        request.hasCredentialInBody = !before.body.isSame(as: request.body)
+        request.credentialHeaders = new.map(\.name).filter { new.values(for: $0) != old.values(for: $0) }
+        request.credentialPairs = request.url.queryPairs(notIn: before.url)
         request.credentialVersion = credential.version
     }
 }
 
 extension OutgoingBody {
-    /// Whether two bodies have the same bytes; sources, which cannot be compared, count as the same.
+    /// Whether two bodies have the same bytes, or are the same source.
     fileprivate func isSame(as other: OutgoingBody) -> Bool {
-        if case (.source, .source) = (self, other) { true } else { data == other.data }
+        guard case (.source(let one), .source(let other)) = (self, other) else { return data == other.data }
+        return one.isSame(as: other)
+    }
+}
+
+extension BodySource {
+    /// Whether two sources are the same object, or values of the same bytes in memory; a source cannot be compared by what it
+    /// reads.
+    fileprivate func isSame(as other: any BodySource) -> Bool {
+        guard let other = other as? Self else { return false }
+        return withUnsafeBytes(of: self) { one in withUnsafeBytes(of: other) { one.elementsEqual($0) } }
+    }
+}
+
+extension URL {
+    /// The encoded pairs of the query that another URL does not have.
+    fileprivate func queryPairs(notIn other: URL) -> [String] {
+        guard self != other, let query = query() else { return [] }
+        let old = Set(other.query()?.split(separator: "&") ?? [])
+        return query.split(separator: "&").filter { !old.contains($0) }.map(String.init)
     }
 }

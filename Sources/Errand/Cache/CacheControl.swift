@@ -154,8 +154,7 @@ enum CacheControl {
         // The validator remains that of the stored bytes: a weak tag matches a strong one, but shows no identical bytes.
         if tag != nil { merged.headers["ETag"] = entry.headers["ETag"] }
         // Nor does a later date show that the content was not changed again in the second of its first one.
-        let isStronger = StrongValidator(entry.headers) == nil && StrongValidator(merged.headers) != nil
-        if isStronger { merged.headers["Date"] = nil }
+        merged.isWeak = entry.isWeak || StrongValidator(entry.headers) == nil
         merged.requested = requested
         merged.received = received
         return merged

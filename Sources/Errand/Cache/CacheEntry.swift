@@ -33,6 +33,10 @@ public struct CacheEntry: Sendable {
 
     var vary: [VaryField] = []
 
+    /// Whether its bytes may have changed in the second of their date, so that no later date makes the validator strong (RFC
+    /// 9110, section 8.8.2.2).
+    var isWeak = false
+
     /// Whether the request's veto was called; until then the entry is kept in memory only.
     var isVetted = true
 

@@ -19,6 +19,7 @@ extension CacheEntry {
         if !user.isEmpty { json.add(",\"user\":", user) }
         json.add(",\"headers\":", headers.map { ($0.name, $0.value) })
         json.add(",\"vary\":", vary.map { ($0.name, $0.digest) })
+        if isWeak { json.add(",\"weak\":", 1) }
         json.bytes.append(UInt8(ascii: "}"))
         return json.bytes
     }
@@ -37,6 +38,7 @@ extension CacheEntry {
             let user = json.take(",\"user\":") ? json.string() : "",
             json.take(",\"headers\":"), let headers = json.pairs({ HTTPHeaders.Field(name: $0, value: $1) }),
             json.take(",\"vary\":"), let vary = json.pairs({ VaryField(name: $0, digest: $1) }),
+            let weak = json.take(",\"weak\":") ? json.integer() : 0,
             json.take("}"), json.isAtEnd
         else { return nil }
         self.init(
@@ -51,7 +53,8 @@ extension CacheEntry {
             variant: variant,
             scope: scope,
             user: user,
-            vary: vary
+            vary: vary,
+            isWeak: weak == 1
         )
     }
 }

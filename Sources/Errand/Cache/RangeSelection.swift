@@ -24,7 +24,7 @@ enum RangeSelection: Sendable, Equatable {
             return
         }
         // A field that names another content makes the range irrelevant (RFC 9110, section 13.1.5).
-        let isOther = request["If-Range"].map { StrongValidator(entry.headers)?.matches(ifRange: $0) != true } ?? false
+        let isOther = request["If-Range"].map { entry.validator?.matches(ifRange: $0) != true } ?? false
         guard entry.statusCode == 200 || entry.statusCode == 206 else {
             self = .whole
             return
@@ -54,7 +54,12 @@ enum RangeSelection: Sendable, Equatable {
 
 extension CacheEntry {
     /// The parts of an incomplete response, or `nil` if it is complete.
-    var parts: PartialContent? { PartialContent(statusCode: statusCode, headers: headers, body: body) }
+    var parts: PartialContent? {
+        PartialContent(statusCode: statusCode, headers: headers, body: body, isWeak: isWeak)
+    }
+
+    /// The validator that shows that a content is the same, byte by byte; `nil` if there is none.
+    var validator: StrongValidator? { isWeak ? nil : StrongValidator(headers) }
 
     /// Returns the response to a request that selects a part of this one, or `nil` if it has too little, or its URL is
     /// invalid (RFC 9110, sections 15.3.7 and 15.5.17).
@@ -100,7 +105,7 @@ extension CacheEntry {
             // A part is stored only without a redirect, so its URL can differ by a signature only.
             let isSame = URL(string: location).map(entry.isStored) ?? false
             if entry.statusCode == 200 {
-                return StrongValidator(entry.headers) == own.validator ? nil : completed(by: nil)
+                return entry.validator == own.validator ? nil : completed(by: nil)
             }
             if !isSame { older = nil }
         }
@@ -140,6 +145,6 @@ extension CacheEntry {
         guard statusCode == 200, !body.isEmpty else { return parts }
         var headers = headers
         headers["Content-Range"] = ContentRange(0..<body.count, of: body.count).description
-        return PartialContent(statusCode: 206, headers: headers, body: body)
+        return PartialContent(statusCode: 206, headers: headers, body: body, isWeak: isWeak)
     }
 }

@@ -30,7 +30,7 @@ struct PartialContent: Sendable, Equatable {
     /// - Returns: `nil` if the response contains no part that can be reused: if a length is unknown or differs from that
     ///   of the body, or the content is encoded, because a `Content-Range` counts encoded bytes and the body has been
     ///   decoded.
-    init?(statusCode: Int, headers: HTTPHeaders, body: Data) {
+    init?(statusCode: Int, headers: HTTPHeaders, body: Data, isWeak: Bool = false) {
         guard statusCode == 206, headers.hasIdentityCoding else { return nil }
         let lines = headers.values(for: "Content-Range")
         guard !lines.isEmpty, lines.count <= Self.maximumCount else { return nil }
@@ -46,7 +46,8 @@ struct PartialContent: Sendable, Equatable {
             (length, used) = (complete, used + range.positions.count)
         }
         guard let length, used == body.count else { return nil }
-        (self.parts, completeLength, validator) = (parts, length, StrongValidator(headers))
+        (self.parts, completeLength) = (parts, length)
+        validator = isWeak ? nil : StrongValidator(headers)
     }
 
     /// The positions of the parts, in order.

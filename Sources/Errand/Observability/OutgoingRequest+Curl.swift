@@ -15,14 +15,17 @@ extension OutgoingRequest {
         if method == .head {
             words.append("--head")
         } else if method != .get {
-            words += ["-X", quoted(method.rawValue)]
+            let isToken = method.rawValue.utf8.allSatisfy(\.isTokenCharacter)
+            words += ["-X", isToken ? quoted(method.rawValue) : "(a method that is not valid)"]
         }
         words.append(quoted(secrets.redacted(url)))
         for field in headers {
             let value = secrets.redacted(field.value, of: field.name)
             // For curl, a field that ends in a colon is one to omit.
             let line = value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
-            words += ["-H", line.isPrintable ? quoted(line) : "(\(field.name) with control characters)"]
+            // A shell would execute a name with a parenthesis or a line break.
+            let name = field.name.utf8.allSatisfy(\.isTokenCharacter) ? field.name : "a field"
+            words += ["-H", line.isPrintable ? quoted(line) : "(\(name) with control characters)"]
         }
         if !body.isEmpty {
             words += arguments(hiding: secrets)

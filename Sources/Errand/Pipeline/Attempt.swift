@@ -65,6 +65,8 @@ extension Pipeline {
     ) async throws -> RawResponse {
         guard let first = interceptors.first else {
             var outgoing = outgoing
+            // An interceptor may have made another request of this one.
+            outgoing.noteCredential(of: adapted)
             try prepared.withholdCredentials(from: &outgoing)
             if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()

@@ -47,6 +47,9 @@ extension PreparedRequest {
         if request.url != outgoing.url, let session = pinnedCredential?.session, !session.appliesTo(request.url) {
             let applied = FieldNames(request.credentialHeaders)
             request.headers = HTTPHeaders(request.headers.filter { !applied.contains($0.name) })
+            if !request.credentialPairs.isEmpty {
+                request.url = try request.url.removing(pairs: request.credentialPairs.joined(separator: "&"))
+            }
             guard !request.hasCredentialInBody || request.body.isEmpty else {
                 throw NetworkError(
                     .invalidURL(

@@ -52,8 +52,8 @@ struct DownloadTarget: Sendable, Hashable {
     }
 
     /// Opens the unfinished file of a content that is there already.
-    func part(of finished: String, isHashed: Bool) throws -> PartialFile {
-        let name = String(finished.dropFirst(path(of: "").count))
+    func part(named fileName: String?, isHashed: Bool) throws -> PartialFile {
+        let name = name ?? fileName ?? FileName.fallback
         return try PartialFile(for: path(of: Self.shortened(name)), of: "", isHashed: isHashed)
     }
 

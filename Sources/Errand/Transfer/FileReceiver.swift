@@ -337,7 +337,7 @@ extension FileReceiver {
             let target = try state.target ?? DownloadTarget(url)
             let name = FileName(of: payload.headers ?? [:], from: state.source?.url ?? url).text
             let path = target.path(named: name)
-            let part = try target.part(of: path, isHashed: options.sha256 != nil)
+            let part = try target.part(named: name, isHashed: options.sha256 != nil)
             do {
                 try part.discard()
                 try part.append(payload.data)

@@ -24,6 +24,15 @@ public struct OutgoingRequest: Sendable {
     var credentialHeaders: [String] = []
     /// Whether an authenticator has put the credential into the body.
     var hasCredentialInBody = false
+    /// The pairs of the query that a session's credential added, which are sent only to URLs that it applies to.
+    var credentialPairs: [String] = []
+
+    /// Notes the places of the credential in a request that this one may have been made of.
+    mutating func noteCredential(of other: OutgoingRequest) {
+        credentialHeaders += other.credentialHeaders.filter { !credentialHeaders.contains($0) }
+        credentialPairs += other.credentialPairs.filter { !credentialPairs.contains($0) }
+        hasCredentialInBody = hasCredentialInBody || other.hasCredentialInBody
+    }
 
     /// Creates a request.
     ///

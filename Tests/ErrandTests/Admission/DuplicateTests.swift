@@ -217,6 +217,23 @@ struct DuplicateTests {
         #expect(early?.kind == .rejected)
     }
 
+    /// What a filter prints may omit what distinguishes it.
+    @Test func filtersThatPrintTheSameShareNothing() async throws {
+        struct Pick: ResponseFilter, Hashable, CustomStringConvertible {
+            let key: String
+            var description: String { "Pick" }
+            func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+                Payload(Data(key.utf8))
+            }
+        }
+        let rig = AdmissionBench(isOpen: false)
+        let tasks = [1, 1, 2].map { rig.start(AdmissionBench.get("/x", .share).filter(Pick(key: "\($0)"))) }
+        await rig.waitForFlightWaiters(3)
+        rig.gate.open()
+        for (task, value) in zip(tasks, [1, 1, 2]) { #expect(try await task.value == value) }
+        #expect(rig.transport.requestCount == 2)
+    }
+
     @Test func streamedBodyHasNoDuplicate() throws {
         struct Source: BodySource {
             var byteCount: Int64? { 1 }

@@ -137,6 +137,7 @@ struct CredentialScopeTests {
         var id: UUID?
         var kind = Kind.staff
         var place = Place(names: [])
+        var fields = HTTPHeaders()
         func appliesTo(_ url: URL) -> Bool { true }
         func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {}
         func refresh(_ token: String, with agent: Agent) async throws -> String { token }
@@ -149,12 +150,43 @@ struct CredentialScopeTests {
             Realm(), Realm(realm: "a"), Realm(tenant: "a"), Realm(id: UUID()), Realm(id: UUID()),
             Realm(kind: .guest("a")),
             Realm(kind: .guest("b")), Realm(place: .init(names: ["a"])), Realm(place: .init(names: ["a", "b"])),
-            Realm(place: .init(names: ["ab"])),
+            Realm(place: .init(names: ["ab"])), Realm(fields: ["X-Tenant": "a"]), Realm(fields: ["X-Tenant": "b"]),
         ]
         func scope(_ realm: Realm) -> String? {
             AuthenticationSession(realm, credential: "token").currentCredential?.scope
         }
         #expect(Set(realms.map(scope)).count == realms.count)
         for realm in realms { #expect(scope(realm) == scope(realm)) }
+    }
+
+    private enum Tenant: Authenticator {
+        case one, two
+        func appliesTo(_ url: URL) -> Bool { true }
+        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {}
+        func refresh(_ token: String, with agent: Agent) async throws -> String { token }
+        func scope(of token: String) -> String? { "7" }
+    }
+
+    private struct Hidden: Authenticator {
+        let request: GeneralRequest<JSONValueFormatter>
+        func appliesTo(_ url: URL) -> Bool { true }
+        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {}
+        func refresh(_ token: String, with agent: Agent) async throws -> String { token }
+        func scope(of token: String) -> String? { "7" }
+    }
+
+    @Test func casesOfAnAuthenticatorHaveOtherUsers() {
+        func scope(_ tenant: Tenant) -> String? {
+            AuthenticationSession(tenant, credential: "token").currentCredential?.scope
+        }
+        #expect(scope(.one) == scope(.one) && scope(.one) != scope(.two))
+    }
+
+    /// What cannot be read may be what distinguishes them.
+    @Test func authenticatorWithAValueThatCannotBeReadSharesNoUsers() {
+        func scope(_ path: String) -> String? {
+            AuthenticationSession(Hidden(request: GeneralRequest(path)), credential: "token").currentCredential?.scope
+        }
+        #expect(scope("/x?tenant=a") != scope("/x?tenant=b"))
     }
 }

@@ -3,6 +3,10 @@ import ErrandTesting
 import Foundation
 import Testing
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 @Suite struct RecentURLsTests {
     private struct Get: Request {
         typealias Model = Data

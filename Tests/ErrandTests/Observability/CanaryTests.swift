@@ -199,6 +199,19 @@ struct CanaryTests {
         #expect(try await Rig().agent.plan(for: form).curl.hasSuffix(" --data-binary (7 bytes)"))
     }
 
+    /// A request that was not validated, such as in an interceptor.
+    @Test func namesThatAreNoTokensAreNotInTheLine() throws {
+        var request = OutgoingRequest(
+            method: HTTPMethod(rawValue: "GET\u{1B}[2J"),
+            url: try #require(URL(string: "http://a.example"))
+        )
+        request.headers.add("X\ntouch /tmp/p\n#", "v\u{1}")
+        request.headers.add("X); id; (", "v\u{1}")
+        let line = request.curl()
+        #expect(line.allSatisfy { $0.asciiValue.map { $0 >= 0x20 } ?? true })
+        #expect(!line.contains("touch") && !line.contains("id;"))
+    }
+
     @Test func curlReadsTheBodyFromTheFile() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "errand-curl-it's-\(UUID())")
         try Data("x".utf8).write(to: file)
