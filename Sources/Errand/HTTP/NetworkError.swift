@@ -127,6 +127,16 @@ extension NetworkError {
         return copy
     }
 
+    /// Returns this error with the place of the exchange that a response ended, unless it has one.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - method: The method if the response was not received, such as a stored one.
+    /// - Returns: The error with method, host and path.
+    func with(exchangeOf response: RawResponse, method: HTTPMethod) -> NetworkError {
+        with(url: response.url, method: response.method ?? method)
+    }
+
     /// Whether the error has the host and the path of a URL, or no host.
     func isAbout(_ url: URL) -> Bool { host == nil || host == url.authority && path == url.path() }
 

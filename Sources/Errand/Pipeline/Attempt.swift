@@ -225,11 +225,11 @@ extension Pipeline {
 
     /// Stage 7: marks a response that is not accepted, and limits what is decoded.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
-        let (acceptance, url, method) = (prepared.acceptance, response.url, prepared.outgoing.method)
-        func complete(_ error: NetworkError?) -> NetworkError? {
-            error?.with(url: url, method: method).with(attempts: 1)
+        let (acceptance, method) = (prepared.acceptance, prepared.outgoing.method)
+        func complete(_ error: NetworkError?, _ response: RawResponse) -> NetworkError? {
+            error?.with(exchangeOf: response, method: method).with(attempts: 1)
         }
-        response.failure = complete(acceptance.failure(of: response))
+        response.failure = complete(acceptance.failure(of: response), response)
         if !response.body.isEmpty {
             let isShaped = acceptance.shape != nil && response.failure == nil
             do throws(JSONError) {
@@ -237,12 +237,14 @@ extension Pipeline {
                 response.isGuarded = try JSONGuard.check(response.body, against: strictness)
             } catch {
                 let failure =
-                    response.failure ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
+                    response.failure
+                    ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
+                    .with(exchangeOf: response, method: method)
                 throw prepared.markingUnauthorized(failure, of: response)
             }
         }
         guard response.failure == nil, prepared.receiver?.received == nil else { return }
-        response.failure = complete(acceptance.shapeFailure(of: response, to: method))
+        response.failure = complete(acceptance.shapeFailure(of: response, to: method), response)
     }
 
     /// Runs stage 8: the filter returns the payload, or throws the error that the service reported.
@@ -269,8 +271,10 @@ extension Pipeline {
             if prepared.guardsPayload { try accepted.payload.guardTraps(of: response) }
         } catch {
             let secrets = prepared.settings.config.secrets
-            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: context.method)
-            throw prepared.markingUnauthorized(error, of: response)
+            let method = response.method ?? context.method
+            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: method)
+            let located = (error as? NetworkError)?.with(exchangeOf: response, method: context.method)
+            throw prepared.markingUnauthorized(located ?? error, of: response)
         }
         if accepted.payload.data.isEmpty, response.hasNoBody(to: context.method) { accepted.payload.isAbsent = true }
         accepted.payload.headers = response.headers

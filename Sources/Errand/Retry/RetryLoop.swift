@@ -112,6 +112,10 @@ struct RetryLoop: Sendable {
         }
         guard var error = error as? NetworkError else { return error }
         error.repetitionCount = repetitionCount
+        // One of an interceptor has no place yet, but may have the response to the last request.
+        if let response = error.response {
+            error = error.with(exchangeOf: response, method: prepared.outgoing.method)
+        }
         return error.with(url: prepared.outgoing.url, method: prepared.outgoing.method).with(attempts: attempt)
     }
 
