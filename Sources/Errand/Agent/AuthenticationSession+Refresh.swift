@@ -61,11 +61,11 @@ extension AuthenticationSession {
 
     private func perform(_ refresh: CredentialState<A.Credential>.Refresh, with agent: Agent) async {
         let result: Result<A.Credential, any Error>
-        var isRemembered = true
+        var failure = RefreshFailureKind.rejection
         do {
             result = .success(try await credential(for: refresh, with: agent))
         } catch {
-            isRemembered = !(error is CancellationError)
+            failure = RefreshFailureKind(error)
             result = .failure(Self.redacted(error))
         }
         let scope = (try? result.get()).flatMap(authenticator.scope)  // A failure has none.
@@ -75,7 +75,7 @@ extension AuthenticationSession {
                 refresh.id,
                 with: result,
                 scope: { self.scope(scope, loginNumber: $0) },
-                isRemembered: isRemembered,
+                failure: failure,
                 at: now
             )
         }

@@ -49,8 +49,9 @@ public protocol Authenticator<Credential>: Sendable {
     ///   - agent: The agent whose send needs it.
     /// - Returns: The credential of all requests from now on.
     /// - Throws: The error for all sends that wait. A ``NetworkError``, a ``ServiceError`` or a `CancellationError`
-    ///   becomes the `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed``;
-    ///   any other error is thrown unchanged.
+    ///   becomes the `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed`` and
+    ///   whose kind is ``NetworkError/Kind/unauthenticated``, or that of a failure of the network; any other error is
+    ///   thrown unchanged.
     func refresh(_ credential: Credential, with agent: Agent) async throws -> Credential
 
     /// The responses that mean that the credential is no longer accepted. The default is status 401.

@@ -238,7 +238,7 @@ extension NetworkError {
     /// Whether another server may respond where this one failed: with an error, too late, or not at all.
     fileprivate var isFailureOfServer: Bool {
         switch reason {
-        case .deadlineExceeded: return false
+        case .deadlineExceeded, .refreshFailed: return false
         case _ where reason.isFailureOfBody: return false
         case .idleTimeout, .circuitOpen: return true
         case .status(let code): return 500..<600 ~= code
