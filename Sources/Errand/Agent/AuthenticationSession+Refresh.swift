@@ -68,12 +68,16 @@ extension AuthenticationSession {
             failure = RefreshFailureKind(error)
             result = .failure(Self.redacted(error))
         }
-        let scope = (try? result.get()).flatMap(authenticator.scope)  // A failure has none.
+        let credential = try? result.get()  // A failure has none.
+        let scope = credential.flatMap(authenticator.scope)
+        // It would be refreshed for every send, and is as new as it can be.
+        let isShortLived = credential.map(authenticator.needsRefresh) ?? false
         let now = timeline.now()
         let ended = state.withLock {
             $0.end(
                 refresh.id,
                 with: result,
+                isShortLived: isShortLived,
                 scope: { self.scope(scope, loginNumber: $0) },
                 failure: failure,
                 at: now

@@ -136,7 +136,9 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
 
     func refreshReasonBeforeSending() -> RefreshReason? {
         let (held, isRefreshing) = state.withLock { ($0.held, $0.refresh != nil) }
-        guard let held, isRefreshing || authenticator.needsRefresh(held.credential) else { return nil }
+        guard let held, isRefreshing || !held.isShortLived && authenticator.needsRefresh(held.credential) else {
+            return nil
+        }
         return .expiring(held.version)
     }
 }

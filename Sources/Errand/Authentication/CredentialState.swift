@@ -5,6 +5,8 @@ struct CredentialState<Credential: Sendable>: Sendable {
         let credential: Credential
         let version: Int
         let scope: String
+        /// Whether it is not refreshed before a server rejects it.
+        var isShortLived = false
     }
 
     /// A refresh in progress.
@@ -114,6 +116,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
     /// - Parameters:
     ///   - id: The number of the refresh.
     ///   - result: The new credential, or the error for the sends that wait.
+    ///   - isShortLived: Whether the new credential is not refreshed before a server rejects it.
     ///   - scope: Returns the scope of the new credential.
     ///   - kind: What the error says about later refreshes.
     ///   - now: The current time.
@@ -121,6 +124,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
     mutating func end(
         _ id: Int,
         with result: Result<Credential, any Error>,
+        isShortLived: Bool = false,
         scope: (_ loginNumber: Int) -> String,
         failure kind: RefreshFailureKind = .rejection,
         at now: Duration
@@ -130,7 +134,12 @@ struct CredentialState<Credential: Sendable>: Sendable {
         switch result {
         case .success(let credential):
             version += 1
-            held = Held(credential: credential, version: version, scope: scope(loginCount))
+            held = Held(
+                credential: credential,
+                version: version,
+                scope: scope(loginCount),
+                isShortLived: isShortLived
+            )
             return (ended, .settled)
         case .failure(let error):
             switch kind {
