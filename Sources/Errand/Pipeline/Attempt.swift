@@ -219,7 +219,7 @@ extension Pipeline {
             try accept(&response, of: prepared)
             return try unwrap(response, of: prepared, attempt: attempt)
         } catch  where isValidated {
-            throw CacheValidation.Mismatch()
+            throw CacheValidation.Mismatch(response)
         }
     }
 

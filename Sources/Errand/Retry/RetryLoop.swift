@@ -57,8 +57,11 @@ struct RetryLoop: Sendable {
                 if !failed.isEmpty { accepted.metrics.attempts.insert(contentsOf: failed, at: 0) }
                 if waiting > .zero { accepted.metrics.authentication += waiting }
                 return accepted
-            } catch let mismatch as CacheValidation.Mismatch {
+            } catch var mismatch as CacheValidation.Mismatch {
                 // The request is sent again without its conditions, which is no retry.
+                addRepetition()
+                if let timing = mismatch.timing { failed.append(Metrics.Attempt(timing, of: prepared)) }
+                (mismatch.attempts, mismatch.authentication) = (failed, waiting)
                 throw mismatch
             } catch {
                 addRepetition()
