@@ -38,7 +38,7 @@ struct Admission: Sendable {
         try Task.checkCancellation()
         let passed = timeline.now()
         var accepted = try await fetches.run(prepared, isPassing: permits.isPassedBy, fetch)
-        if !gates.isEmpty { accepted.metrics.queue += passed - began }
+        if !gates.isEmpty { accepted.times.queue += passed - began }
         return accepted
     }
 }

@@ -128,7 +128,7 @@ extension Agent {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         do {
             let observer = handle.observer
-            let (model, accepted) = try await runInBackground(request, observedBy: observer) { result in
+            let (model, accepted) = try await runInBackground(request, observedBy: [observer]) { result in
                 await deliver(result.map(Delivered.init))
                 return !handle.isCancelled
             }
@@ -172,7 +172,7 @@ extension Agent {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
         // An error was delivered.
         let (asking, observer) = ({ veto }, handle.observer)
-        _ = try? await run(request, formatting: formatting, veto: asking, observedBy: observer) { result in
+        _ = try? await run(request, formatting: formatting, veto: asking, observedBy: [observer]) { result in
             await deliver(result.map(Delivered.init))
             return !handle.isCancelled
         }

@@ -110,9 +110,10 @@ extension Agent {
     /// Sends a request and returns its model.
     public func send<R: Request & Sendable>(_ request: R) async throws -> R.Model
     where R.Model: Sendable, R.Formatter: Sendable {
-        if RequestType.of(R.self).isComposed { return try await runComposed(request) }
+        let type = RequestType.of(R.self)
+        if type.isComposed { return try await runComposed(request) }
         if request.formattingContext == .caller { return try await runOnCaller(request).model }
-        return try await runInBackground(request).model
+        return try await runInBackground(request, of: type).model
     }
 
     /// Sends a request and returns its model, which is created on the caller's actor.
@@ -166,22 +167,24 @@ extension Agent {
         step: CacheStep = .whole,
         veto: () -> CacheVeto? = { nil },
         in sequence: SendSequence? = nil,
-        observedBy observer: (any Accessory)? = nil,
+        observedBy observers: [any Accessory] = [],
         delivering deliver: Pipeline.Deliver<R.Model>? = nil
     ) async throws -> Pipeline.Produced<R.Model> {
-        let send = makeSend(request, in: sequence, observedBy: observer)
+        let send = makeSend(request, in: sequence, observedBy: observers)
         return try await pipeline.run(request, as: send, formatting, step: step, veto: veto, delivering: deliver)
     }
 
     func makeSend<R: Request>(
         _ request: R,
+        of type: RequestType? = nil,
         within deadline: Deadline? = nil,
         isMember: Bool = false,
         in sequence: SendSequence? = nil,
-        observedBy observer: (any Accessory)? = nil
+        observedBy observers: [any Accessory] = []
     ) -> Send {
         Send(
             request,
+            of: type,
             id: pipeline.makeID(),
             config: currentConfig,
             client: self,
@@ -189,7 +192,7 @@ extension Agent {
             within: deadline,
             isMember: isMember,
             in: sequence,
-            observedBy: observer
+            observedBy: observers
         )
     }
 
@@ -211,15 +214,23 @@ extension Agent {
     @concurrent
     func runInBackground<R: Request & Sendable>(
         _ request: R,
+        of type: RequestType? = nil,
         step: CacheStep = .whole,
         within deadline: Deadline? = nil,
         isMember: Bool = false,
         in sequence: SendSequence? = nil,
-        observedBy observer: (any Accessory)? = nil,
+        observedBy observers: [any Accessory] = [],
         delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)? = nil
     ) async throws -> Pipeline.Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        let send = makeSend(request, within: deadline, isMember: isMember, in: sequence, observedBy: observer)
-        guard send.accessories.isEmpty && send.hasLibraryFormatter else {
+        let send = makeSend(
+            request,
+            of: type,
+            within: deadline,
+            isMember: isMember,
+            in: sequence,
+            observedBy: observers
+        )
+        guard send.accessories.isEmpty && send.type.hasLibraryFormatter else {
             return try await runWhole(request, as: send, step: step, delivering: deliver)
         }
         return try await pipeline.run(

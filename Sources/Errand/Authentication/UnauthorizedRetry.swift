@@ -31,7 +31,7 @@ struct UnauthorizedRetry: Sendable {
                         "the credential was refreshed, but the body can be read only once, or it had an effect"
                 )
             }
-            record?.noteRepetition(of: unauthorized.response.timing.map { Metrics.Attempt($0, of: prepared) })
+            record?.noteRepetition(of: unauthorized.response.timing.map { Metrics.Attempt($0, of: prepared.built) })
             await authenticated.notify(.willRetry(after: .zero, because: unauthorized.error))
         }
         do {

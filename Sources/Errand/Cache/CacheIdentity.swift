@@ -29,6 +29,9 @@ public struct CacheIdentity: Sendable, Hashable {
     /// The body is part of the key then.
     public var allowsAnyMethod = false
 
+    /// The identity of requests that declare none.
+    static let usual = CacheIdentity()
+
     /// Creates an identity.
     ///
     /// - Parameters:

@@ -42,8 +42,8 @@ extension CacheLookup {
     ) async throws -> AcceptedResponse {
         do {
             var accepted = try await fetch(prepared, stored, validating: nil, at: place, after: miss)
-            accepted.metrics.attempts.insert(contentsOf: mismatch.attempts, at: 0)
-            accepted.metrics.authentication += mismatch.authentication
+            accepted.times.attempts.insert(contentsOf: mismatch.attempts, at: 0)
+            accepted.times.authentication += mismatch.authentication
             return accepted
         } catch var error as NetworkError {
             error.repetitionCount += mismatch.attempts.count
@@ -69,7 +69,7 @@ extension CacheLookup {
             // The stored response may belong to another user, and so may this one.
             cache.discard(place, by: ticket)
             cache.observations.addUntrustedHooks(prepared.identityCheck?.changedBy ?? [])
-            accepted.metrics.cacheMiss = .unknownScope
+            accepted.times.cacheMiss = .unknownScope
         } else {
             if let validated = note?.validated {
                 entry = policy.allowsKeeping(validated, note, of: prepared) ? validated : nil

@@ -81,7 +81,7 @@ struct CacheLookup: Sendable {
                     }
                     if case .first = use.step { accepted.caching?.isFollowed = true }
                 }
-                accepted.metrics.cacheLookup = surroundings.timeline.now() - began
+                accepted.times.cacheLookup = surroundings.timeline.now() - began
                 return accepted
             }
             (stored, miss) = (nil, .notAccepted)
@@ -98,15 +98,15 @@ struct CacheLookup: Sendable {
                 accepted = stale
             }
             // The reason why nothing is stored is more useful than the reason why nothing was.
-            accepted.metrics.cacheMiss = accepted.metrics.cacheMiss ?? miss
+            accepted.times.cacheMiss = accepted.times.cacheMiss ?? miss
         } catch {
             guard let stale = try await staleResponse(insteadOf: error, stored, aged: fallback) else {
                 throw error
             }
             accepted = stale
-            accepted.metrics.cacheMiss = miss
+            accepted.times.cacheMiss = miss
         }
-        accepted.metrics.cacheLookup = lookup
+        accepted.times.cacheLookup = lookup
         return accepted
     }
 

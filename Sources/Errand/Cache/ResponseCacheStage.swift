@@ -29,7 +29,7 @@ struct ResponseCacheStage: Sendable {
         } catch {
             if use.allowsOnlyStored(for: prepared.outgoing.headers) { throw prepared.notCached(error) }
             var accepted = try await surroundings.fetch(prepared, nil)
-            accepted.metrics.cacheMiss = error
+            accepted.times.cacheMiss = error
             return accepted
         }
         return try await lookup.response(insteadOf: miss, veto: veto)

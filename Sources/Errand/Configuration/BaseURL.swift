@@ -11,14 +11,10 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
     var parts: Result<URLParts, NetworkError.Reason.Boxed> { checked.parts }
 
     /// Behind one reference, because it is copied with every config, service and send.
-    private indirect enum Checked: Sendable, Hashable {
-        case parts(Result<URLParts, NetworkError.Reason.Boxed>)
+    private final class Checked: Sendable {
+        let parts: Result<URLParts, NetworkError.Reason.Boxed>
 
-        var parts: Result<URLParts, NetworkError.Reason.Boxed> {
-            switch self {
-            case .parts(let parts): parts
-            }
-        }
+        init(_ parts: Result<URLParts, NetworkError.Reason.Boxed>) { self.parts = parts }
     }
 
     /// Creates a base URL from a literal.
@@ -52,11 +48,19 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
                     .invalidBaseURL("the base URL '\(URLParts.redacted(text))' has no scheme and host")
                 )
             }
-            checked = .parts(.success(parts.checked()))
+            checked = Checked(.success(parts.checked()))
         } catch {
-            checked = .parts(.failure(NetworkError.Reason.Boxed(error.reason)))
+            checked = Checked(.failure(NetworkError.Reason.Boxed(error.reason)))
         }
     }
+
+    /// Whether both have the same components, or are invalid for the same reason.
+    public static func == (one: BaseURL, other: BaseURL) -> Bool {
+        one.checked === other.checked || one.parts == other.parts
+    }
+
+    /// Hashes the components.
+    public func hash(into hasher: inout Hasher) { hasher.combine(parts) }
 
     /// Scheme, host, port and path, or in parentheses the reason why the URL is invalid.
     ///

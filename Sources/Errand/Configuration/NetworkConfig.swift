@@ -215,6 +215,19 @@ final class ConfigSnapshot: Sendable {
     let value: NetworkConfig
     /// Its secrets, for what must not know of the config.
     let secrets: Shared<Secrets>
+    /// The filter of requests and services that have none.
+    let filter: ResolvedSetting<any ResponseFilter>
+    /// The decoding of responses to requests whose service has no decoder.
+    let decoding: Payload.Decoding
+    /// The URLs of its latest requests.
+    let urls = RecentURLs()
 
-    init(_ value: NetworkConfig) { (self.value, secrets) = (value, Shared(value.secrets)) }
+    init(_ value: NetworkConfig) {
+        (self.value, secrets) = (value, Shared(value.secrets))
+        decoding = Payload.Decoding(value.decoder, hiding: secrets)
+        filter = ResolvedSetting(
+            value: value.filter ?? PassthroughFilter(),
+            source: value.filter == nil ? .library : .config
+        )
+    }
 }

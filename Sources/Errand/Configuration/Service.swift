@@ -44,6 +44,20 @@ public struct Service: Sendable, Identifiable {
         var throttle: Throttle
     }
 
+    /// Returns the service's own filter, or an inherited one.
+    ///
+    /// Like ``decoding(over:)`` a function, because an optional value of any type takes long to copy.
+    func resolvedFilter(over inherited: ResolvedSetting<any ResponseFilter>) -> ResolvedSetting<any ResponseFilter> {
+        guard let filter = shared.parts.filter else { return inherited }
+        return ResolvedSetting(value: filter, source: .service)
+    }
+
+    /// Returns the decoding with the service's own decoder, or the config's.
+    func decoding(over config: ConfigSnapshot) -> Payload.Decoding {
+        guard let decoder = shared.parts.decoder else { return config.decoding }
+        return Payload.Decoding(decoder, hiding: config.secrets)
+    }
+
     /// The name in contexts, plans and logs.
     public var id: String { shared.parts.id }
 

@@ -1,13 +1,13 @@
 internal import Foundation
 
 extension Metrics.Attempt: SafeDescription {
-    init(_ timing: ExchangeTiming, of prepared: PreparedRequest) {
+    init(_ timing: ExchangeTiming, of request: BuiltRequest) {
         self.init(
             firstByte: timing.firstByte,
             transfer: timing.transfer,
             total: timing.total,
-            origin: prepared.built.credentials.origin,
-            url: prepared.built.outgoing.url,
+            origin: request.credentials.origin,
+            url: request.outgoing.url,
             statusCode: timing.statusCode,
             connection: timing.connection?.value
         )

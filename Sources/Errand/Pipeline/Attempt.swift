@@ -136,7 +136,7 @@ extension Pipeline {
                         try await exchange(next, of: prepared, record, after: earlier)
                     }
                 } else {
-                    response = try await exchange(outgoing, of: prepared, record, after: redirects)
+                    response = try await exchange(copy outgoing, of: prepared, record, after: redirects)
                 }
                 record?.didReceive(response.statusCode)
                 if !redirects.isEmpty || !response.redirects.isEmpty { response.redirects = redirects }
@@ -171,14 +171,15 @@ extension Pipeline {
 
     /// Sends one request to one URL, and reads the whole body.
     func exchange(
-        _ outgoing: OutgoingRequest,
+        _ outgoing: consuming OutgoingRequest,
         of prepared: PreparedRequest,
         _ record: AttemptRecord?,
         after redirects: [Redirect]
     ) async throws -> RawResponse {
         let began = timeline.now()
         try retries.willSend(outgoing, of: prepared, in: record, isRedirected: !redirects.isEmpty, at: began)
-        let outgoing = outgoing.withCodingForRange
+        outgoing.setCodingForRange()
+        let outgoing = consume outgoing
         let options = prepared.transportOptions
         if let stoppableTransport {
             let slot = prepared.stop.slot()
@@ -225,13 +226,14 @@ extension Pipeline {
 
     /// Stage 7: marks a response that is not accepted, and limits what is decoded.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
-        let (acceptance, method) = (prepared.acceptance, prepared.outgoing.method)
-        func complete(_ error: NetworkError?, _ response: RawResponse) -> NetworkError? {
-            error?.with(exchangeOf: response, method: method).with(attempts: 1)
+        let method = prepared.built.outgoing.method
+        func complete(_ error: NetworkError) -> NetworkError {
+            error.with(exchangeOf: response, method: method).with(attempts: 1)
         }
-        response.failure = complete(acceptance.failure(of: response), response)
+        response.failure = prepared.resolved.acceptance.value.failure(of: response).map(complete)
+        let hasShape = prepared.resolved.acceptance.value.shape != nil
         if !response.body.isEmpty {
-            let isShaped = acceptance.shape != nil && response.failure == nil
+            let isShaped = hasShape && response.failure == nil
             do throws(JSONError) {
                 let strictness = isShaped ? .everything : prepared.guarding
                 response.isGuarded = try JSONGuard.check(response.body, against: strictness)
@@ -243,8 +245,8 @@ extension Pipeline {
                 throw prepared.markingUnauthorized(failure, of: response)
             }
         }
-        guard response.failure == nil, prepared.receiver?.received == nil else { return }
-        response.failure = complete(acceptance.shapeFailure(of: response, to: method), response)
+        guard hasShape, response.failure == nil, prepared.receiver?.received == nil else { return }
+        response.failure = prepared.acceptance.shapeFailure(of: response, to: method).map(complete)
     }
 
     /// Runs stage 8: the filter returns the payload, or throws the error that the service reported.
@@ -254,9 +256,9 @@ extension Pipeline {
         attempt: Int
     ) throws -> AcceptedResponse {
         // Most requests have no filter, and reading the clock takes longer than passing on the body.
-        let began = prepared.resolved.filter.source == .library ? nil : timeline.now()
-        var context = prepared.context
-        context.attempt = attempt
+        let hasFilter = prepared.resolved.filter.source != .library
+        let began = hasFilter ? timeline.now() : nil
+        let method = prepared.context.method
         var accepted: AcceptedResponse
         do {
             if response.failure == nil, let received = prepared.receiver?.received {
@@ -264,25 +266,37 @@ extension Pipeline {
                 accepted = AcceptedResponse(response, Payload(response.body))
                 accepted.payload.received = received
             } else {
-                accepted = AcceptedResponse(response, try prepared.filter.filter(response, for: context))
+                accepted = AcceptedResponse(
+                    response,
+                    try hasFilter
+                        ? prepared.filtered(response, attempt: attempt) : PassthroughFilter.payload(of: response)
+                )
                 if let receiver = prepared.receiver { accepted.payload.received = receiver }
             }
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
             if prepared.guardsPayload { try accepted.payload.guardTraps(of: response) }
         } catch {
             let secrets = prepared.settings.config.secrets
-            let method = response.method ?? context.method
-            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: method)
-            let located = (error as? NetworkError)?.with(exchangeOf: response, method: context.method)
+            let sent = response.method ?? method
+            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: sent)
+            let located = (error as? NetworkError)?.with(exchangeOf: response, method: method)
             throw prepared.markingUnauthorized(located ?? error, of: response)
         }
-        if accepted.payload.data.isEmpty, response.hasNoBody(to: context.method) { accepted.payload.isAbsent = true }
+        if accepted.payload.data.isEmpty, response.hasNoBody(to: method) { accepted.payload.isAbsent = true }
         accepted.payload.headers = response.headers
-        accepted.payload.decoder = prepared.decoder
-        accepted.payload.secrets = prepared.settings.config.secrets
-        if let timing = response.timing { accepted.metrics.attempts = [Metrics.Attempt(timing, of: prepared)] }
-        if let began { accepted.metrics.filter = timeline.now() - began }
-        if let queued = prepared.queued { accepted.metrics.queue = queued.withLock { $0 } }
+        accepted.payload.decoding = prepared.decoding
+        accepted.attempt = response.timing.map { AcceptedResponse.LastAttempt(timing: $0, request: prepared.built) }
+        if let began { accepted.times.filter = timeline.now() - began }
+        if let queued = prepared.queued { accepted.times.queue = queued.withLock { $0 } }
         return accepted
+    }
+}
+
+extension PreparedRequest {
+    /// Returns what the filter makes of a response.
+    fileprivate func filtered(_ response: RawResponse, attempt: Int) throws -> Payload {
+        var context = context
+        context.attempt = attempt
+        return try filter.filter(response, for: context)
     }
 }

@@ -33,7 +33,7 @@ extension Pipeline {
     }
 
     func report(_ diagnostic: Diagnostic, of send: Send) async {
-        guard diagnostics.isNew(diagnostic, of: send.typeID) else { return }
+        guard diagnostics.isNew(diagnostic, of: send.type.id) else { return }
         await send.notify(.didDiagnose(diagnostic))
         #if DEBUG
         guard !send.accessories.names.contains("LoggingAccessory") else { return }

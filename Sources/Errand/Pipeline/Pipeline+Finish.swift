@@ -31,7 +31,7 @@ extension Pipeline {
         } catch {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
-        if send.mayLackModel, accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
+        if send.type.mayLackModel, accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
         if settled != nil || deliver != nil || !send.accessories.isEmpty {
             await notifyEnd(of: send, with: model, of: accepted, delivering: deliver, settled: settled)  // 12
         }
@@ -58,7 +58,7 @@ extension Pipeline {
 
     private func end(_ send: Send) {
         send.finish()
-        if send.isReceiving { send.prepared?.receiver?.end() }
+        if send.type.isReceiving { send.prepared?.receiver?.end() }
         sends.forget(send)
     }
 

@@ -129,8 +129,9 @@ extension Pipeline {
     private func fetch(_ prepared: PreparedRequest, validating entry: CacheValidation?) async throws -> AcceptedResponse
     {
         do {
-            try prepared.stop.check()
+            // What waits for nothing else is checked right before its exchange.
             guard prepared.waitsElsewhere else { return try await attempt(prepared, validating: entry) }
+            try prepared.stop.check()
             return try await prepared.stop.run {
                 guard prepared.needsAdmission else { return try await self.attempt(prepared, validating: entry) }
                 return try await self.admission.admit(prepared) { try await self.attempt($0, validating: entry) }  // 5

@@ -1,29 +1,68 @@
+internal import Foundation
+
 // The URL of a request: an absolute path as it is, or the base URL and the path joined.
 
 extension RequestBuilder {
     /// A URL before filters and parameters.
-    struct Place {
-        let parts: URLParts
+    enum Place {
+        /// An absolute URL, or one of several of a CDN.
+        case found(URLParts, isBelowBase: Bool)
+        /// A path below a base URL, kept for the next request of the same type.
+        case joined(URLParts, BaseURL)
+        /// The same base URL and path as those of an earlier request.
+        case known(RecentURLs.Entry)
+
+        var parts: URLParts {
+            switch self {
+            case .found(let parts, _): parts
+            case .joined(let parts, _): parts
+            case .known(let recent): recent.place
+            }
+        }
+
         /// Whether it was joined with the base URL or the CDN's.
-        let isBelowBase: Bool
+        var isBelowBase: Bool { if case .found(_, let isBelowBase) = self { isBelowBase } else { true } }
     }
 
     /// Returns the URL before filters and parameters: an absolute path unchanged, otherwise joined with the base URL.
     func place() throws -> Place {
         let path = settings.request.path
+        let recent = settings.config.urls[send.type.id]
+        // By bytes: texts that Unicode calls equal are not the same URL.
+        if let recent, recent.path.utf8.elementsEqual(path.utf8),
+            let base = try base(usesCDN: settings.request.usesCDN), base == recent.base
+        {
+            return .known(recent)
+        }
         if let absolute = try URLParts(absolute: path) {
             // The path may contain an interpolated component; dots in a URL from elsewhere are resolved as every client
             // does.
             let ownPath = path.prefix { $0 != "?" && $0 != "#" }
             if URLParts.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
-            return Place(parts: absolute, isBelowBase: false)
+            return .found(absolute, isBelowBase: false)
         }
         guard let base = try base(usesCDN: settings.request.usesCDN) else {
             throw NetworkError(
                 .invalidBaseURL("the path is relative, and neither its service nor the config has a base URL")
             )
         }
-        return try place(below: base)
+        return .joined(try parts(below: base), base)
+    }
+
+    /// Returns the URL of a request, that of an earlier one if it is the same.
+    func url(of parts: URLParts, at place: Place) throws(NetworkError) -> URL {
+        let base: BaseURL
+        switch place {
+        case .found: return try parts.url()
+        case .joined(_, let own): base = own
+        case .known(let recent):
+            if recent.parts == parts { return recent.url }
+            base = recent.base
+        }
+        let (url, path) = (try parts.url(), settings.request.path)
+        let entry = RecentURLs.Entry(base: base, path: path, place: place.parts, parts: parts, url: url)
+        settings.config.urls[send.type.id] = entry
+        return url
     }
 
     /// Returns an error with the URL of the request, before filters, if it has a valid one.
@@ -41,20 +80,20 @@ extension RequestBuilder {
         guard settings.request.usesCDN, settings.request.method.isSafe, settings.overridingBaseURL == nil,
             try URLParts(absolute: settings.request.path) == nil
         else { return [] }
-        let places = try settings.cdnURLs.map { try place(below: $0) }
+        let places = try settings.cdnURLs.map { Place.found(try parts(below: $0), isBelowBase: true) }
         // What https protects is never sent without it.
         let isSecure = places.first?.parts.originKey.hasPrefix("https:") == true
         return places.dropFirst().filter { !isSecure || $0.parts.originKey.hasPrefix("https:") }
     }
 
-    private func place(below base: BaseURL) throws -> Place {
+    private func parts(below base: BaseURL) throws -> URLParts {
         var parts: URLParts
         switch base.parts {
         case .success(let found): parts = found
         case .failure(let boxed): throw NetworkError(boxed.reason)
         }
         try parts.append(settings.request.path)
-        return Place(parts: parts, isBelowBase: true)
+        return parts
     }
 
     private func base(usesCDN: Bool) throws -> BaseURL? {

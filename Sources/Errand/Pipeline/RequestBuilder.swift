@@ -22,6 +22,7 @@ struct RequestBuilder {
         if let outgoing = content.custom?.value {
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
+            try outgoing.validate()
             built = BuiltRequest(outgoing, credentials: decision, requestOrigin: origin)
             if outgoing.method != context.method { context = context.with(method: outgoing.method) }
             pinnedCredential = PinnedCredential(of: settings, for: send.client) { outgoing.headers }
@@ -29,9 +30,7 @@ struct RequestBuilder {
             built = try build(content, at: try place(), context: &context)
             for place in try fallbackPlaces() {
                 do {
-                    let fallback = try build(content, at: place, context: &context)
-                    try fallback.outgoing.validate()
-                    fallbacks.append(fallback)
+                    fallbacks.append(try build(content, at: place, context: &context))
                 } catch  where !(error is NetworkError) {
                     // A URL filter rejects this URL, and not the request.
                 }
@@ -43,12 +42,11 @@ struct RequestBuilder {
         }
         context.url = built.outgoing.url
         context.allowsCredentials = built.credentials.areSent
-        try built.outgoing.validate()
         return PreparedRequest(
             content,
             of: settings,
             as: context,
-            typeID: send.typeID,
+            typeID: send.type.id,
             built: built,
             fallbacks: fallbacks,
             pinnedCredential: pinnedCredential,
@@ -79,17 +77,17 @@ struct RequestBuilder {
         context: inout RequestContext
     ) throws -> BuiltRequest {
         let method = settings.request.method
-        let (found, isBelowBase) = (place.parts, place.isBelowBase)
+        let (foundOrigin, isBelowBase) = (place.parts.originKey, place.isBelowBase)
         let policy = settings.request.credentialPolicy
         func decide(for origin: String) throws -> CredentialDecision {
             try self.decide(
                 for: origin,
-                requestOrigin: found.originKey,
+                requestOrigin: foundOrigin,
                 policy: policy,
                 isBelowBase: isBelowBase
             )
         }
-        var parts = found
+        var parts = place.parts
         var credentials = try decide(for: parts.originKey)
         let filters = config.value.urlFilters.and(settings.request.service.urlFilters)
         if !filters.isEmpty {
@@ -121,9 +119,9 @@ struct RequestBuilder {
             ? settings.request.service.parameters.over(config.value.parameters) : Parameters()
         let isInherited = settings.request.parameterEncoding.format == .inherited
         let placement = ParameterPlacement(body: body, method: method, encoding: encoding, isInherited: isInherited)
-        let place: BaseParameterPlace =
+        let basePlace: BaseParameterPlace =
             base.isEmpty ? .absent : credentials.areSent ? placement.placeOfBaseParameters : .withheld
-        let values = try parameters.over(place.isSent ? base : Parameters()).values(dates: encoding.dates)
+        let values = try parameters.over(basePlace.isSent ? base : Parameters()).values(dates: encoding.dates)
         var content = try placement.place(values, in: &parts)
         if let type = content.type, body.isMultipart || !declaresContentType(in: headers, inPlaceOf: type) {
             headers["Content-Type"] = type
@@ -131,23 +129,26 @@ struct RequestBuilder {
         if case .data(let data) = content.body, data.isEmpty { content.body = .empty }
         if parts.path.isEmpty { parts.path = "/" }
         var removal: BaseParameterRemoval?
-        if place == .query {
+        if basePlace == .query {
             removal = .query { [parameters] in
                 let own = Set(parameters.names)
                 return encoding.encodedPairs(try base.values(dates: encoding.dates).filter { !own.contains($0.name) })
             }
         }
-        if place == .body {
+        if basePlace == .body {
             removal = .body { [parameters, parts] in
                 var unused = parts
                 return try placement.place(try parameters.values(dates: encoding.dates), in: &unused).body
             }
         }
+        let url = try url(of: parts, at: place)
+        let outgoing = OutgoingRequest(method: method, url: url, headers: headers, body: content.body)
+        try outgoing.validate()
         return BuiltRequest(
-            OutgoingRequest(method: method, url: try parts.url(), headers: headers, body: content.body),
+            consume outgoing,
             credentials: credentials,
-            requestOrigin: found.originKey,
-            baseParameters: place,
+            requestOrigin: foundOrigin,
+            baseParameters: basePlace,
             baseRemoval: removal
         )
     }
@@ -166,11 +167,10 @@ struct RequestBuilder {
 
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.
     private func headers(withCredentials areSent: Bool) throws(NetworkError) -> HTTPHeaders {
-        let authorization = settings.resolved.authorization
         var headers = settings.request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
         func authorize(at level: SettingSource) throws(NetworkError) {
-            guard authorization.source == level, areSent || level == .request else { return }
-            headers["Authorization"] = try authorization.value.fieldValue
+            guard settings.resolved.authorization.source == level, areSent || level == .request else { return }
+            headers["Authorization"] = try settings.resolved.authorization.value.fieldValue
         }
         try authorize(at: .config)
         if settings.request.usesBaseHeaders { headers.merge(settings.request.service.headers) }

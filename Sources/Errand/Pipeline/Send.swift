@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// One send: its identity, its accessories, and when it began.
 final class Send: Sendable {
@@ -8,13 +9,7 @@ final class Send: Sendable {
     let stop = StopSignal()
     let id: Int
     /// The type of the request.
-    let typeID: ObjectIdentifier
-    /// Whether the model is created by code of the library alone.
-    let hasLibraryFormatter: Bool
-    /// Whether the request may have no model because it declares none.
-    let mayLackModel: Bool
-    /// Whether the body is not kept in memory.
-    let isReceiving: Bool
+    let type: RequestType
     /// The context without the URL, which is not known yet.
     let context: RequestContext
     private let timeline: Timeline
@@ -29,16 +24,20 @@ final class Send: Sendable {
 
     private struct State {
         var watch: DeadlineWatch?
-        /// The snapshot of the request, or `nil` if it is not built yet.
-        var prepared: PreparedRequest?
         /// The last notification of the accessories, if they run beside the caller.
         var notification: Task<Void, Never>?
     }
 
-    private let state = Lock(State())
+    /// `nil` if there is neither a deadline nor an accessory, because most sends have neither.
+    private let state: Lock<State>?
+    /// The snapshot of the request, once it is built.
+    private let built = OnceReference<PreparedRequest>()
+    /// The place of the send among those that run, or -1 for none; belongs to ``RunningSends``.
+    let place = Atomic(-1)
 
     init<R: Request>(
         _ request: R,
+        of type: RequestType? = nil,
         id: Int,
         config: ConfigSnapshot,
         client: any RefreshClient,
@@ -46,7 +45,7 @@ final class Send: Sendable {
         within inherited: Deadline? = nil,
         isMember: Bool = false,
         in sequence: SendSequence? = nil,
-        observedBy observer: (any Accessory)? = nil
+        observedBy observers: [any Accessory] = []
     ) {
         self.isMember = isMember
         self.sequence = sequence
@@ -59,11 +58,8 @@ final class Send: Sendable {
         let service = request.service
         let limit = request.limits.deadline ?? service.limits.deadline ?? config.value.limits.deadline
         deadline = limit.map { [started] in Deadline($0, from: started, on: timeline).earlier(inherited) } ?? inherited
-        let type = RequestType.of(R.self)
-        typeID = type.id
-        hasLibraryFormatter = type.hasLibraryFormatter
-        mayLackModel = type.mayLackModel
-        isReceiving = type.isReceiving
+        let type = type ?? RequestType.of(R.self)
+        self.type = type
         context = RequestContext(
             id: id,
             typeName: type.name,
@@ -74,7 +70,8 @@ final class Send: Sendable {
             sharing: config.secrets
         )
         let accessories = config.value.accessories.and(service.accessories).and(request.accessories)
-        self.accessories = AccessoryChain(observer.map { accessories + [$0] } ?? accessories)
+        self.accessories = AccessoryChain(accessories.and(observers))
+        state = deadline == nil && self.accessories.isEmpty ? nil : Lock(State())
     }
 
     /// Runs stage 2.
@@ -88,10 +85,10 @@ final class Send: Sendable {
                 request,
                 custom: custom,
                 settings: settings,
-                isReceiving: isReceiving
+                isReceiving: type.isReceiving
             )
             let prepared = try builder.prepare(content, step: step)
-            state.withLock { $0.prepared = prepared }
+            built.set(prepared)
             return prepared
         } catch let error as NetworkError {
             throw custom == nil ? builder.locating(error) : error
@@ -99,7 +96,7 @@ final class Send: Sendable {
     }
 
     /// The snapshot of the request, or `nil` if it is not built yet.
-    var prepared: PreparedRequest? { state.withLock { $0.prepared } }
+    var prepared: PreparedRequest? { built.object }
 
     /// The context, with its URL once it is known.
     var latestContext: RequestContext { prepared?.context ?? context }
@@ -123,15 +120,15 @@ final class Send: Sendable {
         }
         let ended = timeline.now()
         try checkTime(of: prepared, for: accepted.source)
-        accepted.metrics.format = ended - began
-        accepted.metrics.total = ended - started
-        accepted.metrics.formatting = formatting
+        accepted.times.format = ended - began
+        accepted.times.total = ended - started
+        accepted.times.formatting = formatting
         return model
     }
 
     private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
         // A file that is in its place cannot be taken back.
-        if prepared.receiver?.received is DownloadedFile { return }
+        if type.isReceiving, prepared.receiver?.received is DownloadedFile { return }
         if Task.isCancelled { throw CancellationError() }
         // A stale response in place of one that was late is always late itself.
         if case .stale = source, prepared.deadline?.isOver == true { return }
@@ -143,7 +140,7 @@ final class Send: Sendable {
 
     /// Starts to watch the deadline, until ``finish()``.
     func watchDeadline() {
-        guard let deadline else { return }
+        guard let deadline, let state else { return }
         let watch = deadline.watch(stop)
         state.withLock { $0.watch = watch }
     }
@@ -151,7 +148,7 @@ final class Send: Sendable {
     /// Ends the watching of the deadline.
     func finish() {
         stop.note(.finished)
-        if deadline != nil { state.withLock { $0.watch }?.cancel() }
+        if deadline != nil { state?.withLock { $0.watch }?.cancel() }
     }
 
     /// Runs the whole send so that it ends in time even if an accessory or a formatter blocks.
@@ -174,7 +171,7 @@ final class Send: Sendable {
 
     /// Releases the file of a download that failed, so that whoever receives its error can begin another one.
     func releaseFile() {
-        guard isReceiving, let receiver = prepared?.receiver, !receiver.isStream else { return }
+        guard type.isReceiving, let receiver = prepared?.receiver, !receiver.isStream else { return }
         receiver.end()
     }
 
@@ -209,7 +206,7 @@ final class Send: Sendable {
     ///
     /// A send that has to end does not wait for an accessory that blocks; the order of events is preserved.
     func notify(_ event: AccessoryEvent) async {
-        guard !accessories.isEmpty else { return }
+        guard !accessories.isEmpty, let state else { return }
         let context = latestContext
         if stop.isWhole { return await accessories.notify(event, of: context) }
         let notification = state.withLock { [accessories] state in

@@ -214,8 +214,10 @@ final class PreparedRequest: Sendable {
     /// What is redacted, and removed from requests to another origin.
     var secrets: Secrets { settings.config.value.secrets }
 
+    /// The decoding of its response, if the formatter has none of its own.
+    var decoding: Payload.Decoding { settings.request.service.decoding(over: settings.config) }
     /// The decoder used if the formatter has none of its own.
-    var decoder: any DataDecoder { settings.request.service.decoder ?? settings.config.value.decoder }
+    var decoder: any DataDecoder { decoding.decoder }
 
     /// The maximum number of retries for one host.
     var retryBudget: RetryBudget { settings.config.value.retryBudget }

@@ -48,7 +48,7 @@ extension Request {
     /// The default: ``CacheStorage/inherited``.
     public var cacheStorage: CacheStorage { .inherited }
     /// The default: nothing in addition to method, URL, body and credentials.
-    public var cacheIdentity: CacheIdentity { CacheIdentity() }
+    public var cacheIdentity: CacheIdentity { .usual }
     /// The default: ``DuplicatePolicy/allow``.
     public var duplicatePolicy: DuplicatePolicy { .allow }
     /// The default: empty, so two sends are equal if method, URL, header fields and body are.

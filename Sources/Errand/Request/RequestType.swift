@@ -1,5 +1,7 @@
 /// The facts about a type of requests, computed once, because a conformance check takes as long as creating a name.
-struct RequestType: Sendable {
+///
+/// A class, because every send looks them up.
+final class RequestType: Sendable {
     /// The type, or that of the request that it changes: requests that differ by modifiers are of one type.
     let id: ObjectIdentifier
     let name: String
@@ -14,6 +16,15 @@ struct RequestType: Sendable {
 
     private static let known = Lock<[ObjectIdentifier: RequestType]>([:])
 
+    private init<R: Request>(_ type: R.Type) {
+        id = (type as? any AnyModifiedRequest.Type)?.unmodified ?? ObjectIdentifier(type)
+        name = TypeNames.name(of: type)
+        hasLibraryFormatter = R.Formatter.self is any OwnFormatter.Type
+        mayLackModel = R.Formatter.self == DefaultFormatter<Void>.self
+        isComposed = type is any ComposedRequest.Type
+        isReceiving = type is any ReceivingRequest.Type
+    }
+
     /// Returns the facts about what a request sends: about the request of a step of a chain, or about its own type.
     static func sent<R: Request>(by request: R) -> RequestType {
         let type = of(R.self)
@@ -23,14 +34,7 @@ struct RequestType: Sendable {
     static func of<R: Request>(_ type: R.Type) -> RequestType {
         let id = ObjectIdentifier(type)
         if let facts = known.withLock({ $0[id] }) { return facts }
-        let facts = RequestType(
-            id: (type as? any AnyModifiedRequest.Type)?.unmodified ?? id,
-            name: TypeNames.name(of: type),
-            hasLibraryFormatter: R.Formatter.self is any OwnFormatter.Type,
-            mayLackModel: R.Formatter.self == DefaultFormatter<Void>.self,
-            isComposed: type is any ComposedRequest.Type,
-            isReceiving: type is any ReceivingRequest.Type
-        )
+        let facts = RequestType(type)
         known.withLock { $0[id] = facts }
         return facts
     }

@@ -187,8 +187,6 @@ extension RequestValues {
 
     private func resolvedFilter(_ config: ConfigSnapshot) -> ResolvedSetting<any ResponseFilter> {
         if case .filter(let filter) = filter { return ResolvedSetting(value: filter, source: .request) }
-        if let filter = service.filter { return ResolvedSetting(value: filter, source: .service) }
-        if let filter = config.value.filter { return ResolvedSetting(value: filter, source: .config) }
-        return ResolvedSetting(value: PassthroughFilter(), source: .library)
+        return service.resolvedFilter(over: config.filter)
     }
 }

@@ -7,15 +7,32 @@ struct AcceptedResponse: Sendable {
         var response: RawResponse
         var payload: Payload
         var source: Source = .network
-        var metrics = Metrics()
+        /// The metrics without the last attempt.
+        var times = Metrics()
+        /// The attempt that received the response, or `nil` for a cached one.
+        var attempt: LastAttempt?
         /// What the cache does after formatting, or `nil` if the send does not use the cache.
         var caching: CacheStoring?
+    }
+
+    /// What the metrics of an attempt are made of, because most callers want none.
+    struct LastAttempt: Sendable {
+        let timing: ExchangeTiming
+        let request: BuiltRequest
     }
 
     private var parts: Shared<Parts>
 
     init(_ response: RawResponse, _ payload: consuming Payload) {
         parts = Shared(Parts(response: response, payload: payload))
+    }
+
+    var metrics: Metrics {
+        var metrics = parts.value.times
+        if let attempt = parts.value.attempt {
+            metrics.attempts.append(Metrics.Attempt(attempt.timing, of: attempt.request))
+        }
+        return metrics
     }
 
     subscript<Part>(dynamicMember part: WritableKeyPath<Parts, Part>) -> Part {

@@ -38,11 +38,31 @@ public struct Payload: Sendable {
     /// request without a receiver.
     var received: (any Sendable)?
 
+    /// How ``decode(_:at:)`` decodes.
+    var decoding = Decoding.usual
     /// The decoder that ``decode(_:at:)`` uses.
-    var decoder: any DataDecoder = Self.defaultDecoder
+    var decoder: any DataDecoder {
+        get { decoding.decoder }
+        set { decoding = Decoding(newValue, hiding: decoding.secrets) }
+    }
     /// What is not written into errors, or `nil` for the library default.
-    var secrets: Shared<Secrets>?
-    private static let defaultDecoder: any DataDecoder = JSONDecoder()
+    var secrets: Shared<Secrets>? {
+        get { decoding.secrets }
+        set { decoding = Decoding(decoding.decoder, hiding: newValue) }
+    }
+
+    /// A decoder, and what is not written into its errors; one reference, because each response has it.
+    final class Decoding: Sendable {
+        let decoder: any DataDecoder
+        let secrets: Shared<Secrets>?
+
+        /// The library default.
+        static let usual = Decoding(JSONDecoder(), hiding: nil)
+
+        init(_ decoder: any DataDecoder, hiding secrets: Shared<Secrets>?) {
+            (self.decoder, self.secrets) = (decoder, secrets)
+        }
+    }
 
     /// Creates a payload from bytes, which need not be JSON.
     ///

@@ -51,6 +51,11 @@ public struct PassthroughFilter: ResponseFilter {
     /// - Returns: A payload of the whole body.
     /// - Throws: The response's ``RawResponse/failure`` if it was rejected.
     public func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+        try Self.payload(of: response)
+    }
+
+    /// Returns the whole body as the payload.
+    static func payload(of response: RawResponse) throws -> Payload {
         if let failure = response.failure { throw failure }
         return Payload(response.body, root: response.body, contentType: nil, isGuarded: response.isGuarded)
     }

@@ -82,7 +82,57 @@ final class RetryCounts: Sendable {
     /// The maximum number of hosts, using about 350 KiB.
     static let maximumHostCount = 1000
 
-    private let hosts = Lock<[String: RetryWindow]>([:])
+    private struct Hosts {
+        private var places: [String: Int] = [:]
+        private var windows: [RetryWindow] = []
+        /// The host of the last count, because most requests are to the host of the one before.
+        private var latest: (host: String, place: Int)?
+
+        var count: Int { places.count }
+
+        /// Changes the window of a host.
+        mutating func change<Value>(
+            _ host: String,
+            _ budget: RetryBudget,
+            _ now: Duration,
+            _ body: (inout RetryWindow) -> Value
+        ) -> Value {
+            if let latest, latest.host == host { return Self.change(&windows[latest.place], budget, now, body) }
+            if count >= maximumHostCount, places[host] == nil { forget(at: now) }
+            let place = places[host] ?? windows.count
+            if place == windows.count {
+                places[host] = place
+                windows.append(RetryWindow(of: budget.window, at: now))
+            }
+            latest = (host, place)
+            return Self.change(&windows[place], budget, now, body)
+        }
+
+        private static func change<Value>(
+            _ window: inout RetryWindow,
+            _ budget: RetryBudget,
+            _ now: Duration,
+            _ body: (inout RetryWindow) -> Value
+        ) -> Value {
+            // Counts of another window mean nothing for this one; a config is rarely replaced.
+            if window.duration != budget.window { window = RetryWindow(of: budget.window, at: now) }
+            return body(&window)
+        }
+
+        /// Removes the hosts without requests in the window, and at least half of the maximum so that this is rare, beginning
+        /// with those whose last request is the oldest.
+        private mutating func forget(at now: Duration) {
+            let known = places.filter { windows[$0.value].counts(at: now) }
+            let latest = known.sortedUnspecialized { windows[$0.value].latest > windows[$1.value].latest }
+            let kept = latest.prefix(maximumHostCount / 2)
+            windows = kept.map { windows[$0.value] }
+            places = [:]
+            for (place, host) in kept.enumerated() { places[host.key] = place }
+            self.latest = nil
+        }
+    }
+
+    private let hosts = Lock(Hosts())
 
     init() {}
 
@@ -112,31 +162,7 @@ final class RetryCounts: Sendable {
         _ now: Duration,
         _ body: (inout RetryWindow) -> Value
     ) -> Value {
-        hosts.withLock { hosts in
-            if hosts.count >= Self.maximumHostCount, hosts[host] == nil { Self.forget(&hosts, at: now) }
-            return Self.change(&hosts[host, default: RetryWindow(of: budget.window, at: now)], budget, now, body)
-        }
-    }
-
-    private static func change<Value>(
-        _ window: inout RetryWindow,
-        _ budget: RetryBudget,
-        _ now: Duration,
-        _ body: (inout RetryWindow) -> Value
-    ) -> Value {
-        // Counts of another window mean nothing for this one; a config is rarely replaced.
-        if window.duration != budget.window { window = RetryWindow(of: budget.window, at: now) }
-        return body(&window)
-    }
-
-    /// Removes the hosts without requests in the window, and at least half of the maximum so that this is rare, beginning
-    /// with those whose last request is the oldest.
-    private static func forget(_ hosts: inout [String: RetryWindow], at now: Duration) {
-        hosts = hosts.filter { $0.value.counts(at: now) }
-        let surplus = hosts.count - maximumHostCount / 2
-        guard surplus > 0 else { return }
-        let uses = hosts.sortedUnspecialized { $0.value.latest < $1.value.latest }
-        for use in uses.prefix(surplus) { hosts[use.key] = nil }
+        hosts.withLock { $0.change(host, budget, now, body) }
     }
 }
 

@@ -54,20 +54,20 @@ struct RetryLoop: Sendable {
             do {
                 var accepted = try await attempt(prepared, number, record)
                 addRepetition()
-                if !failed.isEmpty { accepted.metrics.attempts.insert(contentsOf: failed, at: 0) }
-                if waiting > .zero { accepted.metrics.authentication += waiting }
+                if !failed.isEmpty { accepted.times.attempts.insert(contentsOf: failed, at: 0) }
+                if waiting > .zero { accepted.times.authentication += waiting }
                 return accepted
             } catch var mismatch as CacheValidation.Mismatch {
                 // The request is sent again without its conditions, which is no retry.
                 addRepetition()
-                if let timing = mismatch.timing { failed.append(Metrics.Attempt(timing, of: prepared)) }
+                if let timing = mismatch.timing { failed.append(Metrics.Attempt(timing, of: prepared.built)) }
                 (mismatch.attempts, mismatch.authentication) = (failed, waiting)
                 throw mismatch
             } catch {
                 addRepetition()
                 let error = final(error, of: prepared, attempt: number, repetitionCount)
                 func noteFailure() {
-                    let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, of: prepared) }
+                    let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, of: prepared.built) }
                     let (total, url) = (timeline.now() - began, prepared.outgoing.url)
                     failed.append(timing ?? Metrics.Attempt(total: total, origin: prepared.origin, url: url))
                 }

@@ -79,8 +79,38 @@ final class StopSignal: Sendable {
         var reason: Reason?
         var isWhole = false
         /// The operations that the send waits for, the innermost last.
-        var entries: [(id: Int, stoppable: any StoppableExchange)] = []
+        var entries = Entries()
         var abandonHandlers: [Int: @Sendable () -> Void] = [:]
+    }
+
+    /// A stack whose first entry is not in an array, because most sends wait for one thing at a time.
+    private struct Entries {
+        typealias Entry = (id: Int, stoppable: any StoppableExchange)
+
+        private var outermost: Entry?
+        private var inner: [Entry] = []
+
+        var isEmpty: Bool { outermost == nil && inner.isEmpty }
+        /// All entries, the innermost first.
+        var fromInside: [Entry] { inner.reversed() + (outermost.map { [$0] } ?? []) }
+
+        /// - Returns: Whether it is the only entry.
+        mutating func add(_ entry: Entry) -> Bool {
+            guard isEmpty else {
+                inner.append(entry)
+                return false
+            }
+            outermost = entry
+            return true
+        }
+
+        mutating func remove(_ id: Int) {
+            if outermost?.id == id {
+                outermost = nil
+            } else if let place = inner.lastIndex(where: { $0.id == id }) {
+                inner.remove(at: place)
+            }
+        }
     }
 
     private let state = Lock(State())
@@ -108,12 +138,11 @@ final class StopSignal: Sendable {
         let (entries, hadEnded) = state.withLock { state in
             let hadEnded = if case .finished? = state.reason { true } else { false }
             if state.reason == nil || reason == .cancelled { state.reason = reason }
-            return (state.entries, hadEnded)
+            return (state.entries.fromInside, hadEnded)
         }
         isEnding.store(true, ordering: .releasing)
-        for (place, entry) in entries.enumerated().reversed() {
-            let isInnermost = place == entries.count - 1
-            if reason == .deadline, !isInnermost || entry.stoppable.leavesDeadlinesToItself {
+        for (place, entry) in entries.enumerated() {
+            if reason == .deadline, place > 0 || entry.stoppable.leavesDeadlinesToItself {
                 entry.stoppable.stopSoon()
             } else {
                 entry.stoppable.stop()
@@ -187,8 +216,8 @@ final class StopSignal: Sendable {
     @discardableResult
     fileprivate func add(_ stoppable: any StoppableExchange, _ id: Int) -> Bool {
         let (reason, isOutermost) = state.withLock { state in
-            state.entries.append((id, stoppable))
-            return (state.reason, state.entries.count == 1)
+            let isOutermost = state.entries.add((id, stoppable))
+            return (state.reason, isOutermost)
         }
         switch reason {
         case nil: break
@@ -200,9 +229,7 @@ final class StopSignal: Sendable {
     }
 
     fileprivate func remove(_ id: Int) {
-        state.withLock { state in
-            if let place = state.entries.lastIndex(where: { $0.id == id }) { state.entries.remove(at: place) }
-        }
+        state.withLock { $0.entries.remove(id) }
     }
 
     /// Runs work in a task that ends with the signal, with the caller's task, or by itself.
@@ -256,18 +283,13 @@ public struct StopSlot: Sendable {
 
 /// Work in a task of its own whose caller waits for it, but no longer than its grace period once it is cancelled.
 private final class StoppableRun<Value: Sendable>: Stoppable {
-    private struct State {
-        var task: Task<Void, Never>?
-        var isStopped = false
-        var isEnding = false
-    }
-
     let outcome = Delivery<Result<Value, any Error>>()
     var noticesDeadlines: Bool { grace == .whole }
     private let grace: StopSignal.Grace
     private let endsWhenCancelled: Bool
     private let signal: StopSignal
-    private let state = Lock(State())
+    private let isStopped = Atomic(false)
+    private let isEnding = Atomic(false)
 
     init(grace: StopSignal.Grace, endsWhenCancelled: Bool, of signal: StopSignal) {
         self.grace = grace
@@ -277,41 +299,34 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
 
     func start(startsHere: Bool, _ work: @escaping @Sendable () async throws -> Value) {
         let task = startsHere ? Self.starting(work, outcome) : Task { [outcome] in await Self.run(work, outcome) }
-        let isStopped = state.withLock { state in
-            state.task = task
-            return state.isStopped
-        }
-        if isStopped { task.cancel() }
+        // Either the flag is seen here, or the task by who sets it.
+        outcome.isMade(by: task)
+        if isStopped.load(ordering: .sequentiallyConsistent) { task.cancel() }
     }
 
     func stop() {
-        let task = state.withLock { state in
-            state.isStopped = true
-            return state.task
-        }
+        let task = taskToCancel()
         if endsWhenCancelled { outcome.deliver(.failure(CancellationError())) }
         task?.cancel()
         stopAfterGrace()
     }
 
     func stopAfterGrace() {
-        let isFirst = state.withLock { state in
-            defer { state.isEnding = true }
-            return !state.isEnding
-        }
-        guard isFirst, !outcome.isDelivered else { return }
+        guard !isEnding.exchange(true, ordering: .acquiringAndReleasing), !outcome.isDelivered else { return }
         grace.afterwards(hasEnded: { [outcome] in outcome.isDelivered }, end: { [self] in end() })
     }
 
     private func end() {
+        let task = taskToCancel()
         // Before the caller goes on, and whatever a cancellation handler does.
         if !outcome.isDelivered { signal.didAbandon() }
         outcome.deliver(.failure(CancellationError()))
-        let task = state.withLock { state in
-            state.isStopped = true
-            return state.task
-        }
         task?.cancel()
+    }
+
+    private func taskToCancel() -> Task<Void, Never>? {
+        isStopped.store(true, ordering: .sequentiallyConsistent)
+        return outcome.task
     }
 
     /// Returns a task that runs on the caller's thread until it first suspends, if the system supports that.

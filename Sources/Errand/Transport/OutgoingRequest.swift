@@ -43,16 +43,15 @@ public struct OutgoingRequest: Sendable {
         method.isIdempotent || headers.contains { $0.name.isSameFieldName(as: "Idempotency-Key") && !$0.value.isEmpty }
     }
 
-    /// The request with `Accept-Encoding: identity` if it has a range of bytes and no `Accept-Encoding` of its own.
+    /// Adds `Accept-Encoding: identity` if the request has a range of bytes and no `Accept-Encoding` of its own.
     ///
     /// Such a range counts encoded bytes (RFC 9110, section 14.2), and a part of an encoded content cannot be decoded. A transport
     /// would otherwise accept every coding that it can decode.
-    var withCodingForRange: OutgoingRequest {
-        guard let range = headers["Range"], range.lowercased().hasPrefix("bytes"), !headers.contains("Accept-Encoding")
-        else { return self }
-        var copy = self
-        copy.headers["Accept-Encoding"] = "identity"
-        return copy
+    mutating func setCodingForRange() {
+        guard !headers.isEmpty, let range = headers["Range"], range.lowercased().hasPrefix("bytes"),
+            !headers.contains("Accept-Encoding")
+        else { return }
+        headers["Accept-Encoding"] = "identity"
     }
 
     /// The header fields that frame a message or belong to the connection, which only the transport sets.
@@ -65,7 +64,7 @@ public struct OutgoingRequest: Sendable {
     ///
     /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind/invalidRequest``.
     func validate() throws(NetworkError) {
-        guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isTokenCharacter) else {
+        guard method == .get || !method.rawValue.isEmpty && method.rawValue.utf8.allSatisfy(\.isTokenCharacter) else {
             throw NetworkError(.invalidMethod)
         }
         for field in headers {

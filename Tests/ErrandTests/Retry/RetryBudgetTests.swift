@@ -69,6 +69,22 @@ import Testing
     }
 
     @Test
+    func hostsThatTakeTurnsAreCountedApart() {
+        let budget = RetryCounts()
+        for _ in 0..<100 {
+            ask(budget, 1, at: 0, host: "a")
+            ask(budget, 2, at: 0, host: "b")
+        }
+        #expect(take(budget, 100, at: 0, host: "b") == 30)
+        #expect(take(budget, 100, at: 0, host: "a") == 20)
+        // Those that are forgotten leave the others at their places.
+        for index in 0..<RetryCounts.maximumHostCount { ask(budget, 1, at: 1, host: "n\(index)") }
+        ask(budget, 90, at: 2, host: "n999")
+        #expect(take(budget, 100, at: 2, host: "n999") == 19)
+        #expect(take(budget, 100, at: 2, host: "n998") == 10)
+    }
+
+    @Test
     func memoryIsBoundedHoweverManyHostsThereAre() {
         let budget = RetryCounts()
         for index in 0..<20_000 {
