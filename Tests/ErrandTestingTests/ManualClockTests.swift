@@ -115,6 +115,19 @@ import Testing
         }
     }
 
+    /// As the guide shows it.
+    @Test func advancingEndsTheDelayOfARetry() async throws {
+        let transport = StubTransport { _ in .status(503, headers: ["Retry-After": "20"]) }
+        let config = NetworkConfig(baseURL: "https://api.example", retryPolicy: RetryPolicy(maximumAttempts: 2))
+        let agent = Agent(config: config, transport: transport, clock: clock)
+        let send = Task { try await agent.send(GeneralRequest("/x")) }
+        await clock.waitForSleepers()
+        #expect(transport.requestCount == 1)
+        clock.advance(by: .seconds(20))
+        await #expect(throws: NetworkError.self) { try await send.value }
+        #expect(transport.requestCount == 2)
+    }
+
     @Test func waitingForSleepersEndsWhenTheWaiterIsCancelled() async {
         let waiter = Task { [clock] in await clock.waitForSleepers(1) }
         waiter.cancel()

@@ -97,6 +97,6 @@ private struct FilterKey: Sendable, Hashable {
 extension Secrets {
     /// Returns the pairs of a URL's query whose values are secret.
     fileprivate func secretPairs(in url: URL) -> [String] {
-        (url.query() ?? "").split(separator: "&").map(String.init).filter { redacted(pairs: $0) != $0 }
+        (url.query() ?? "").split(separator: "&").map(String.init).filter { $0.contains("=") && isCredential(pair: $0) }
     }
 }

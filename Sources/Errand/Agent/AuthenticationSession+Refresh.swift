@@ -61,21 +61,25 @@ extension AuthenticationSession {
 
     private func perform(_ refresh: CredentialState<A.Credential>.Refresh, with agent: Agent) async {
         let result: Result<A.Credential, any Error>
-        var isRemembered = true
+        var failure = RefreshFailureKind.rejection
         do {
             result = .success(try await credential(for: refresh, with: agent))
         } catch {
-            isRemembered = !(error is CancellationError)
+            failure = RefreshFailureKind(error)
             result = .failure(Self.redacted(error))
         }
-        let scope = (try? result.get()).flatMap(authenticator.scope)  // A failure has none.
+        let credential = try? result.get()  // A failure has none.
+        let scope = credential.flatMap(authenticator.scope)
+        // It would be refreshed for every send, and is as new as it can be.
+        let isShortLived = credential.map(authenticator.needsRefresh) ?? false
         let now = timeline.now()
         let ended = state.withLock {
             $0.end(
                 refresh.id,
                 with: result,
+                isShortLived: isShortLived,
                 scope: { self.scope(scope, loginNumber: $0) },
-                isRemembered: isRemembered,
+                failure: failure,
                 at: now
             )
         }

@@ -12,7 +12,8 @@ internal import Foundation
 /// After an unauthorized response, one refresh runs in a task of the session. Cancelling a caller does not cancel it, so the
 /// result of a consumed refresh token is never lost. Other requests with an unauthorized response wait for it, and each is
 /// repeated once. If the refresh fails, all of them fail with its error; until the window of ``RefreshWindow`` has passed,
-/// or a new credential is set, requests with an unauthorized response fail at once with the same error. Without a
+/// or a new credential is set, requests with an unauthorized response fail at once with the same error, unless the refresh
+/// failed because of the network. Without a
 /// credential, requests are sent without one; only with a ``ChallengeAuthenticator`` an unauthorized response to them starts
 /// a refresh.
 public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
@@ -148,7 +149,9 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
 
     func refreshReasonBeforeSending() -> RefreshReason? {
         let (held, isRefreshing) = state.withLock { ($0.held, $0.refresh != nil) }
-        guard let held, isRefreshing || authenticator.needsRefresh(held.credential) else { return nil }
+        guard let held, isRefreshing || !held.isShortLived && authenticator.needsRefresh(held.credential) else {
+            return nil
+        }
         return .expiring(held.version)
     }
 }

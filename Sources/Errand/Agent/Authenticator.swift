@@ -49,8 +49,9 @@ public protocol Authenticator<Credential>: Sendable {
     ///   - agent: The agent whose send needs it.
     /// - Returns: The credential of all requests from now on.
     /// - Throws: The error for all sends that wait. A ``NetworkError``, a ``ServiceError`` or a `CancellationError`
-    ///   becomes the `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed``;
-    ///   any other error is thrown unchanged.
+    ///   becomes the `underlying` error of a ``NetworkError`` whose reason is ``NetworkError/Reason/refreshFailed`` and
+    ///   whose kind is ``NetworkError/Kind/unauthenticated``, or that of a failure of the network; any other error is
+    ///   thrown unchanged.
     func refresh(_ credential: Credential, with agent: Agent) async throws -> Credential
 
     /// The responses that mean that the credential is no longer accepted. The default is status 401.
@@ -70,7 +71,9 @@ public protocol Authenticator<Credential>: Sendable {
     /// Returns whether a credential should be refreshed before it is sent, because it expires soon. The default is
     /// `false`.
     ///
-    /// If that refresh fails, the old credential is sent and the server decides.
+    /// If that refresh fails, the old credential is sent and the server decides. If it returns a credential that should be
+    /// refreshed as soon, because its whole lifetime is shorter than the time ahead of its end, that one is sent until a
+    /// server rejects it.
     func needsRefresh(_ credential: Credential) -> Bool
 
     /// Returns the identity of the credential's user, such as a user ID, which must be the same before and after a

@@ -5,11 +5,14 @@ struct CredentialState<Credential: Sendable>: Sendable {
         let credential: Credential
         let version: Int
         let scope: String
+        /// Whether it is not refreshed before a server rejects it.
+        var isShortLived = false
     }
 
     /// A refresh in progress.
     struct Refresh: Sendable {
         let id: Int
+        let start: Duration
         /// The credential to replace, or `nil` if there is none yet.
         let held: Held?
         /// The version of that credential, or of having none.
@@ -34,7 +37,8 @@ struct CredentialState<Credential: Sendable>: Sendable {
     private struct Failure: Sendable {
         let version: Int
         let error: any Error
-        let end: Duration
+        /// Until when no other refresh starts, or `nil` if one may start at once.
+        let end: Duration?
     }
 
     private(set) var held: Held?
@@ -75,15 +79,16 @@ struct CredentialState<Credential: Sendable>: Sendable {
             return .wait
         }
         guard version == reason.version else { return .goOn }
-        if let failure, failure.version == version, now < failure.end {
+        if let failure = currentFailure, let end = failure.end, now < end {
             return isRejected ? .fail(failure.error) : .goOn
         }
         guard window.admit(at: now) else {
             let limit = NetworkError.Reason.excessiveRefresh(limit: window.maximumCount, window: window.duration)
-            return isRejected ? .fail(NetworkError(limit)) : .goOn
+            return isRejected ? .fail(currentFailure?.error ?? NetworkError(limit)) : .goOn
         }
         let refresh = Refresh(
             id: makeID(),
+            start: now,
             held: held,
             version: version,
             response: response,
@@ -93,25 +98,35 @@ struct CredentialState<Credential: Sendable>: Sendable {
         return .start(refresh)
     }
 
+    /// The failure of the last refresh of the current credential, or `nil` if there is none.
+    private var currentFailure: Failure? { failure?.version == version ? failure : nil }
+
     /// Whether ``step(for:at:)`` would make the send wait.
     ///
     /// Not implemented with a copy of the state, because its waiters would then be copied when the next one is added.
     func wouldWait(for reason: RefreshReason, at now: Duration) -> Bool {
         if refresh != nil { return true }
         guard version == reason.version else { return false }
-        if let failure, failure.version == version, now < failure.end { return false }
+        if let end = currentFailure?.end, now < end { return false }
         return window.hasRoom(at: now)
     }
 
     /// Records the result of a refresh, unless there was a new login in the meantime.
     ///
-    /// `isRemembered` is whether a failure counts until the window has passed. Returns the refresh that has ended and the
-    /// outcome for its waiters.
+    /// - Parameters:
+    ///   - id: The number of the refresh.
+    ///   - result: The new credential, or the error for the sends that wait.
+    ///   - isShortLived: Whether the new credential is not refreshed before a server rejects it.
+    ///   - scope: Returns the scope of the new credential.
+    ///   - kind: What the error says about later refreshes.
+    ///   - now: The current time.
+    /// - Returns: The refresh that has ended and the outcome for its waiters, or `nil` if there was a new login.
     mutating func end(
         _ id: Int,
         with result: Result<Credential, any Error>,
+        isShortLived: Bool = false,
         scope: (_ loginNumber: Int) -> String,
-        isRemembered: Bool,
+        failure kind: RefreshFailureKind = .rejection,
         at now: Duration
     ) -> (refresh: Refresh, outcome: RefreshOutcome)? {
         guard let ended = refresh, ended.id == id else { return nil }
@@ -119,13 +134,41 @@ struct CredentialState<Credential: Sendable>: Sendable {
         switch result {
         case .success(let credential):
             version += 1
-            held = Held(credential: credential, version: version, scope: scope(loginCount))
+            held = Held(
+                credential: credential,
+                version: version,
+                scope: scope(loginCount),
+                isShortLived: isShortLived
+            )
             return (ended, .settled)
         case .failure(let error):
-            if isRemembered {
-                failure = Failure(version: ended.version, error: error, end: now + window.duration)
+            switch kind {
+            case .rejection: failure = Failure(version: ended.version, error: error, end: now + window.duration)
+            case .connection(let wasSent):
+                failure = Failure(version: ended.version, error: error, end: nil)
+                if !wasSent { window.discount(ended.start) }
+            case .cancellation: break
             }
             return (ended, ended.wasRejected ? .failed(error) : .settled)
+        }
+    }
+}
+
+/// What the failure of a refresh says about later ones.
+enum RefreshFailureKind: Sendable {
+    /// Another refresh would fail in the same way.
+    case rejection
+    /// The network failed, possibly before anything was sent; another refresh may succeed.
+    case connection(wasSent: Bool)
+    /// The refresh was cancelled, which is not remembered.
+    case cancellation
+
+    init(_ error: any Error) {
+        switch error {
+        case is CancellationError: self = .cancellation
+        case let error as NetworkError where error.isFailureOfConnection:
+            self = .connection(wasSent: error.kind != .unreachable)
+        default: self = .rejection
         }
     }
 }

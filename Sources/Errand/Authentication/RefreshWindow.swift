@@ -3,12 +3,12 @@
 public struct RefreshWindow: Sendable {
     /// The maximum number of refreshes that start in ``duration``; 0 allows none.
     ///
-    /// The default is 5.
+    /// One that had no connection to its server doesn't count. The default is 5.
     public let maximumCount: Int
 
     /// The length of the window, which moves with time.
     ///
-    /// A failed refresh is remembered for as long. The default is 30 seconds.
+    /// A failed refresh is remembered for as long, unless the network failed. The default is 30 seconds.
     public let duration: Duration
 
     /// The start times of the last refreshes, oldest first.
@@ -34,5 +34,10 @@ public struct RefreshWindow: Sendable {
         guard starts.count < maximumCount else { return false }
         starts.append(now)
         return true
+    }
+
+    /// Removes a refresh that started at a time and was not sent.
+    mutating func discount(_ start: Duration) {
+        if let index = starts.lastIndex(of: start) { starts.remove(at: index) }
     }
 }

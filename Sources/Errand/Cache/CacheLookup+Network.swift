@@ -24,11 +24,31 @@ extension CacheLookup {
                 let entry = stored.entry
                 let validation = CacheValidation(entry: entry, conditions: conditions, ticket: ticket, now: cache.now)
                 return try await fetch(prepared, stored, validating: validation, at: place, after: miss)
-            } catch is CacheValidation.Mismatch {
+            } catch let mismatch as CacheValidation.Mismatch {
                 cache.discard(stored.place, by: ticket)
+                return try await fetch(prepared, stored, at: place, insteadOf: mismatch, after: miss)
             }
         }
         return try await fetch(prepared, stored, validating: nil, at: place, after: miss)
+    }
+
+    /// Sends an unconditional request after a conditional one, whose attempts are counted.
+    private func fetch(
+        _ prepared: PreparedRequest,
+        _ stored: Stored,
+        at place: CachePlace,
+        insteadOf mismatch: CacheValidation.Mismatch,
+        after miss: CacheMiss
+    ) async throws -> AcceptedResponse {
+        do {
+            var accepted = try await fetch(prepared, stored, validating: nil, at: place, after: miss)
+            accepted.times.attempts.insert(contentsOf: mismatch.attempts, at: 0)
+            accepted.times.authentication += mismatch.authentication
+            return accepted
+        } catch var error as NetworkError {
+            error.repetitionCount += mismatch.attempts.count
+            throw error
+        }
     }
 
     private func fetch(

@@ -208,7 +208,7 @@ struct CacheLookup: Sendable {
             case .use = use.decisionAfterError(response, on: stored.entry, for: fields, at: cache.now())
         else { return nil }
         return NetworkError(.status(response.statusCode), response: response)
-            .with(url: response.url, method: prepared.outgoing.method).with(attempts: 1)
+            .with(exchangeOf: response, method: prepared.outgoing.method).with(attempts: 1)
     }
 
     /// Returns the stored response that is used in place of a failure; with an age, whatever the policy decides.

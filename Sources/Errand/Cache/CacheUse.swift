@@ -88,7 +88,15 @@ final class CacheValidation: Sendable {
 
     /// The error if the server validated or continued another response than the stored one, so that a new one is
     /// requested.
-    struct Mismatch: Error {}
+    struct Mismatch: Error {
+        /// The timing of the exchange, or `nil` if it is not known.
+        let timing: ExchangeTiming?
+        /// The attempts that were made, and the time spent waiting for a refresh; set by the retries.
+        var attempts: [Metrics.Attempt] = []
+        var authentication = Duration.zero
+
+        init(_ response: RawResponse) { timing = response.timing }
+    }
 
     /// Whether the request asks for the missing part of the stored response (RFC 9110, section 13.1.5).
     private var isContinuation: Bool { conditions.contains("If-Range") }
@@ -114,7 +122,7 @@ final class CacheValidation: Sendable {
             (part.requested, part.received) = (requested, now())
             merged = part.completed(by: entry)
         // The server ignores the validator, or has another content that is shorter.
-        case (304, true), (416, true): throw Mismatch()
+        case (304, true), (416, true): throw Mismatch(response)
         default: return response
         }
         // After a redirect, or if a hook chose another URL, another resource was compared with the conditions. If the
@@ -122,7 +130,7 @@ final class CacheValidation: Sendable {
         guard response.redirects.isEmpty, entry.isStored(for: response.url), let note = response.cacheNote,
             !note.isUnidentified, var merged, var whole = merged.response(for: url, by: request)
         else {
-            throw Mismatch()
+            throw Mismatch(response)
         }
         merged.vary = CacheControl.vary(merged.headers, request: note.sent)
         // Cookies, and the fields that `no-cache` names, are for the caller of this response, and not stored.

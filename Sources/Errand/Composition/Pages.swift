@@ -82,7 +82,8 @@ extension Agent {
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index)
                 step = next
-                return try await self.response(for: NextPage(base: request, step: next), step: .whole, in: sequence)
+                let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
+                return try await self.response(for: page, step: .whole, in: sequence)
             }
         }
     }
@@ -108,7 +109,8 @@ extension Agent {
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index)
                 step = next
-                return try await self.response(for: NextPage(base: request, step: next), step: .whole, in: sequence)
+                let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
+                return try await self.response(for: page, step: .whole, in: sequence)
             }
         }
     }
@@ -174,6 +176,8 @@ struct NextPage<Base: Request>: RequestWrapper {
 
     let base: Base
     let step: PageRule<Base.Model>.Step
+    /// The encoding of the config, which the request and its service may inherit.
+    let encoding: ParameterEncoding
 
     private var link: String? { if case .link(let url) = step { url.absoluteString } else { nil } }
 
@@ -204,11 +208,13 @@ struct NextPage<Base: Request>: RequestWrapper {
         }
     }
     private var isInQuery: Bool {
-        if base.parameterEncoding.format == .query { return true }
-        return switch base.method {
-        case .get, .head, .delete: true
-        default: false
-        }
+        let own = base.parameterEncoding
+        return ParameterPlacement(
+            body: (try? base.body) ?? .automatic,  // The send throws the error.
+            method: base.method,
+            encoding: own.over(base.service.parameterEncoding.over(encoding.over(.automatic))),
+            isInherited: own.format == .inherited
+        ).putsParametersInQuery
     }
     var filter: Base.Filter { base.filter }
     var formatter: Base.Formatter { base.formatter }

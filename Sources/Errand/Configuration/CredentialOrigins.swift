@@ -62,8 +62,7 @@ extension Secrets {
 
     /// Returns whether a pair of a query is bound to an origin, which is so if its name is that of a secret.
     func isCredential(pair: some StringProtocol) -> Bool {
-        let name = pair.prefix { $0 != "=" }
-        return redacted(pairs: "\(name)=") == "\(name)=\(Self.mask)"
+        isSecret(queryName: String(pair.prefix { $0 != "=" }))
     }
 }
 

@@ -12,7 +12,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 
     /// The description without method and URL.
     var detail: String {
-        var text = reason.sentence(note)
+        var text = failureOfRefresh.map { "the credential could not be refreshed: \($0)" } ?? reason.sentence(note)
         var facts: [String] = []
         if let response {
             let type =

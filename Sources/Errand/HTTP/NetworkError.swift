@@ -61,7 +61,26 @@ public struct NetworkError: Error, Sendable {
     }
 
     /// What a caller can do about the error.
-    public var kind: Kind { reason.kind }
+    ///
+    /// It is the kind of the ``reason-swift.property``, or, if the network failed during the refresh of a credential, the kind
+    /// of that failure.
+    public var kind: Kind { failureOfRefresh?.kind ?? reason.kind }
+
+    /// The failure of the network because of which a credential could not be refreshed, or `nil` if there is none.
+    var failureOfRefresh: NetworkError? {
+        guard case .refreshFailed = reason, let error = underlying as? NetworkError, error.isFailureOfConnection else {
+            return nil
+        }
+        return error
+    }
+
+    /// Whether no server has responded: there was no connection, it was lost, or a time limit was exceeded.
+    var isFailureOfConnection: Bool {
+        switch kind {
+        case .unreachable, .connectionLost, .timedOut: true
+        default: false
+        }
+    }
 
     /// The status code of the response, or `nil` if none was received.
     public var statusCode: Int? {
@@ -125,6 +144,16 @@ extension NetworkError {
         copy.host = url.authority
         copy.path = url.path()
         return copy
+    }
+
+    /// Returns this error with the place of the exchange that a response ended, unless it has one.
+    ///
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - method: The method if the response was not received, such as a stored one.
+    /// - Returns: The error with method, host and path.
+    func with(exchangeOf response: RawResponse, method: HTTPMethod) -> NetworkError {
+        with(url: response.url, method: response.method ?? method)
     }
 
     /// Whether the error has the host and the path of a URL, or no host.

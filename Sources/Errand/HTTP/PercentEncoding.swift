@@ -40,6 +40,23 @@ package enum PercentEncoding {
         text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
     }
 
+    /// Decodes all escapes, or returns `nil` if there are none; bytes that are not UTF-8 become replacement characters.
+    static func unescaping(_ text: some StringProtocol) -> String? {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
+        let bytes = Array(text.utf8)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let isEscape =
+                bytes[index] == UInt8(ascii: "%") && index + 2 < bytes.count && bytes[index + 1].isHexDigit
+                && bytes[index + 2].isHexDigit
+            result.append(isEscape ? bytes[index + 1].hexValue << 4 | bytes[index + 2].hexValue : bytes[index])
+            index += isEscape ? 3 : 1
+        }
+        return result.count == bytes.count ? nil : String(decoding: result, as: UTF8.self)
+    }
+
     private static func escaping(_ text: String, keeping isKept: (UInt8) -> Bool, keepsEscapes: Bool) -> String {
         let bytes = Array(text.utf8)
         if bytes.allSatisfy({ $0 != UInt8(ascii: "%") && isKept($0) }) { return text }
@@ -71,6 +88,8 @@ package enum PercentEncoding {
 extension UInt8 {
     var isASCIIDigit: Bool { self >= 0x30 && self <= 0x39 }
     var isASCIILetter: Bool { (self | 0x20).isASCIILowercase }
+    /// The value of a hexadecimal digit.
+    fileprivate var hexValue: UInt8 { isASCIIDigit ? self & 15 : (self & 15) + 9 }
     var isHexDigit: Bool { isASCIIDigit || ((self | 0x20) >= 0x61 && (self | 0x20) <= 0x66) }
 
     /// Whether the byte is allowed in a method or field name (RFC 9110, section 5.6.2).

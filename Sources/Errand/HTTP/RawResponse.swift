@@ -17,6 +17,12 @@ public struct RawResponse: Sendable {
         _modify { yield &notes.value.redirects }
     }
 
+    /// The method of the request that was sent last, after redirects, or `nil` if none was sent.
+    var method: HTTPMethod? {
+        get { notes.value.method }
+        _modify { yield &notes.value.method }
+    }
+
     /// Why the credential of the request was not accepted, in words, or `nil` if nothing is known.
     var rejection: String? {
         get { notes.value.rejection }
@@ -49,6 +55,7 @@ public struct RawResponse: Sendable {
     /// What stages note, behind one reference, because a response is copied often.
     private struct Notes {
         var redirects: [Redirect] = []
+        var method: HTTPMethod?
         var rejection: String?
         var timing: ExchangeTiming?
         var credentialVersion: Int?

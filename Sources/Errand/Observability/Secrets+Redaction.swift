@@ -18,15 +18,11 @@ extension Secrets {
     }
 
     /// Returns a query or form with its secret values masked.
-    public func redacted(pairs: String) -> String {
-        let secrets = pairNames.value
-        return pairs.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair -> String in
-            guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return String(Substring(pair)) }
-            let name = String(Substring(pair[..<equals]))
-            return secrets.containsMember(name.removingPercentEncoding ?? name)
-                ? "\(name)=\(Self.mask)" : String(Substring(pair))
-        }.joined(separator: "&")
-    }
+    ///
+    /// In a value that is or contains a URL, such as `redirect_uri`, user information is omitted, and the secret values of its
+    /// query and fragment are masked, whether it is percent-encoded or not. What is percent-encoded more than four times is
+    /// masked as a whole.
+    public func redacted(pairs: String) -> String { PairRedaction(names: pairNames.value).redacted(pairs[...]) }
 
     /// Returns a JSON value with its secret members masked.
     ///
@@ -46,5 +42,88 @@ extension Secrets {
             return redacted(pairs: String(decoding: body, as: UTF8.self))
         }
         return nil
+    }
+}
+
+/// Masks the secrets in pairs and in URLs that are their values.
+///
+/// Each level of percent-encoding is read once, and there are few of them, so the time is linear.
+private struct PairRedaction {
+    let names: SecretNames
+    /// The number of levels of percent-encoding that are still decoded.
+    var depth = 4
+
+    /// Returns pairs, or a text that may contain a URL, with the secrets masked.
+    func redacted(_ pairs: Substring) -> String {
+        pairs.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+            .map { redacted(pair: Substring($0)) }.joined(separator: "&")
+    }
+
+    private func redacted(pair: Substring) -> String {
+        var (rest, text) = (Self.omittingUserInformation(in: pair), "")
+        if let masked = masked(rest) { return masked }
+        while true {
+            // The path, the query or the fragment of a URL.
+            let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? rest.endIndex
+            for parameter in rest[..<end].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false) {
+                // The value of a secret may contain anything.
+                guard let masked = masked(Substring(parameter)) else { continue }
+                return text + redacted(part: rest[..<parameter.startIndex]) + masked
+            }
+            text += redacted(part: rest[..<end])
+            guard end < rest.endIndex else { return text }
+            let next = rest.utf8.index(after: end)
+            text += rest[end..<next]
+            rest = rest[next...]
+        }
+    }
+
+    /// Returns the name and the mask of a pair whose name is secret, or `nil` for any other.
+    private func masked(_ pair: Substring) -> String? {
+        guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+        let name = pair[..<equals]
+        guard names.containsMember(PercentEncoding.unescaping(name) ?? String(name)) else { return nil }
+        return "\(redacted(escaped: name))=\(Secrets.mask)"
+    }
+
+    private func redacted(part: Substring) -> String {
+        // In front of a slash, it is no name.
+        guard let equals = part.utf8.firstIndex(where: { "=/".utf8.contains($0) }),
+            part.utf8[equals] == UInt8(ascii: "=")
+        else { return redacted(escaped: part) }
+        let value = part[part.utf8.index(after: equals)...]
+        // Which may be a pair itself.
+        return redacted(escaped: part[..<equals]) + "=" + (masked(value) ?? redacted(escaped: value))
+    }
+
+    /// Returns a text with the secrets masked that are percent-encoded in it; one without secrets is unchanged.
+    private func redacted(escaped text: Substring) -> String {
+        guard let decoded = PercentEncoding.unescaping(text) else { return String(text) }
+        guard depth > 0 else { return Secrets.mask }
+        let redaction = PairRedaction(names: names, depth: depth - 1)
+        let shown = redaction.redacted(Self.omittingUserInformation(in: decoded[...]))
+        guard shown != decoded else { return String(text) }
+        return shown.components(separatedBy: Secrets.mask).map(PercentEncoding.escapingComponent)
+            .joined(separator: Secrets.mask)
+    }
+
+    /// Returns a text in which no URL has user information.
+    private static func omittingUserInformation(in text: Substring) -> Substring {
+        let bytes = text.utf8
+        guard bytes.contains(UInt8(ascii: "@")) else { return text }
+        // Browsers read a backslash as a slash, and any number of them in front of a host.
+        func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+        var (shown, kept, index) = ("", text.startIndex, text.startIndex)
+        while let slash = bytes[index...].firstIndex(where: isSlash) {
+            index = bytes.index(after: slash)
+            guard index < bytes.endIndex, isSlash(bytes[index]) else { continue }
+            let start = bytes[index...].firstIndex { !isSlash($0) } ?? bytes.endIndex
+            let end = bytes[start...].firstIndex { "/\\?#\"<> ".utf8.contains($0) } ?? bytes.endIndex
+            index = end
+            guard let mark = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")) else { continue }
+            shown += text[kept..<start]
+            kept = bytes.index(after: mark)
+        }
+        return kept == text.startIndex ? text : Substring(shown + text[kept...])
     }
 }

@@ -75,6 +75,11 @@ public struct Secrets: Sendable, Hashable {
             || headerNames.value.contains(name)
     }
 
+    /// Whether the values of a name in a query or form are secret; the name may be percent-encoded.
+    func isSecret(queryName name: String) -> Bool {
+        pairNames.value.containsMember(PercentEncoding.unescaping(name) ?? name)
+    }
+
     /// Whether the values of a member of a JSON object are secret.
     func isSecret(jsonKey name: String) -> Bool { memberNames.value.containsMember(name) }
 

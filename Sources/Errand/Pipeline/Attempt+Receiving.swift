@@ -20,7 +20,7 @@ extension PreparedRequest {
     ) async throws -> RawResponse {
         guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
             let body = try await collect(response, upTo: resolved.maximumBodySize.value ?? .max)
-            return RawResponse(response, response.statusCode, body, url: outgoing.url, elapsed: elapsed())
+            return RawResponse(response, response.statusCode, body, to: outgoing, elapsed: elapsed())
         }
         var report: BodyReceiver.ProgressReport?
         if !accessories.isEmpty {
@@ -34,7 +34,7 @@ extension PreparedRequest {
         // A stream may be interrupted, or last for hours.
         if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: redirects.isEmpty) }
         let status = try await receiver.receive(response, head, to: outgoing, report: report)
-        return RawResponse(response, status, Data(), url: outgoing.url, elapsed: elapsed())
+        return RawResponse(response, status, Data(), to: outgoing, elapsed: elapsed())
     }
 
     /// Whether a header section promises the content that the receiver is for.
@@ -52,9 +52,16 @@ extension PreparedRequest {
 
 extension RawResponse {
     /// Creates the response to a request whose body has been read.
-    fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, url: URL, elapsed: Duration) {
+    fileprivate init(
+        _ response: TransportResponse,
+        _ status: Int,
+        _ body: Data,
+        to request: OutgoingRequest,
+        elapsed: Duration
+    ) {
         let times = response.timings
-        self.init(statusCode: status, headers: response.headers, body: body, url: url)
+        self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
+        method = request.method
         timing = ExchangeTiming(
             firstByte: times.startedMoment.flatMap { started in times.headersReceivedMoment.map { $0 - started } },
             transfer: times.headersReceivedMoment.flatMap { start in times.finishedMoment.map { $0 - start } },

@@ -222,14 +222,15 @@ extension Pipeline {
             try accept(&response, of: prepared)
             return try unwrap(response, of: prepared, attempt: attempt)
         } catch  where isValidated {
-            throw CacheValidation.Mismatch()
+            throw CacheValidation.Mismatch(response)
         }
     }
 
     /// Stage 7: marks a response that is not accepted, and limits what is decoded.
     func accept(_ response: inout RawResponse, of prepared: PreparedRequest) throws {
+        let method = prepared.built.outgoing.method
         func complete(_ error: NetworkError) -> NetworkError {
-            error.with(url: response.url, method: prepared.built.outgoing.method).with(attempts: 1)
+            error.with(exchangeOf: response, method: method).with(attempts: 1)
         }
         response.failure = prepared.resolved.acceptance.value.failure(of: response).map(complete)
         let hasShape = prepared.resolved.acceptance.value.shape != nil
@@ -240,12 +241,13 @@ extension Pipeline {
                 response.isGuarded = try JSONGuard.check(response.body, against: strictness)
             } catch {
                 let failure =
-                    response.failure ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
+                    response.failure
+                    ?? NetworkError(.invalidJSON(error), response: response, underlying: error)
+                    .with(exchangeOf: response, method: method)
                 throw prepared.markingUnauthorized(failure, of: response)
             }
         }
         guard hasShape, response.failure == nil, prepared.receiver?.received == nil else { return }
-        let method = prepared.built.outgoing.method
         response.failure = prepared.acceptance.shapeFailure(of: response, to: method).map(complete)
     }
 
@@ -277,8 +279,10 @@ extension Pipeline {
             if prepared.guardsPayload { try accepted.payload.guardTraps(of: response) }
         } catch {
             let secrets = prepared.settings.config.secrets
-            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: method)
-            throw prepared.markingUnauthorized(error, of: response)
+            let sent = response.method ?? method
+            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: sent)
+            let located = (error as? NetworkError)?.with(exchangeOf: response, method: method)
+            throw prepared.markingUnauthorized(located ?? error, of: response)
         }
         if accepted.payload.data.isEmpty, response.hasNoBody(to: method) { accepted.payload.isAbsent = true }
         accepted.payload.headers = response.headers

@@ -115,7 +115,7 @@ final class Send: Sendable {
             model = try request.formatter.format(accepted.payload)
         } catch let error as NetworkError {
             throw error.with(response: accepted.response)
-                .with(url: accepted.response.url, method: prepared.outgoing.method)
+                .with(exchangeOf: accepted.response, method: prepared.outgoing.method)
                 .with(attempts: accepted.metrics.attempts.count)
         }
         let ended = timeline.now()

@@ -13,6 +13,9 @@ struct ParameterPlacement {
         encoding.format == .query || (encoding.format == .automatic || isInherited) && method.putsParametersInQuery
     }
 
+    /// Whether the request's own parameters go into the query, which also holds beside a body of its own.
+    var putsParametersInQuery: Bool { isQuery || !body.isAutomatic }
+
     /// The place for the parameters of the config and the service.
     ///
     /// They never go into a body of the request's own. They don't go into the query in its place either, because

@@ -118,6 +118,8 @@ extension RetryPolicy {
         case _ where error.reason.isFailureOfBody: break
         // The proxy will refuse the same again.
         case .proxyRefused(400..<500): break
+        // The request of the refresh has a policy of its own, and the server has responded to this one.
+        case .refreshFailed: break
         default:
             switch error.kind {
             case .invalidRequest: return nil

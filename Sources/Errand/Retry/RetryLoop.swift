@@ -57,8 +57,11 @@ struct RetryLoop: Sendable {
                 if !failed.isEmpty { accepted.times.attempts.insert(contentsOf: failed, at: 0) }
                 if waiting > .zero { accepted.times.authentication += waiting }
                 return accepted
-            } catch let mismatch as CacheValidation.Mismatch {
+            } catch var mismatch as CacheValidation.Mismatch {
                 // The request is sent again without its conditions, which is no retry.
+                addRepetition()
+                if let timing = mismatch.timing { failed.append(Metrics.Attempt(timing, of: prepared.built)) }
+                (mismatch.attempts, mismatch.authentication) = (failed, waiting)
                 throw mismatch
             } catch {
                 addRepetition()
@@ -112,6 +115,10 @@ struct RetryLoop: Sendable {
         }
         guard var error = error as? NetworkError else { return error }
         error.repetitionCount = repetitionCount
+        // One of an interceptor has no place yet, but may have the response to the last request.
+        if let response = error.response {
+            error = error.with(exchangeOf: response, method: prepared.outgoing.method)
+        }
         return error.with(url: prepared.outgoing.url, method: prepared.outgoing.method).with(attempts: attempt)
     }
 
@@ -234,7 +241,7 @@ extension NetworkError {
     /// Whether another server may respond where this one failed: with an error, too late, or not at all.
     fileprivate var isFailureOfServer: Bool {
         switch reason {
-        case .deadlineExceeded: return false
+        case .deadlineExceeded, .refreshFailed: return false
         case _ where reason.isFailureOfBody: return false
         case .idleTimeout, .circuitOpen: return true
         case .status(let code): return 500..<600 ~= code

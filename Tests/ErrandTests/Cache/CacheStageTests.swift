@@ -349,4 +349,35 @@ import Testing
         _ = try await rig.agent.send(GeneralRequest("/made/publish").method(.post))
         #expect(await rig.cache.entries.isEmpty)
     }
+
+    /// A server whose resource has moved, so that the version that it confirms is that of another one.
+    private func movedRig(status: Int = 200, config change: (inout NetworkConfig) -> Void = { _ in }) -> CachedRig {
+        let fields: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+        let count = Lock(0)
+        return CachedRig(.http, config: change) { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 { return .json("1", headers: fields) }
+            if request.url.path() == "/x" { return .status(302, headers: ["Location": "/y"]) }
+            if request.headers["If-None-Match"] != nil { return .status(304, headers: fields) }
+            return .json("2", status: status, headers: fields)
+        }
+    }
+
+    @Test func metricsHaveTheAttemptWhoseValidationCouldNotBeUsed() async throws {
+        let rig = movedRig()
+        _ = try await rig.agent.send(request)
+        let response = try await rig.agent.response(for: request)
+        #expect(response.model == 2)
+        #expect(response.metrics.attempts.map(\.statusCode) == [304, 200])
+    }
+
+    @Test func errorCountsTheAttemptWhoseValidationCouldNotBeUsed() async throws {
+        let rig = movedRig(status: 404)
+        _ = try await rig.agent.send(request)
+        let error = await #expect(throws: NetworkError.self) { try await rig.agent.send(request) }
+        #expect(error?.statusCode == 404 && error?.attempts == 2)
+    }
 }

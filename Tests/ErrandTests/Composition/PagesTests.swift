@@ -159,4 +159,50 @@ import Testing
             #expect(body == (isInQuery ? "" : #"{"tenant":"t","q":"a"}"#), "\(body)")
         }
     }
+
+    /// The links of a POST to `/list`, whose parameters go into the query by what `change` says.
+    private func lastPage(
+        of request: GeneralRequest<JSONValueFormatter>,
+        _ change: (inout NetworkConfig) -> Void
+    ) async throws -> OutgoingRequest {
+        let count = Lock(0)
+        let rig = Rig(config: .test(change)) { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return .json("[1]", headers: number == 1 ? ["Link": "</list?page=2&q=a&tenant=t>; rel=next"] : [:])
+        }
+        for try await _ in rig.agent.pages(of: request.expecting([Int].self)) {}
+        #expect(rig.transport.requestCount == 2)
+        return try #require(rig.transport.requests.last)
+    }
+
+    @Test(arguments: [SettingSource.config, .service, .request])
+    func linkHasTheParametersThatAnInheritedEncodingPutsIntoTheQuery(source: SettingSource) async throws {
+        var service = Service(id: "lists")
+        if source == .service { service.parameterEncoding = .query }
+        var request = GeneralRequest("/list").method(.post).parameters(["q": "a"]).service(service)
+        if source == .request { request = request.parameterEncoding(.query) }
+        let last = try await lastPage(of: request) { config in
+            config.parameters = ["tenant": "t"]
+            if source == .config { config.parameterEncoding = .query }
+        }
+        #expect(last.url.query() == "page=2&q=a&tenant=t")
+        #expect(last.body.isEmpty)
+    }
+
+    @Test func linkHasTheParametersOfARequestWithABodyOfItsOwn() async throws {
+        let request = GeneralRequest("/list").method(.post).parameters(["q": "a"]).body(.data(Data("x".utf8)))
+        let last = try await lastPage(of: request) { $0.parameters = ["tenant": "t"] }
+        #expect(last.url.query() == "page=2&q=a&tenant=t")
+        #expect(try last.bodyText() == "x")
+    }
+
+    @Test func bodyOfADeleteIsSentWithEveryPage() async throws {
+        let request = GeneralRequest("/list").method(.delete).parameters(["q": "a"]).parameterEncoding(.json)
+        let last = try await lastPage(of: request) { _ in }
+        #expect(last.url.query() == "page=2&q=a&tenant=t")
+        #expect(try last.bodyText() == #"{"q":"a"}"#)
+    }
 }

@@ -69,6 +69,73 @@ import Testing
         #expect(Secrets(headers: [], queryNames: [""], jsonKeys: []).redacted(pairs: "a=1&=2") == "a=1&=•••")
     }
 
+    private static let nested: [(String, String)] = [
+        ("redirect_uri=https://user:pass@host/cb?token=abc", "redirect_uri=https://host/cb?token=•••"),
+        ("next=/cb?a=1#access_token=abc", "next=/cb?a=1#access_token=•••"),
+        ("next=/cb%3Faccess_token%3Dabc", "next=%2Fcb%3Faccess_token%3D•••"),
+        ("next=%2Fcb%3fa%3D1%26access_token%3dabc%26b%3D2", "next=%2Fcb%3Fa%3D1%26access_token%3D•••%26b%3D2"),
+        ("next=%2Fcb%23id_token%3Dabc", "next=%2Fcb%23id_token%3D•••"),
+        ("u=https%3A%2F%2Fuser%3Ap%26ss%40host%2Fcb", "u=https%3A%2F%2Fhost%2Fcb"),
+        ("u=%2F%2Fuser%40host", "u=%2F%2Fhost"), ("u=//user:pa@ss@host", "u=//host"),
+        ("u=https:%2F%2Fuser:pass@host/%3Fx", "u=https%3A%2F%2Fhost%2F%3Fx"),
+        ("https://user:pass@host/cb", "https://host/cb"), ("%2Fcb%3Ftoken%3Dabc", "%2Fcb%3Ftoken%3D•••"),
+        ("https%3A%2F%2Fuser%3Apass%40host%2F=1", "https%3A%2F%2Fhost%2F=1"),
+        ("a=b%3Ftok%65n%3Dabc%zz%ff", "a=b%3Ftoken%3D•••"), ("state=access_token%3Dabc", "state=access_token%3D•••"),
+        ("state=access_token=abc", "state=access_token=•••"), ("a=/b?c=token=abc", "a=/b?c=token=•••"),
+        ("a=%252Fcb%253Ftoken%253Dabc", "a=%252Fcb%253Ftoken%253D•••"),
+        ("a=%2F%3Fb%3D%252F%253Ftoken%253Dabc%26c%3D1", "a=%2F%3Fb%3D%252F%253Ftoken%253D•••%26c%3D1"),
+        ("a=/cb;b=1;access_token=2;3?4", "a=/cb;b=1;access_token=•••"), ("password=a?b;c", "password=•••"),
+        // In what is encoded more often than that, anything may be.
+        ("a=%25252525252525253Ftoken", "a=•••"),
+    ]
+
+    @Test(arguments: nested)
+    func secretsOfAURLInAValueAreRedacted(query: String, redacted: String) throws {
+        #expect(Secrets().redacted(pairs: query) == redacted)
+        #expect(Secrets().redacted(pairs: "x=1&\(query)&y=2") == "x=1&\(redacted)&y=2")
+        // Its own fragment is omitted, and Foundation encodes what is no escape.
+        guard !query.contains("#"), !query.contains("%zz") else { return }
+        let url = try #require(URL(string: "https://api.example/x?\(query)"))
+        #expect(Secrets().redacted(url) == "https://api.example/x?\(redacted)")
+    }
+
+    @Test(arguments: [
+        "a=https://host/cb?x=1", "a=https%3A%2F%2Fhost%2Fcb%3Fx%3D1%26y%3D%2540", "a=user@host", "a=me%40host.example",
+        "a=mailto:user@host", "a=https://host/@user", "a=https://host?mail=a@b", "a=1%2B1%3D2", "a=b%zz", "a=%", "a==",
+        "a=dGVzdA==", "=", "", "&", "a", "a=%E2%82%AC%3F%C3%A9%3D%F0%9F%98%80", "a=%FF%3F%FE", "q=50%25%20off%3F",
+        "a=%2525", "tokens=https://host/?a=1",
+    ])
+    func valuesWithoutSecretsAreUnchanged(query: String) {
+        #expect(Secrets().redacted(pairs: query) == query)
+    }
+
+    @Test func nestedURLIsRedactedInEveryText() async throws {
+        let nested = "https://user:CANARY@host.example/cb?access_token=CANARY"
+        let log = Record<String>()
+        let accessory = LoggingAccessory(level: .events) { log.add($0) }
+        let rig = Rig(config: .test { $0.accessories = [accessory] }) { request in
+            guard request.url.path() == "/x" else { return .json("1", status: 500) }
+            let target = "/y?next=\(PercentEncoding.escapingComponent(nested))"
+            return .status(307, headers: ["Location": target])
+        }
+        let request = GeneralRequest("/x").method(.post).query(["redirect_uri": nested]).body(.form(["next": nested]))
+        let plan = try await rig.agent.plan(for: request)
+        log.add("\(plan)")
+        log.add(plan.curl)
+        log.add("\(try #require(await failure { try await rig.agent.send(request) }))")
+        #expect(rig.transport.requests.map { "\($0.url)".contains("CANARY") } == [true, true])
+        #expect(!log.all.contains { $0.contains("CANARY") }, "\(log.all)")
+        #expect(plan.curl.contains("host.example%2Fcb%3Faccess_token%3D•••"), "\(plan.curl)")
+    }
+
+    @Test(arguments: ["%3F", "%25", "%3Fa%3D", "//a@", "?a=", "%2F%2Fa%40", "a;", "//", "@", "%"])
+    func nestedURLsAreRedactedInLinearTime(part: String) {
+        let secrets = Secrets()
+        expectLinear(2_000) { count in
+            _ = secrets.redacted(pairs: "a=" + String(repeating: part, count: count))
+        }
+    }
+
     @Test func redirectToAnotherOriginRemovesFieldsNamedLikeSecrets() async throws {
         let sent = Record<OutgoingRequest>()
         let rig = Rig { request in

@@ -1,0 +1,137 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// A refresh that could not reach its server says nothing about the credential.
+@Suite(.limit(seconds: 60))
+struct RefreshFailureTests {
+    private struct Refresh: Request {
+        typealias Model = String
+        var path: String { "https://login.test/token" }
+        var method: HTTPMethod { .post }
+        var authorization: Authorization { .anonymous }
+    }
+
+    /// An authenticator whose refresh is a request, and fails so often.
+    private func rig(
+        failing count: Int,
+        with failure: NetworkError,
+        token: Token = Token(access: "old"),
+        retryPolicy: RetryPolicy = .never
+    ) -> AuthenticationRig {
+        let left = Lock(count)
+        let transport = TokenTransport { request in
+            guard request.url.host() == "login.test" else { return nil }
+            let fails = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            if fails { throw failure }
+            return .jsonResponse("new")
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
+        return AuthenticationRig(authenticator, token: token, transport: transport) { $0.retryPolicy = retryPolicy }
+    }
+
+    private static let failures: [(NetworkError.Reason, NetworkError.Kind)] = [
+        (.noConnection, .unreachable), (.hostNotFound, .unreachable), (.connectionRefused, .unreachable),
+        (.idleTimeout(.seconds(1)), .timedOut), (.deadlineExceeded(.seconds(1)), .timedOut),
+        (.connectionReset, .connectionLost),
+    ]
+
+    @Test(arguments: failures)
+    func failureOfTheNetworkIsTheKindOfTheError(reason: NetworkError.Reason, kind: NetworkError.Kind) async throws {
+        let rig = rig(failing: 1, with: NetworkError(reason))
+        let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
+        #expect(error.kind == kind)
+        #expect(error.reason == .refreshFailed)
+        #expect((error.underlying as? NetworkError)?.reason == reason)
+        #expect(error.path == "/x" && error.statusCode == 401)
+        let text = "\(error)"
+        #expect(text.hasPrefix("GET api.test/x: the credential could not be refreshed: POST login.test/token: "))
+        #expect(!text.contains("log in again"), "\(text)")
+    }
+
+    @Test(arguments: failures)
+    func nextSendRefreshesAgain(reason: NetworkError.Reason, kind: NetworkError.Kind) async throws {
+        let rig = rig(failing: 1, with: NetworkError(reason))
+        await #expect(throws: NetworkError.self) { try await rig.get() }
+        #expect(try await rig.get() == 7)
+        #expect(rig.authenticator.refreshCount == 2)
+    }
+
+    @Test func waitersOfOneRefreshShareItsFailure() async throws {
+        let (all, login) = (Gate(), Gate())
+        let transport = TokenTransport { request in
+            if request.url.host() == "login.test" {
+                try await login.pass()
+                throw NetworkError(.noConnection)
+            }
+            try await all.pass()
+            return nil
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
+        let rig = AuthenticationRig(authenticator, transport: transport)
+        async let results = rig.results(10)
+        await all.waitForArrivals(10)
+        all.open()
+        await rig.waitForWaiters(10)
+        login.open()
+        #expect(await results.filter { ($0.error as? NetworkError)?.kind == .unreachable }.count == 10)
+        #expect(authenticator.refreshCount == 1)
+    }
+
+    /// What was not sent is none of the refreshes that are limited.
+    @Test func refreshesWithoutAConnectionAreNotCounted() async throws {
+        let rig = rig(failing: 20, with: NetworkError(.noConnection))
+        for _ in 0..<20 {
+            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
+            #expect(error?.kind == .unreachable)
+        }
+        #expect(try await rig.get() == 7)
+    }
+
+    @Test func refreshesThatMayHaveBeenReceivedAreCounted() async throws {
+        let rig = rig(failing: 20, with: NetworkError(.connectionReset))
+        for _ in 0..<10 {
+            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
+            #expect(error?.kind == .connectionLost)
+        }
+        #expect(rig.authenticator.refreshCount == 5)
+    }
+
+    @Test func refreshBeforeSendingIsTriedAgainByTheNextSend() async throws {
+        let token = Token(access: "new0", endsSoon: true)
+        let rig = rig(failing: 1, with: NetworkError(.noConnection), token: token)
+        #expect(try await rig.get() == 7)
+        #expect(try await rig.get() == 7)
+        #expect(rig.transport.shown == [nil, "Bearer new0", nil, "Bearer new"])
+    }
+
+    /// The refresh has a policy of its own, and the server's 401 is not a failure of the connection.
+    @Test func sendIsNotRetriedForTheFailureOfItsRefresh() async throws {
+        let rig = rig(failing: 1, with: NetworkError(.noConnection), retryPolicy: .standard)
+        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
+        #expect(error?.kind == .unreachable && error?.attempts == 1)
+        #expect(rig.authenticator.refreshCount == 1)
+    }
+
+    @Test(arguments: [400, 401, 403, 503])
+    func refreshThatTheServerRejectsIsRemembered(status: Int) async throws {
+        let transport = TokenTransport { request in
+            request.url.host() == "login.test" ? .jsonResponse("{}", status: status) : nil
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
+        let rig = AuthenticationRig(authenticator, transport: transport)
+        for _ in 0..<2 {
+            let error = await #expect(throws: NetworkError.self) { try await rig.get() }
+            #expect(error?.kind == .unauthenticated)
+        }
+        #expect(authenticator.refreshCount == 1)
+    }
+}
