@@ -87,7 +87,8 @@ final class DeadlineTimer: Sendable {
             self?.fire(time)
         }
         state.withLock { state in
-            guard let place = state.sleepers.firstIndex(where: { $0.time == time }) else { return }
+            // From the end, where it was added: there may be many if each deadline is earlier than those before.
+            guard let place = state.sleepers.lastIndex(where: { $0.time == time }) else { return }
             state.sleepers[place].task = task
         }
     }
@@ -95,7 +96,8 @@ final class DeadlineTimer: Sendable {
     private func fire(_ time: Duration) {
         let now = max(now(), time)
         let (due, next) = state.withLock { state in
-            state.sleepers.removeAll { $0.time == time }
+            // The earliest is the last.
+            if let place = state.sleepers.lastIndex(where: { $0.time == time }) { state.sleepers.remove(at: place) }
             return (state.removeDue(at: now), state.claimSleep())
         }
         if let next { wait(until: next) }

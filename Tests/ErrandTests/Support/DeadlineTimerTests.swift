@@ -47,6 +47,14 @@ import Testing
         #expect(ended == [[], [1, 4], [1, 3, 4], [1, 3, 4], [0, 1, 3, 4]])
     }
 
+    /// Each is found by its task, which starts to sleep after it was recorded.
+    @Test(.ownThread) func everEarlierDeadlinesTakeLinearTime() {
+        expectLinear(1_000) { count in
+            let timer = DeadlineTimer(now: { .zero }, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
+            for number in 0..<count { _ = timer.add(StopSignal(), at: .seconds(count - number)) }
+        }
+    }
+
     @Test func timerThatIsGoneLeavesNoTask() async {
         do {
             let timer = timer()
