@@ -118,6 +118,45 @@ struct BlockingHookTimingTests {
         await accessory.end()
     }
 
+    private func slowAgent() -> Agent {
+        server.on(.get, "/slow", .json("1").delayed(by: .seconds(20)))
+        return Agent(config: NetworkConfig(baseURL: server.baseURL))
+    }
+
+    /// Its cancellation handler keeps the thread of whoever cancels.
+    private struct BlockedWhenCancelled: Interceptor {
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            try await withTaskCancellationHandler {
+                // Longer than the handler: it could not return from here before, and would keep a second thread.
+                await withCheckedContinuation { continuation in
+                    DispatchQueue.global().asyncAfter(deadline: .now() + 2.5) { continuation.resume() }
+                }
+                return try await next(request)
+            } onCancel: {
+                work(milliseconds: 1_500)
+            }
+        }
+    }
+
+    @Test func aBlockingCancellationHandlerDelaysNoDeadline() async throws {
+        defer { server.stop() }
+        let agent = slowAgent()
+        var service = Service(id: "blocked")
+        service.interceptors = [BlockedWhenCancelled()]
+        let slow = GeneralRequest("/slow").expecting(Int.self)
+        let began = ContinuousClock.now
+        let batch = ArrayBatchRequest([slow.service(service), slow, slow]).deadline(.milliseconds(300))
+        let error = await #expect(throws: NetworkError.self) { try await agent.send(batch) }
+        let elapsed = ContinuousClock.now - began
+        #expect(error?.kind == .timedOut && elapsed < .milliseconds(600), "\(elapsed)")
+        // Until the handler has its thread no longer, which the next test needs.
+        try await Task.sleep(for: .milliseconds(2_500))
+    }
+
     @Test func accessoryThatIsToldOfAWaitKeepsNoPermit() async throws {
         defer { server.stop() }
         server.on(.get, "/slow", .json("1").delayed(by: .milliseconds(300)))
