@@ -1,6 +1,7 @@
 import Errand
 import ErrandTesting
 import Foundation
+import Synchronization
 import Testing
 
 /// Hooks that work without suspending while the deadline of their send passes.
@@ -116,6 +117,124 @@ struct BlockingHookTimingTests {
         let elapsed = ContinuousClock.now - began
         #expect(elapsed < .milliseconds(700), "\(elapsed)")
         await accessory.end()
+    }
+
+    /// Takes much longer for its last events than a batch would wait for it once everything has to end.
+    fileprivate final class SlowAtTheEnd: CompositionAccessory {
+        let events = Mutex<[String]>([])
+        private let endedCount = Mutex(0)
+        private let milliseconds: UInt32
+
+        init(milliseconds: UInt32) { self.milliseconds = milliseconds }
+
+        func composition(_ context: CompositionContext, did event: CompositionEvent) {
+            switch event {
+            case .willStart, .didFinish: return
+            case .willStop: events.withLock { $0.append("willStop") }
+            case .didStop: events.withLock { $0.append("didStop") }
+            }
+            work(milliseconds: milliseconds)
+            endedCount.withLock { $0 += 1 }
+        }
+
+        /// Waits until it has its thread no longer, which the next test needs.
+        func end() async { while endedCount.withLock({ $0 < 2 }) { try? await Task.sleep(for: .milliseconds(10)) } }
+    }
+
+    enum Failing: CaseIterable {
+        case batch, arrayBatch, chain, nestedBatch, nestedChain
+
+        fileprivate func send(with accessory: SlowAtTheEnd, _ agent: Agent, until end: Duration) async throws {
+            let (ok, bad) = (GeneralRequest("/x").expecting(Int.self), GeneralRequest("/bad").expecting(Int.self))
+            let slow = GeneralRequest("/slow").expecting(Int.self)
+            switch self {
+            case .batch: _ = try await agent.send(BatchRequest(ok, bad, slow).accessory(accessory).deadline(end))
+            case .arrayBatch:
+                _ = try await agent.send(ArrayBatchRequest([bad, slow]).accessory(accessory).deadline(end))
+            case .chain:
+                _ = try await agent.send(ChainRequest(ok).then { _ in bad }.accessory(accessory).deadline(end))
+            case .nestedBatch:
+                _ = try await agent.send(BatchRequest(bad, BatchRequest(slow).accessory(accessory)).deadline(end))
+            case .nestedChain:
+                _ = try await agent.send(BatchRequest(bad, ChainRequest(slow).accessory(accessory)).deadline(end))
+            }
+        }
+    }
+
+    private func failingAgent() -> Agent {
+        server.on(.get, "/bad", .status(404).delayed(by: .milliseconds(50)))
+        server.on(.get, "/slow", .json("1").delayed(by: .seconds(20)))
+        return Agent(config: NetworkConfig(baseURL: server.baseURL))
+    }
+
+    @Test(arguments: Failing.allCases)
+    func failedBatchOrChainReturnsAfterDidStop(_ failing: Failing) async throws {
+        defer { server.stop() }
+        let agent = failingAgent()
+        let accessory = SlowAtTheEnd(milliseconds: 250)
+        let error = await #expect(throws: NetworkError.self) {
+            try await failing.send(with: accessory, agent, until: .seconds(10))
+        }
+        #expect(error?.statusCode == 404)
+        #expect(accessory.events.withLock { $0 } == ["willStop", "didStop"])
+        await accessory.end()
+    }
+
+    enum Ending: CaseIterable { case task, agent, deadline }
+
+    /// It fails after 50 ms, and is ended from outside while its accessory blocks.
+    @Test(arguments: Failing.allCases, Ending.allCases)
+    func failedBatchOrChainThatIsEndedDoesNotWaitForItsAccessory(_ failing: Failing, _ ending: Ending) async throws {
+        defer { server.stop() }
+        let agent = failingAgent()
+        let accessory = SlowAtTheEnd(milliseconds: 800)
+        let limit: Duration = ending == .deadline ? .milliseconds(300) : .seconds(10)
+        let began = ContinuousClock.now
+        let task = Task { try await failing.send(with: accessory, agent, until: limit) }
+        try await Task.sleep(for: .milliseconds(300))
+        switch ending {
+        case .task: task.cancel()
+        case .agent: agent.cancelAll()
+        case .deadline: break
+        }
+        _ = await task.result
+        let elapsed = ContinuousClock.now - began
+        #expect(elapsed < .milliseconds(600), "\(elapsed)")
+        await accessory.end()
+    }
+
+    /// Its cancellation handler keeps the thread of whoever cancels.
+    private struct BlockedWhenCancelled: Interceptor {
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            try await withTaskCancellationHandler {
+                // Longer than the handler: it could not return from here before, and would keep a second thread.
+                await withCheckedContinuation { continuation in
+                    DispatchQueue.global().asyncAfter(deadline: .now() + 2.5) { continuation.resume() }
+                }
+                return try await next(request)
+            } onCancel: {
+                work(milliseconds: 1_500)
+            }
+        }
+    }
+
+    @Test func aBlockingCancellationHandlerDelaysNoDeadline() async throws {
+        defer { server.stop() }
+        let agent = failingAgent()
+        var service = Service(id: "blocked")
+        service.interceptors = [BlockedWhenCancelled()]
+        let slow = GeneralRequest("/slow").expecting(Int.self)
+        let began = ContinuousClock.now
+        let batch = ArrayBatchRequest([slow.service(service), slow, slow]).deadline(.milliseconds(300))
+        let error = await #expect(throws: NetworkError.self) { try await agent.send(batch) }
+        let elapsed = ContinuousClock.now - began
+        #expect(error?.kind == .timedOut && elapsed < .milliseconds(600), "\(elapsed)")
+        // Until the handler has its thread no longer, which the next test needs.
+        try await Task.sleep(for: .milliseconds(2_500))
     }
 
     @Test func accessoryThatIsToldOfAWaitKeepsNoPermit() async throws {

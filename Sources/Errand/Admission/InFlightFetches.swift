@@ -32,8 +32,17 @@ final class InFlightFetches: Sendable {
         }
         let now = timeline.now()
         let subscriber = InFlightSubscriber(receivesEvents: !prepared.accessories.isEmpty, of: prepared.stop)
+        let hasFile = prepared.receiver?.isStream == false
         let step = table.withLock { [policy] in
-            $0.enter(key, policy, sendID: prepared.context.id, subscriber: subscriber, interval: interval, at: now)
+            $0.enter(
+                key,
+                policy,
+                sendID: prepared.context.id,
+                subscriber: subscriber,
+                interval: interval,
+                hasFile: hasFile,
+                at: now
+            )
         }
         switch step {
         case .alone: return try await fetch(prepared)
@@ -57,13 +66,11 @@ final class InFlightFetches: Sendable {
         after previous: Delivery<Task<Void, Never>>?,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
-        let id = own.id
+        let (id, hasFile) = (own.id, own.hasFile)
         let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
-            let hasFile = prepared.receiver?.isStream == false
-            // The one that it replaces may still have the file.
+            // The one that it replaces or follows may still have the file.
             if hasFile { await previous?.value().value }
-            defer { if hasFile, Task.isCancelled { prepared.receiver?.end() } }
             let result: Result<AcceptedResponse, any Error>
             do {
                 // Code of the user's own that is deaf to its cancellation must not keep its permit, or its file.
@@ -75,7 +82,12 @@ final class InFlightFetches: Sendable {
             let isShared = prepared.mayShare(result)
             let changedBy = prepared.identityCheck?.changedBy ?? []
             if !changedBy.isEmpty { untrustedHooks.withLock { $0.formUnion(changedBy) } }
-            for subscriber in table.withLock({ $0.end(key, id) }) {
+            let subscribers = table.withLock { $0.end(key, id) }
+            if hasFile, subscribers.isEmpty {
+                prepared.receiver?.end()
+                table.withLock { $0.didReleaseFile(key, id) }
+            }
+            for subscriber in subscribers {
                 if isShared || subscriber === starter {
                     subscriber.end(with: result)
                 } else {

@@ -4,9 +4,11 @@ struct InFlightTable: Sendable {
     struct Fetch: Sendable {
         let id: Int
         let isShared: Bool
+        /// Whether it receives into a file, which only one fetch can have at a time.
+        let hasFile: Bool
         var subscribers = Table<ObjectIdentifier, InFlightSubscriber>()
         var task: Task<Void, Never>?
-        /// Has the task as soon as there is one, for the fetch that replaces this one.
+        /// Has the task as soon as there is one, for the fetch that replaces or follows this one.
         let begun = Delivery<Task<Void, Never>>()
 
         /// Whether a send waits for it that need not end.
@@ -26,6 +28,9 @@ struct InFlightTable: Sendable {
     }
 
     private(set) var fetches = Table<DuplicateKey, Fetch>()
+    /// For each key the latest fetch that no send waits for any more, until it has released its file or another one waits
+    /// for that.
+    private var abandoned = Table<DuplicateKey, Fetch>()
     private var intervals = MinimumIntervals()
     private var lastID = 0
 
@@ -39,6 +44,7 @@ struct InFlightTable: Sendable {
         sendID: Int,
         subscriber: InFlightSubscriber,
         interval: Duration?,
+        hasFile: Bool,
         at now: Duration
     ) -> Step {
         // Numbers and not the fetch itself: a copy of it would copy its subscribers for each one that is added.
@@ -55,8 +61,8 @@ struct InFlightTable: Sendable {
         // The fetch in progress has another policy and may not be shared.
         if policy == .allow || policy == .share && current != nil { return .alone }
         lastID += 1
-        let previous = fetches[key]
-        var fetch = Fetch(id: lastID, isShared: policy == .share)
+        let previous = fetches[key] ?? abandoned.removeValue(forKey: key)
+        var fetch = Fetch(id: lastID, isShared: policy == .share, hasFile: hasFile)
         fetch.subscribers[ObjectIdentifier(subscriber)] = subscriber
         fetches[key] = fetch
         return .start(fetch, instead: previous)
@@ -64,7 +70,7 @@ struct InFlightTable: Sendable {
 
     /// Changes a fetch that is under way.
     private mutating func change(_ key: DuplicateKey, _ body: (inout Fetch) -> Void) {
-        fetches.change(key, default: Fetch(id: 0, isShared: false), body)
+        fetches.change(key, default: Fetch(id: 0, isShared: false, hasFile: false), body)
     }
 
     /// Sets the task that a fetch owns.
@@ -83,7 +89,14 @@ struct InFlightTable: Sendable {
         guard fetches[key]?.id == id else { return nil }
         change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
         guard fetches[key]?.subscribers.isEmpty == true else { return nil }
-        return fetches.removeValue(forKey: key)?.task
+        let fetch = fetches.removeValue(forKey: key)
+        if let fetch, fetch.hasFile { abandoned[key] = fetch }
+        return fetch?.task
+    }
+
+    /// Records that a fetch that no send waits for has released its file.
+    mutating func didReleaseFile(_ key: DuplicateKey, _ id: Int) {
+        if abandoned[key]?.id == id { abandoned[key] = nil }
     }
 
     /// Removes a fetch that has ended, and returns its subscribers.

@@ -195,7 +195,7 @@ final class BatchRun {
             failure = error
             // If the batch was cancelled, no request of it failed.
             if !(context.stop.isStopped && error is CancellationError) { notifier.fail(child) }
-            context.stop.stop()
+            context.stop.stop(.failed)
         }
         await didEndOne()
     }
@@ -205,7 +205,8 @@ final class BatchRun {
         left -= 1
         guard left == 0 else { return }
         if failure == nil, context.stop.isStopped { failure = CancellationError() }
-        outer.stop.remove(stopID)
+        // Not before the end of the notifications, which are ended from outside too.
+        defer { outer.stop.remove(stopID) }
         guard !isTolerant else { return }
         await notifier.end(failure) { await end(failure) }
     }

@@ -41,7 +41,7 @@ final class CallerLoop {
     ///   - stop: Cancels the tasks.
     ///   - work: Runs in the background.
     func enqueue(width: Int, endedBy stop: CompositionStop, _ work: @escaping @Sendable () async -> Void) {
-        if !isCancellable { _ = stop.add { [board] in board.cancelTasks() } }
+        if !isCancellable { _ = stop.add { [board] _ in board.cancelTasks() } }
         (isCancellable, enqueuedCount) = (true, enqueuedCount + 1)
         board.add(JobBoard.Work(run: work), width: width)
     }
@@ -67,7 +67,7 @@ final class CallerLoop {
             slot.withLock { $0 = value }
             if !board.complete(id) { await abandoned?() }
         }
-        let stopID = stop.add { task.cancel() }
+        let stopID = stop.add { _ in task.cancel() }
         // With an explicit type: with an inferred one, the closure would leave the caller.
         let receiveResult: nonisolated(nonsending) () async -> Void = {
             stop.remove(stopID)

@@ -53,8 +53,8 @@ public struct ChainRequest<Model>: DeclaredComposition {
         await walk(run) { delivered in
             var delivered = delivered
             if delivered.failure == nil, let stopError = run.context.stopError { delivered = .failure(stopError) }
-            outer.stop.remove(stopID)
             await run.notifier.end(delivered.failure) { await deliver(delivered) }
+            outer.stop.remove(stopID)
         }
     }
 }

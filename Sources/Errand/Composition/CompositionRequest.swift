@@ -179,7 +179,8 @@ final class CompositionNotifier {
         in outer: MemberContext
     ) {
         stopOfComposition = inner.stop
-        stopID = options.accessories.isEmpty ? 0 : inner.stop.add { [stop] in stop.stop() }
+        // Its own failure ends no waiting: its caller returns after `didStop`.
+        stopID = options.accessories.isEmpty ? 0 : inner.stop.add { [stop] in if $0 == .cancelled { stop.stop() } }
         watch = options.accessories.isEmpty ? nil : inner.deadline?.watch(stop)
         context = CompositionContext(
             id: outer.agent.pipeline.makeID(),

@@ -32,7 +32,7 @@ struct MemberContext {
         }
         if let error = stopError { return await deliver(.failure(error)) }
         let send = agent.makeSend(request, within: deadline, isMember: isComposed, in: sequence)
-        let stopID = stop.add { send.stop.stop() }
+        let stopID = stop.add { _ in send.stop.stop() }
         let prepared: PreparedRequest
         do {
             prepared = try await agent.pipeline.prepare(request, as: send)  // 1, 2
@@ -180,7 +180,7 @@ struct MemberContext {
         var context = self
         (context.stop, context.deadline, context.handle) = (stop, deadline, nil)
         (context.isComposed, context.keepsResponses) = (true, keepingResponses)
-        return (context, self.stop.add { stop.stop() })
+        return (context, self.stop.add { stop.stop($0) })
     }
 }
 

@@ -84,21 +84,38 @@ final class DeadlineTimer: Sendable {
         // Detached, because it outlives the send that happens to start it, and so must not keep its task-local values.
         let task = Task.detached { [weak self, sleep] in
             try? await sleep(time)
-            self?.fire(time)
+            guard let due = self?.takeDue(at: time) else { return }
+            await Self.stop(due)
         }
         state.withLock { state in
-            guard let place = state.sleepers.firstIndex(where: { $0.time == time }) else { return }
+            // From the end, where it was added: there may be many if each deadline is earlier than those before.
+            guard let place = state.sleepers.lastIndex(where: { $0.time == time }) else { return }
             state.sleepers[place].task = task
         }
     }
 
-    private func fire(_ time: Duration) {
+    /// Removes what is due after the sleep until a time, and waits for what is next.
+    private func takeDue(at time: Duration) -> [StopSignal] {
         let now = max(now(), time)
         let (due, next) = state.withLock { state in
-            state.sleepers.removeAll { $0.time == time }
+            // The earliest is the last.
+            if let place = state.sleepers.lastIndex(where: { $0.time == time }) { state.sleepers.remove(at: place) }
             return (state.removeDue(at: now), state.claimSleep())
         }
         if let next { wait(until: next) }
-        for stop in due { stop.stop(.deadline) }
+        return due
+    }
+
+    /// Stops sends, each in a task of its own if there are several: that runs cancellation handlers, which may block.
+    ///
+    /// The tasks are children of the one that has slept, which owns them and ends with the last.
+    private static func stop(_ due: [StopSignal]) async {
+        guard due.count > 1 else {
+            due.first?.stop(.deadline)
+            return
+        }
+        await withDiscardingTaskGroup { group in
+            for stop in due { group.addTask { stop.stop(.deadline) } }
+        }
     }
 }

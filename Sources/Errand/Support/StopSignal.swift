@@ -26,6 +26,9 @@ extension StoppableExchange {
     /// Ends it now, unless it has a grace period.
     fileprivate func stopSoon() { if let work = self as? any Stoppable { work.stopAfterGrace() } else { stop() } }
 
+    /// Begins its grace period, if it has one.
+    fileprivate func beginGrace() { (self as? any Stoppable)?.stopAfterGrace() }
+
     fileprivate var leavesDeadlinesToItself: Bool { (self as? any Stoppable)?.noticesDeadlines == true }
 }
 
@@ -141,6 +144,8 @@ final class StopSignal: Sendable {
             return (state.entries.fromInside, hadEnded)
         }
         isEnding.store(true, ordering: .releasing)
+        // Before the first one is stopped, whose cancellation handler may block.
+        for entry in entries.dropFirst() { entry.stoppable.beginGrace() }
         for (place, entry) in entries.enumerated() {
             if reason == .deadline, place > 0 || entry.stoppable.leavesDeadlinesToItself {
                 entry.stoppable.stopSoon()
@@ -307,8 +312,9 @@ private final class StoppableRun<Value: Sendable>: Stoppable {
     func stop() {
         let task = taskToCancel()
         if endsWhenCancelled { outcome.deliver(.failure(CancellationError())) }
-        task?.cancel()
+        // First, because a cancellation handler may block.
         stopAfterGrace()
+        task?.cancel()
     }
 
     func stopAfterGrace() {

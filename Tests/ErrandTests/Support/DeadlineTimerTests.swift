@@ -47,6 +47,44 @@ import Testing
         #expect(ended == [[], [1, 4], [1, 3, 4], [1, 3, 4], [0, 1, 3, 4]])
     }
 
+    /// Each is found by its task, which starts to sleep after it was recorded.
+    @Test(.ownThread) func everEarlierDeadlinesTakeLinearTime() {
+        expectLinear(1_000) { count in
+            let timer = DeadlineTimer(now: { .zero }, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
+            for number in 0..<count { _ = timer.add(StopSignal(), at: .seconds(count - number)) }
+        }
+    }
+
+    /// Blocks until another one is stopped too, as a cancellation handler may.
+    private final class Meeting: StoppableExchange {
+        private let arrived: DispatchSemaphore
+        private let other: DispatchSemaphore
+        let hasMet = Delivery<Bool>()
+
+        init(arriving arrived: DispatchSemaphore, waitingFor other: DispatchSemaphore) {
+            (self.arrived, self.other) = (arrived, other)
+        }
+
+        func stop() {
+            arrived.signal()
+            hasMet.deliver(other.wait(timeout: .now() + 10) == .success)
+        }
+    }
+
+    @Test func aSendWhoseEndBlocksDelaysNoOtherWithTheSameDeadline() async {
+        let timer = timer()
+        let (one, two) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let meetings = [Meeting(arriving: one, waitingFor: two), Meeting(arriving: two, waitingFor: one)]
+        for meeting in meetings {
+            let signal = StopSignal()
+            signal.slot().fill(with: meeting)
+            _ = timer.add(signal, at: .seconds(10))
+        }
+        await wait { clock.sleeperCount == 1 }
+        clock.advance(by: .seconds(10))
+        for meeting in meetings { #expect(await meeting.hasMet.value()) }
+    }
+
     @Test func timerThatIsGoneLeavesNoTask() async {
         do {
             let timer = timer()

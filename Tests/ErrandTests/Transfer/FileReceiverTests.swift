@@ -91,6 +91,59 @@ import Testing
         }
     }
 
+    /// Keeps a cancelled attempt from ending, and a cancelled send, until the end of their grace periods.
+    private struct Deaf: Interceptor, SendInterceptor {
+        let end = Gate()
+
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            do { return try await next(request) } catch { return try await hold(error) }
+        }
+
+        func intercept(_ context: RequestContext, next: SendChain) async throws {
+            do { try await next() } catch { return try await hold(error) }
+        }
+
+        private func hold<Value: Sendable>(_ error: any Error) async throws -> Value {
+            let end = end
+            await Task.detached { try? await end.pass() }.value
+            throw error
+        }
+    }
+
+    /// The second one of three is cancelled too, before the first has released the file.
+    @Test(arguments: [DuplicatePolicy.cancelPrevious, .rejectNew], [1, 2])
+    func aDownloadThatFollowsACancelledEqualOneHasItsFile(policy: DuplicatePolicy, cancelledCount: Int) async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let deaf = Deaf()
+        var config = agent.config
+        (config.interceptors, config.sendInterceptors, config.retryPolicy) = ([deaf], [deaf], .never)
+        let agent = Agent(config: config, transport: transport)
+        let download = GeneralRequest("/x?large").downloading(to: target).duplicatePolicy(policy)
+        var cancelled: [Task<DownloadedFile, any Error>] = []
+        for number in 0..<cancelledCount {
+            let hasFailed = Lock(false)
+            cancelled.append(
+                Task {
+                    defer { hasFailed.withLock { $0 = true } }
+                    return try await agent.send(download)
+                }
+            )
+            if number == 0 { await waitForWrite() }
+            await wait { agent.pipeline.admission.fetches.count == 1 || hasFailed.withLock { $0 } }
+            cancelled[number].cancel()
+            await wait { agent.pipeline.admission.fetches.count == 0 }
+        }
+        isEndless.withLock { $0 = false }
+        let file = try await agent.send(download)
+        #expect(file.byteCount == Int64(Self.large.count))
+        deaf.end.open()
+        for task in cancelled { await #expect(throws: CancellationError.self) { try await task.value } }
+    }
+
     @Test func aCompletionMayStartTheFailedDownloadAgain() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let (agent, target) = (agent, target)
