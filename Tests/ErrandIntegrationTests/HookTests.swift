@@ -66,9 +66,13 @@ struct HookTests {
     @Test func sharedRequestOfAnAdapterIsRetriedAheadOfThoseThatWaitForIt() async throws {
         defer { server.stop() }
         let count = Atomic(0)
+        // The first response waits until its caller is cancelled, however long that takes on a busy machine.
+        let release = DispatchSemaphore(value: 0)
+        defer { release.signal() }
         server.on(.get, "/token") { _ in
-            count.add(1, ordering: .relaxed).newValue == 1
-                ? .status(503).delayed(by: .milliseconds(300)) : .json("7")
+            guard count.add(1, ordering: .relaxed).newValue == 1 else { return .json("7") }
+            release.wait()
+            return .status(503)
         }
         agent.config.throttle = Throttle(maximumPerHost: 2)
         agent.config.adapters = [
@@ -84,6 +88,7 @@ struct HookTests {
         try await Task.sleep(for: .milliseconds(50))
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
+        release.signal()
         for other in others { #expect(try await other.value == 1) }
         agent.config.adapters = []
     }
