@@ -55,36 +55,6 @@ import Testing
         }
     }
 
-    /// Blocks until another one is stopped too, as a cancellation handler may.
-    private final class Meeting: StoppableExchange {
-        private let arrived: DispatchSemaphore
-        private let other: DispatchSemaphore
-        let hasMet = Delivery<Bool>()
-
-        init(arriving arrived: DispatchSemaphore, waitingFor other: DispatchSemaphore) {
-            (self.arrived, self.other) = (arrived, other)
-        }
-
-        func stop() {
-            arrived.signal()
-            hasMet.deliver(other.wait(timeout: .now() + 10) == .success)
-        }
-    }
-
-    @Test func aSendWhoseEndBlocksDelaysNoOtherWithTheSameDeadline() async {
-        let timer = timer()
-        let (one, two) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let meetings = [Meeting(arriving: one, waitingFor: two), Meeting(arriving: two, waitingFor: one)]
-        for meeting in meetings {
-            let signal = StopSignal()
-            signal.slot().fill(with: meeting)
-            _ = timer.add(signal, at: .seconds(10))
-        }
-        await wait { clock.sleeperCount == 1 }
-        clock.advance(by: .seconds(10))
-        for meeting in meetings { #expect(await meeting.hasMet.value()) }
-    }
-
     @Test func timerThatIsGoneLeavesNoTask() async {
         do {
             let timer = timer()

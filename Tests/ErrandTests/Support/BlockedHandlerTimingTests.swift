@@ -1,0 +1,89 @@
+import Dispatch
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// Cancellation handlers that block.
+///
+/// Each keeps a thread of the pool, which may have no more than two, so no other test may run beside them: they run where
+/// `ERRAND_TIMING` is set.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["ERRAND_TIMING"] != nil), .serialized, .limit(seconds: 60))
+struct BlockedHandlerTimingTests {
+    /// Stops a signal whose innermost work has a cancellation handler that blocks until the end of the outermost.
+    ///
+    /// - Returns: Whether that ended while the handler blocked.
+    private func endsBesideBlockedHandler(isInner: Bool, _ reason: StopSignal.Reason) async -> Bool {
+        let (signal, begun) = (StopSignal(), Delivery<Void>())
+        let (hasEnded, isReleased, hasReturned) = (DispatchSemaphore(value: 0), Delivery<Bool>(), Delivery<Void>())
+        let blocked: @Sendable () async throws -> Void = {
+            await withTaskCancellationHandler {
+                begun.deliver(())
+                await hasReturned.value()
+            } onCancel: {
+                isReleased.deliver(hasEnded.wait(timeout: .now() + 10) == .success)
+            }
+        }
+        let task = Task {
+            _ = try? await signal.run(grace: .send) {
+                guard isInner else { return try await blocked() }
+                try? await signal.run(grace: .network, blocked)
+                // The work around it goes on, whatever becomes of the inner one.
+                await hasReturned.value()
+            }
+            hasEnded.signal()
+        }
+        await begun.value()
+        DispatchQueue.global().async { signal.stop(reason) }
+        let result = await isReleased.value()
+        hasReturned.deliver(())
+        await task.value
+        return result
+    }
+
+    @Test(arguments: [StopSignal.Reason.cancelled, .deadline])
+    func workWhoseCancellationHandlerBlocksIsLeftBehind(_ reason: StopSignal.Reason) async {
+        #expect(await endsBesideBlockedHandler(isInner: false, reason))
+    }
+
+    @Test(arguments: [StopSignal.Reason.cancelled, .deadline])
+    func workAroundABlockedCancellationHandlerIsLeftBehind(_ reason: StopSignal.Reason) async {
+        #expect(await endsBesideBlockedHandler(isInner: true, reason))
+    }
+
+    /// Blocks until another one is stopped too, as a cancellation handler may.
+    private final class Meeting: StoppableExchange {
+        private let arrived: DispatchSemaphore
+        private let other: DispatchSemaphore
+        let hasMet = Delivery<Bool>()
+
+        init(arriving arrived: DispatchSemaphore, waitingFor other: DispatchSemaphore) {
+            (self.arrived, self.other) = (arrived, other)
+        }
+
+        func stop() {
+            arrived.signal()
+            hasMet.deliver(other.wait(timeout: .now() + 10) == .success)
+        }
+    }
+
+    @Test func aSendWhoseEndBlocksDelaysNoOtherWithTheSameDeadline() async {
+        let clock = ManualClock()
+        let start = clock.now
+        let timer = DeadlineTimer(
+            now: { start.duration(to: clock.now) },
+            sleep: { try await clock.sleep(until: start.advanced(by: $0)) }
+        )
+        let (one, two) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let meetings = [Meeting(arriving: one, waitingFor: two), Meeting(arriving: two, waitingFor: one)]
+        for meeting in meetings {
+            let signal = StopSignal()
+            signal.slot().fill(with: meeting)
+            _ = timer.add(signal, at: .seconds(10))
+        }
+        await wait { clock.sleeperCount == 1 }
+        clock.advance(by: .seconds(10))
+        for meeting in meetings { #expect(await meeting.hasMet.value()) }
+    }
+}
