@@ -1,3 +1,9 @@
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
 /// The state of a ``AuthenticationSession``; every change is a function of state and time.
 struct CredentialState<Credential: Sendable>: Sendable {
     /// A credential with the numbers that distinguish it from others.
@@ -166,6 +172,8 @@ enum RefreshFailureKind: Sendable {
     init(_ error: any Error) {
         switch error {
         case is CancellationError: self = .cancellation
+        // An authenticator may use a session of its own.
+        case is URLError: self.init(SessionFailure.classify(error, idleTimeout: .zero, hasHeader: false))
         case let error as NetworkError where error.isFailureOfConnection:
             self = .connection(wasSent: error.kind != .unreachable)
         default: self = .rejection

@@ -79,16 +79,17 @@ struct SecretNames: Sendable {
         return contains(String(last))
     }
 
-    /// Returns the value with every member of such a name masked, at any depth.
-    func masking(_ value: JSONValue) -> JSONValue {
+    /// Returns the value with every member of such a name masked, at any depth, and every other string changed.
+    func masking(_ value: JSONValue, _ text: (String) -> String) -> JSONValue {
         switch value {
-        case .array(let elements): .array(elements.map(masking))
+        case .array(let elements): .array(elements.map { masking($0, text) })
         case .object(let members):
             .object(
                 JSONObject(
-                    members.map { ($0.name, containsMember($0.name) ? .string(Secrets.mask) : masking($0.value)) }
+                    members.map { ($0.name, containsMember($0.name) ? .string(Secrets.mask) : masking($0.value, text)) }
                 )
             )
+        case .string(let string): .string(text(string))
         default: value
         }
     }

@@ -3,8 +3,11 @@ public import Foundation
 /// What logs, curl commands, plans and errors show in place of secret values.
 extension Secrets {
     /// Returns the value of a header field, masked if it is secret.
+    ///
+    /// In one that contains a URL, such as that of `Referer` or `Location`, user information is omitted, and the secret values of
+    /// its query and fragment are masked.
     public func redacted(_ value: String, of header: String) -> String {
-        isSecret(header: header) ? Self.mask : value
+        isSecret(header: header) ? Self.mask : redactingURLs(in: value)
     }
 
     /// Returns a URL without user information and with the secret values of its query masked.
@@ -24,10 +27,10 @@ extension Secrets {
     /// masked as a whole.
     public func redacted(pairs: String) -> String { PairRedaction(names: pairNames.value).redacted(pairs[...]) }
 
-    /// Returns a JSON value with its secret members masked.
+    /// Returns a JSON value with its secret members masked, and the secrets of URLs in its strings.
     ///
     /// Recursion is bounded by the depth that the parser allows.
-    public func redacted(_ value: JSONValue) -> JSONValue { memberNames.value.masking(value) }
+    public func redacted(_ value: JSONValue) -> JSONValue { memberNames.value.masking(value, redactingURLs) }
 
     /// Returns a body as text: JSON and forms with their secrets masked, anything else as its size.
     public func redacted(_ body: Data, mediaType: MediaType?) -> String {
@@ -42,6 +45,13 @@ extension Secrets {
             return redacted(pairs: String(decoding: body, as: UTF8.self))
         }
         return nil
+    }
+
+    /// Returns a text with the secrets of a URL masked, if it contains one or is a relative one with a query or a fragment.
+    private func redactingURLs(in text: String) -> String {
+        let isRelative = text.utf8.first == UInt8(ascii: "/") && text.utf8.contains { "?#".utf8.contains($0) }
+        guard isRelative || text.contains("//") else { return text }
+        return redacted(pairs: text)
     }
 }
 

@@ -4,6 +4,10 @@ import Testing
 
 @testable import Errand
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 /// A refresh that could not reach its server says nothing about the credential.
 @Suite(.limit(seconds: 60))
 struct RefreshFailureTests {
@@ -61,6 +65,25 @@ struct RefreshFailureTests {
         await #expect(throws: NetworkError.self) { try await rig.get() }
         #expect(try await rig.get() == 7)
         #expect(rig.authenticator.refreshCount == 2)
+    }
+
+    @Test(arguments: [URLError.Code.notConnectedToInternet, .timedOut, .networkConnectionLost, .cannotFindHost])
+    func failureOfASessionOfOnesOwnIsNotRemembered(code: URLError.Code) async throws {
+        let left = Lock(1)
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, _ in
+            let fails = left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            if fails { throw URLError(code) }
+            return Token(access: "new")
+        }
+        let rig = AuthenticationRig(authenticator, transport: TokenTransport { _ in nil })
+        let error = try #require(await #expect(throws: URLError.self) { try await rig.get() })
+        #expect(error.code == code)
+        #expect(try await rig.get() == 7)
+        #expect(authenticator.refreshCount == 2)
     }
 
     @Test func waitersOfOneRefreshShareItsFailure() async throws {

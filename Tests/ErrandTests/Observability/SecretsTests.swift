@@ -109,6 +109,21 @@ import Testing
         #expect(Secrets().redacted(pairs: query) == query)
     }
 
+    @Test(arguments: [
+        ("https://user:pass@host/cb?token=abc", "https://host/cb?token=•••"),
+        ("/cb?access_token=abc", "/cb?access_token=•••"), ("/cb#id_token=abc", "/cb#id_token=•••"),
+        ("0; url=https://host/?sig=abc", "0; url=https://host/?sig=•••"),
+        // The end of a secret is not known.
+        ("<https://host/?page=2&token=abc>; rel=\"next\"", "<https://host/?page=2&token=•••"),
+        ("text/html; charset=utf-8", "text/html; charset=utf-8"), ("a/b=1", "a/b=1"), ("token=abc", "token=abc"),
+        ("see https://host/a?b=1, and more", "see https://host/a?b=1, and more"),
+        ("me@host.example", "me@host.example"),
+    ])
+    func secretsOfAURLInAFieldOrAMemberAreRedacted(text: String, redacted: String) {
+        #expect(Secrets().redacted(text, of: "Referer") == redacted)
+        #expect(Secrets().redacted(["a": [.string(text)]]) == ["a": [.string(redacted)]])
+    }
+
     @Test func nestedURLIsRedactedInEveryText() async throws {
         let nested = "https://user:CANARY@host.example/cb?access_token=CANARY"
         let log = Record<String>()
@@ -119,6 +134,7 @@ import Testing
             return .status(307, headers: ["Location": target])
         }
         let request = GeneralRequest("/x").method(.post).query(["redirect_uri": nested]).body(.form(["next": nested]))
+            .header("Referer", nested)
         let plan = try await rig.agent.plan(for: request)
         log.add("\(plan)")
         log.add(plan.curl)

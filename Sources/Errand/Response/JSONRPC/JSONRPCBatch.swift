@@ -97,12 +97,15 @@ public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
 public struct JSONRPCResponses: Sendable {
     private var envelopes = Table<JSONRPCID, Envelope>()
     private var withoutID: [Envelope] = []
-    private var url: URL?
+    private let url: URL?
+    private let method: HTTPMethod
     private let decoder: any DataDecoder
     private let secrets: Shared<Secrets>?
 
     init(_ payload: Payload) throws {
         (decoder, secrets) = (payload.decoder, payload.secrets)
+        // That of the exchange, which a redirect can change.
+        (url, method) = (payload.envelope?.response.url, payload.envelope?.response.method ?? .post)
         guard payload.data.first(where: { $0 > 0x20 }) == UInt8(ascii: "["), payload.isGuarded else {
             throw NetworkError(.envelope("the response to a JSON-RPC batch must be an array"))
         }
@@ -110,7 +113,6 @@ public struct JSONRPCResponses: Sendable {
             guard let response = payload.envelope?.response else {
                 throw NetworkError(.envelope("the responses of a JSON-RPC batch need a JSONRPCBatchFilter"))
             }
-            url = response.url
             var single = response
             single.body = payload.data[range]
             single.isGuarded = true
@@ -158,14 +160,14 @@ public struct JSONRPCResponses: Sendable {
         guard let envelope = envelopes[id] else {
             let (text, call) = (id.json.map { "\($0)" } ?? "null", call.map { " of the call '\($0)'" } ?? "")
             let error = NetworkError(.envelope("no response has the id \(text)\(call)"), underlying: anyError)
-            throw url.map { error.with(url: $0, method: .post) } ?? error
+            throw url.map { error.with(url: $0, method: method) } ?? error
         }
         do {
             var payload = try JSONRPCFilter().open(envelope, expected: id)
             (payload.decoder, payload.secrets) = (decoder, secrets)
             return payload
         } catch {
-            throw error.decoding(with: decoder, hiding: secrets, method: .post)
+            throw error.decoding(with: decoder, hiding: secrets, method: method)
         }
     }
 

@@ -53,6 +53,19 @@ import Testing
         #expect("\(error)".hasSuffix(#": no response has the id "1" of the call 'user'"#))
     }
 
+    @Test func errorsAfterARedirectNameTheMethodThatWasSent() async throws {
+        let body = "[\(Self.parts[0]),\(Self.parts[2])]"
+        let rig = Rig { request in
+            request.method == .post ? .status(303, headers: ["Location": "/result"]) : .json(body)
+        }
+        let responses = try await rig.agent.send(GeneralRequest("/rpc").calling(batch: sum, user, names))
+        #expect(try responses.value(of: sum) == 3)
+        for error in [
+            try #require(throws: NetworkError.self) { try responses.value(of: user) } as any Error,
+            try #require(throws: ServiceError.self) { try responses.value(of: names) },
+        ] { #expect("\(error)".hasPrefix("GET api.example/result: ")) }
+    }
+
     @Test func errorWithoutAnIDIsTheUnderlyingError() async throws {
         let stray = #"{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}"#
         let responses = try await send(.json("[\(stray),\(Self.parts[0])]"))
