@@ -386,6 +386,91 @@ struct CredentialOriginWireTests {
         }
     }
 
+    /// Two copies of a form are not the same bytes in memory.
+    @Test func formOfASessionIsRedirected() async throws {
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        home.on(.post, "/x", .redirect(to: other.baseURL.appending(path: "x").absoluteString, status: 307))
+        other.on(.post, "/x", .status(204))
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.authentication = .session(AuthenticationSession(Tokens(at: home.baseURL.port), credential: "secret"))
+        var form = MultipartForm()
+        form.append("mine", name: "a")
+        for _ in 0..<20 {
+            _ = try await Agent(config: config).send(GeneralRequest("/x").method(.post).body(.multipart(form)))
+        }
+        #expect(other.requestCount == 20 && other.requests.allSatisfy { $0.text.contains("mine") })
+        #expect(!other.requests.contains { $0.headers.contains("Authorization") })
+    }
+
+    /// An interceptor that moves a request may write its query anew.
+    @Test func credentialInAQueryIsWithheldHoweverItIsEncoded() async throws {
+        struct Encoding: Interceptor {
+            let port: Int
+            let change: @Sendable (String) -> String
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                var request = request
+                let text = change(request.url.query() ?? "")
+                request.url = try #require(URL(string: "http://127.0.0.1:\(port)/list?\(text)"))
+                return try await next(request)
+            }
+        }
+        struct Keys: Authenticator {
+            let port: Int?
+            func appliesTo(_ url: URL) -> Bool { url.port == port }
+            func apply(_ key: String, to request: inout OutgoingRequest, for context: RequestContext) throws {
+                request.url = try #require(URL(string: "\(request.url.absoluteString)&sid=a%2Bb%2F%3D%20c"))
+            }
+            func refresh(_ key: String, with agent: Agent) async throws -> String { key }
+        }
+        let changes: [@Sendable (String) -> String] = [
+            { $0 }, { $0.replacing("%2B", with: "+") }, { $0.replacing("%2B", with: "%2b") },
+            { $0.replacing("%2F", with: "/").replacing("%20", with: "+") }, { $0.replacing("sid", with: "%73id") },
+        ]
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        other.on(.get, "/list", .status(204))
+        for change in changes {
+            var config = NetworkConfig(baseURL: home.baseURL)
+            config.authentication = .session(AuthenticationSession(Keys(port: home.baseURL.port), credential: "key"))
+            config.credentialOrigins = [BaseURL(other.baseURL)]
+            config.interceptors = [Encoding(port: try #require(other.baseURL.port), change: change)]
+            try await Agent(config: config).send(GeneralRequest("/list?page=1").expecting(Void.self))
+            #expect(other.requests.last?.target == "/list?page=1")
+        }
+    }
+
+    /// Only what the authenticator has set is withheld.
+    @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin])
+    func credentialOfAnInterceptorIsSentToAListedOrigin(policy: CredentialPolicy) async throws {
+        struct Mirroring: Interceptor {
+            let url: URL
+            func intercept(
+                _ request: OutgoingRequest,
+                for context: RequestContext,
+                next: AttemptChain
+            ) async throws -> RawResponse {
+                try await next(OutgoingRequest(url: url, headers: ["Authorization": "Basic mirror"]))
+            }
+        }
+        let (home, other) = (try MockServer(), try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        other.on(.get, "/x", .status(204))
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.authentication = .session(AuthenticationSession(Tokens(at: home.baseURL.port), credential: "secret"))
+        config.credentialOrigins = [BaseURL(other.baseURL)]
+        config.interceptors = [Mirroring(url: other.baseURL.appending(path: "x"))]
+        try await Agent(config: config).send(GeneralRequest("/x").expecting(Void.self).credentialPolicy(policy))
+        #expect(other.requests.map { $0.headers["Authorization"] } == ["Basic mirror"])
+    }
+
     /// The credential was sent there too.
     @Test func redirectWithinTheOriginHidesNoRejectedCredential() async throws {
         struct Tokens: Authenticator {

@@ -51,6 +51,25 @@ import Testing
         #expect(host.server.requests.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
     }
 
+    /// What is masked in logs does not make two contents one.
+    @Test(arguments: [
+        "opts=fmt;code=7;file=", "u=https%3A%2F%2Fcdn.example%2Fx%3Fcode%3D1%26file%3D", "u=/x?token=1;file=",
+        "file=/%3Fcode%3D",
+    ])
+    func aURLThatDiffersBehindANestedSecretIsAnotherContent(query: String) async throws {
+        await cut(GeneralRequest("/big.bin?\(query)A"))
+        host.set { ($0.content, $0.cuts) = (DownloadServer.content(300_000, 9), []) }
+        #expect(try await finish(GeneralRequest("/big.bin?\(query)B")).resumedByteCount == 0)
+    }
+
+    @Test func aURLWithANestedSecretIsContinued() async throws {
+        let request = GeneralRequest("/big.bin?opts=fmt;code=SECRET;file=A")
+        await cut(request)
+        let record = try #require(host.names.first { $0.hasSuffix(".json") }.flatMap(host.data))
+        #expect(!String(decoding: record, as: UTF8.self).contains("SECRET"))
+        #expect(try await finish(request).resumedByteCount == 100_000)
+    }
+
     @Test(arguments: validators.indices)
     func onlyAStrongValidatorMakesADownloadResumable(_ index: Int) async throws {
         let (validator, isResumable) = Self.validators[index]

@@ -197,29 +197,14 @@ final class PinnedCredential: Sendable {
         guard admits(credential?.scope ?? "") else { throw NetworkError(.credentialChanged) }
         guard let credential else { return }
         let before = request
+        request.isBodyNew = false
         try await credential.apply(&request, context)
         let (old, new) = (before.headers, request.headers)
-        request.hasCredentialInBody = !before.body.isSame(as: request.body)
-        request.credentialHeaders = new.map(\.name).filter { new.values(for: $0) != old.values(for: $0) }
+        let isSameData = before.body.data.map { $0 == request.body.data } ?? false
+        request.hasCredentialInBody = request.isBodyNew && !isSameData
+        request.credentialHeaders = new.filter { new.values(for: $0.name) != old.values(for: $0.name) }
         request.credentialPairs = request.url.queryPairs(notIn: before.url)
         request.credentialVersion = credential.version
-    }
-}
-
-extension OutgoingBody {
-    /// Whether two bodies have the same bytes, or are the same source.
-    fileprivate func isSame(as other: OutgoingBody) -> Bool {
-        guard case (.source(let one), .source(let other)) = (self, other) else { return data == other.data }
-        return one.isSame(as: other)
-    }
-}
-
-extension BodySource {
-    /// Whether two sources are the same object, or values of the same bytes in memory; a source cannot be compared by what it
-    /// reads.
-    fileprivate func isSame(as other: any BodySource) -> Bool {
-        guard let other = other as? Self else { return false }
-        return withUnsafeBytes(of: self) { one in withUnsafeBytes(of: other) { one.elementsEqual($0) } }
     }
 }
 

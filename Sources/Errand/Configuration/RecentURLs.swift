@@ -3,7 +3,7 @@ internal import Foundation
 /// The URLs that requests of a config were last built with, so that a request that is sent again does not parse its URL again.
 ///
 /// Parsing takes a tenth of the work of a send beside its transport. Each type of request has one place, which it may share with
-/// other types, so the memory is bounded.
+/// other types, and longer URLs have none, so the memory is bounded.
 final class RecentURLs: Sendable {
     /// A URL below a base URL, and what it was made of.
     final class Entry: Sendable {
@@ -22,6 +22,8 @@ final class RecentURLs: Sendable {
     }
 
     private static let count = 16
+    /// The maximum number of bytes of a path and a query.
+    private static let maximumSize = 2_048
 
     private let entries = Lock([Entry?](repeating: nil, count: count))
 
@@ -31,6 +33,9 @@ final class RecentURLs: Sendable {
     subscript(type: ObjectIdentifier) -> Entry? {
         get { entries.withLock { $0[Self.place(of: type)] } }
         set {
+            if let newValue, newValue.path.utf8.count + (newValue.parts.query ?? "").utf8.count > Self.maximumSize {
+                return
+            }
             let old = entries.withLock { entries in
                 let place = Self.place(of: type)
                 defer { entries[place] = newValue }

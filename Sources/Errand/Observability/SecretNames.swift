@@ -71,12 +71,12 @@ struct SecretNames: Sendable {
         "x-amz-date", "x-amzn-trace-id", "x-attempt", "x-cloud-trace-context", "x-requested-with", "x-retry-count",
     ]
 
-    /// Whether a name or the last part of a nested name is one of these: `a[password]` and `user.password` are like `password`.
+    /// Whether a name or a part of a nested name is one of these: `a[password]`, `user.password` and `password[new]` are like
+    /// `password`.
     func containsMember(_ name: String) -> Bool {
         if contains(name) { return true }
-        let parts = name.split { $0 == "[" || $0 == "]" || $0 == "." }
-        guard let last = parts.last, last.utf8.count < name.utf8.count else { return false }
-        return contains(String(last))
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: ".") }) else { return false }
+        return name.split { $0 == "[" || $0 == "]" || $0 == "." }.contains { contains(String($0)) }
     }
 
     /// Returns the value with every member of such a name masked, at any depth, and every other string changed.

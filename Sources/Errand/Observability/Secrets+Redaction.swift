@@ -23,9 +23,11 @@ extension Secrets {
     /// Returns a query or form with its secret values masked.
     ///
     /// In a value that is or contains a URL, such as `redirect_uri`, user information is omitted, and the secret values of its
-    /// query and fragment are masked, whether it is percent-encoded or not. What is percent-encoded more than four times is
-    /// masked as a whole.
-    public func redacted(pairs: String) -> String { PairRedaction(names: pairNames.value).redacted(pairs[...]) }
+    /// query and fragment are masked, whether it is percent-encoded or not; in one that is JSON, the secret members. What is
+    /// percent-encoded more than four times is masked as a whole.
+    public func redacted(pairs: String) -> String {
+        PairRedaction(names: pairNames.value, members: memberNames.value).redacted(pairs[...])
+    }
 
     /// Returns a JSON value with its secret members masked, and the secrets of URLs in its strings.
     ///
@@ -60,6 +62,8 @@ extension Secrets {
 /// Each level of percent-encoding is read once, and there are few of them, so the time is linear.
 private struct PairRedaction {
     let names: SecretNames
+    /// The names in a value that is JSON.
+    let members: SecretNames
     /// The number of levels of percent-encoding that are still decoded.
     var depth = 4
 
@@ -91,9 +95,15 @@ private struct PairRedaction {
     /// Returns the name and the mask of a pair whose name is secret, or `nil` for any other.
     private func masked(_ pair: Substring) -> String? {
         guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-        let name = pair[..<equals]
-        guard names.containsMember(PercentEncoding.unescaping(name) ?? String(name)) else { return nil }
-        return "\(redacted(escaped: name))=\(Secrets.mask)"
+        var name = String(pair[..<equals])
+        var levels = depth
+        // It may be encoded more often than the text that it is in.
+        while !names.containsMember(name), let decoded = PercentEncoding.unescaping(name) {
+            guard levels > 0 else { return "\(Secrets.mask)=\(Secrets.mask)" }
+            (name, levels) = (decoded, levels - 1)
+        }
+        guard names.containsMember(name) else { return nil }
+        return "\(redacted(escaped: pair[..<equals]))=\(Secrets.mask)"
     }
 
     private func redacted(part: Substring) -> String {
@@ -106,15 +116,28 @@ private struct PairRedaction {
         return redacted(escaped: part[..<equals]) + "=" + (masked(value) ?? redacted(escaped: value))
     }
 
+    /// The same for what is inside of a text.
+    private var inner: PairRedaction { PairRedaction(names: names, members: members, depth: depth - 1) }
+
     /// Returns a text with the secrets masked that are percent-encoded in it; one without secrets is unchanged.
     private func redacted(escaped text: Substring) -> String {
-        guard let decoded = PercentEncoding.unescaping(text) else { return String(text) }
+        guard let decoded = PercentEncoding.unescaping(text) else { return redacted(json: text) ?? String(text) }
         guard depth > 0 else { return Secrets.mask }
-        let redaction = PairRedaction(names: names, depth: depth - 1)
-        let shown = redaction.redacted(Self.omittingUserInformation(in: decoded[...]))
+        let shown =
+            inner.redacted(json: decoded[...])
+            ?? inner.redacted(Self.omittingUserInformation(in: decoded[...]))
         guard shown != decoded else { return String(text) }
         return shown.components(separatedBy: Secrets.mask).map(PercentEncoding.escapingComponent)
             .joined(separator: Secrets.mask)
+    }
+
+    /// Returns a text that is a JSON object or array with its secret members masked, or `nil` for any other.
+    private func redacted(json text: Substring) -> String? {
+        guard let first = text.utf8.first(where: { $0 > 0x20 }), "{[".utf8.contains(first) else { return nil }
+        guard depth > 0 else { return Secrets.mask }
+        guard let value = try? JSONValue(parsing: Data(text.utf8)) else { return nil }
+        let shown = members.masking(value) { $0.contains("//") ? inner.redacted($0[...]) : $0 }
+        return shown == value ? String(text) : shown.description
     }
 
     /// Returns a text in which no URL has user information.

@@ -45,10 +45,10 @@ extension PreparedRequest {
     /// not apply.
     func withholdCredentials(from request: inout OutgoingRequest) throws {
         if request.url != outgoing.url, let session = pinnedCredential?.session, !session.appliesTo(request.url) {
-            let applied = FieldNames(request.credentialHeaders)
-            request.headers = HTTPHeaders(request.headers.filter { !applied.contains($0.name) })
+            let moved = request
+            request.headers = HTTPHeaders(request.headers.filter { !moved.isCredential($0) })
             if !request.credentialPairs.isEmpty {
-                request.url = try request.url.removing(pairs: request.credentialPairs.joined(separator: "&"))
+                request.url = try request.url.removing(pairsLike: request.credentialPairs)
             }
             guard !request.hasCredentialInBody || request.body.isEmpty else {
                 throw NetworkError(
@@ -69,7 +69,7 @@ extension PreparedRequest {
         let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
         // The authenticator of a session decides by itself which URLs receive its credential.
         let applied = FieldNames(
-            pinnedCredential?.session.appliesTo(request.url) == true ? request.credentialHeaders : []
+            pinnedCredential?.session.appliesTo(request.url) == true ? request.credentialHeaders.map(\.name) : []
         )
         request.headers = HTTPHeaders(
             request.headers.filter { field in

@@ -33,12 +33,14 @@ struct RedirectCredentials: Sendable {
             let reason = "its body holds the credential of a session, which belongs to another origin"
             throw NetworkError(.invalidRedirect(reason), response: response)
         }
-        let applied = FieldNames(request.credentialHeaders)
         // Without its key, the server would not recognize a request that it has already received.
         func isKey(_ name: String) -> Bool { name.isSameFieldName(as: "Idempotency-Key") }
-        func isLeft(_ name: String) -> Bool { Self.alwaysLeft.contains(name) || applied.contains(name) }
+        let sent = request
+        func isLeft(_ field: HTTPHeaders.Field) -> Bool {
+            Self.alwaysLeft.contains(field.name) || sent.isCredential(field)
+        }
         if policy == .anyOrigin {
-            request.headers = HTTPHeaders(request.headers.filter { !isLeft($0.name) })
+            request.headers = HTTPHeaders(request.headers.filter { !isLeft($0) })
             return
         }
         let own = Table(keys: Array(ownHeaders))
@@ -46,7 +48,7 @@ struct RedirectCredentials: Sendable {
             request.headers.filter { field in
                 (own[field] != nil || Self.describesBody.contains(field.name)
                     || Self.describesResponse.contains(field.name))
-                    && !isLeft(field.name) && (!secrets.isCredential(header: field.name) || isKey(field.name))
+                    && !isLeft(field) && (!secrets.isCredential(header: field.name) || isKey(field.name))
             }
         )
         guard let makeBodyWithoutBase, !request.body.isEmpty, try !origins().contains(request.url) else { return }

@@ -62,10 +62,16 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     }
 
     /// Returns a URL without what is different in each URL of one content: secrets, and when a signature was made.
+    ///
+    /// A value that contains a secret, as a URL does, may name the content all the same: it is replaced by its digest.
     static func place(_ url: URL, masking secrets: Secrets) -> String {
         let text = secrets.redacted(url)
-        guard let mark = text.firstIndex(of: "?") else { return text }
-        let pairs = text[text.index(after: mark)...].split(separator: "&")
+        guard let mark = text.firstIndex(of: "?"), let query = url.query() else { return text }
+        let pairs = query.split(separator: "&").map { pair in
+            let shown = secrets.redacted(pairs: String(pair))
+            guard shown != pair, !secrets.isCredential(pair: pair) else { return shown[...] }
+            return SHA256.hexadecimal(pair.utf8)[...]
+        }
         func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
         let isSigned = pairs.contains { ["sig", "signature"].contains(name($0)) }
         let lasting = pairs.filter { pair in

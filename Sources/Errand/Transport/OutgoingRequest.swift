@@ -15,23 +15,30 @@ public struct OutgoingRequest: Sendable {
     /// The body.
     ///
     /// It must be empty with GET, HEAD and TRACE.
-    public var body: OutgoingBody
+    public var body: OutgoingBody { didSet { isBodyNew = true } }
 
     /// The version of a session's credential that it contains, or `nil` if none.
     var credentialVersion: Int?
 
-    /// The header fields that a session's credential added, which are never sent to another origin.
-    var credentialHeaders: [String] = []
+    /// The header fields that a session's credential set, which are never sent to another origin.
+    var credentialHeaders: [HTTPHeaders.Field] = []
     /// Whether an authenticator has put the credential into the body.
     var hasCredentialInBody = false
+    /// Whether the body was set since this was last `false`; two sources cannot be compared.
+    var isBodyNew = true
     /// The pairs of the query that a session's credential added, which are sent only to URLs that it applies to.
     var credentialPairs: [String] = []
 
     /// Notes the places of the credential in a request that this one may have been made of.
     mutating func noteCredential(of other: OutgoingRequest) {
-        credentialHeaders += other.credentialHeaders.filter { !credentialHeaders.contains($0) }
+        credentialHeaders += other.credentialHeaders.filter { !isCredential($0) }
         credentialPairs += other.credentialPairs.filter { !credentialPairs.contains($0) }
         hasCredentialInBody = hasCredentialInBody || other.hasCredentialInBody
+    }
+
+    /// Whether a session's credential set a header field to the value that it has.
+    func isCredential(_ field: HTTPHeaders.Field) -> Bool {
+        credentialHeaders.contains { $0.name.isSameFieldName(as: field.name) && $0.value == field.value }
     }
 
     /// Creates a request.
