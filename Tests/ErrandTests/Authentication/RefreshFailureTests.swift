@@ -160,6 +160,29 @@ struct RefreshFailureTests {
         }
     }
 
+    /// The server has decided that the credential is not good, although that of the tokens is not reachable.
+    @Test(arguments: [CachePolicy.networkElseCache(maxStale: nil), .http])
+    func storedResponseIsNotUsedIfARejectedCredentialIsNotRefreshed(policy: CachePolicy) async throws {
+        let isRevoked = Lock(false)
+        let transport = TokenTransport { request in
+            if request.url.host() == "login.test" { throw NetworkError(.connectionRefused) }
+            if isRevoked.withLock({ $0 }) { return nil }
+            return .jsonResponse("7", headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""])
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
+        let token = Token(access: "old", user: "ada")
+        let rig = AuthenticationRig(authenticator, token: token, transport: transport) {
+            $0.cache = ResponseCache(disk: nil)
+            $0.cachePolicy = policy
+        }
+        #expect(try await rig.get() == 7)
+        #expect(await rig.agent.config.cache?.count == 1)
+        isRevoked.withLock { $0 = true }
+        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
+        #expect(error?.kind == .unreachable && error?.statusCode == 401)
+    }
+
     /// The refresh has a policy of its own, and the server's 401 is not a failure of the connection.
     @Test func sendIsNotRetriedForTheFailureOfItsRefresh() async throws {
         let rig = rig(failing: 1, with: NetworkError(.noConnection), retryPolicy: .standard)
