@@ -1,7 +1,8 @@
 /// A type that observes sends, such as a loading indicator, a log or metrics.
 ///
 /// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library.
-/// Every send produces exactly one `willStart`, `willStop` and `didStop`, in this order, on every path.
+/// Every send produces exactly one `willStart`, `willStop` and `didStop`, in this order, on every path. A revalidation in
+/// the background is no send of a caller's, and produces only ``AccessoryEvent/didRevalidate(_:)``.
 public protocol Accessory: Sendable {
     /// Receives an event of a send.
     ///
@@ -36,6 +37,10 @@ public enum AccessoryEvent: Sendable {
     case didDiagnose(Diagnostic)
     /// The send has waited for a permit of the throttle.
     case didWait(Duration)
+    /// A stored response that a send has used was revalidated in the background, or could not be.
+    ///
+    /// This is the only event of the revalidation, whose context has a number of its own. It may follow the send's last one.
+    case didRevalidate(Outcome)
     /// The outcome is known; delivery follows.
     case willStop(Outcome)
     /// The send has ended.

@@ -22,6 +22,9 @@ struct AccessoryChain: Sendable {
         observesSmallBodies = accessories.contains { $0 is any SmallBodyObserver }
     }
 
+    /// The same accessories for work that may go on after the end of the send.
+    var inBackground: AccessoryChain { AccessoryChain(accessories) }
+
     var isEmpty: Bool { accessories.isEmpty }
     var names: [String] { accessories.map { String(describing: type(of: $0)) } }
 

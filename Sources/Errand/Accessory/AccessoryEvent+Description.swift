@@ -14,6 +14,7 @@ extension AccessoryEvent: CustomStringConvertible {
         case .didRedirect: "didRedirect(\(words()))"
         case .didDiagnose: "didDiagnose(\(words()))"
         case .didWait: "didWait(\(words()))"
+        case .didRevalidate: "didRevalidate(\(words()))"
         case .willStop: "willStop(\(words()))"
         case .didStop(let outcome): "didStop(\(outcome))"
         }
@@ -36,6 +37,7 @@ extension AccessoryEvent: CustomStringConvertible {
         case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(text(redirect.to))"
         case .didDiagnose(let diagnostic): "\(diagnostic)".oneLine
         case .didWait(let time): "waited \(time.words) for a permit"
+        case .didRevalidate(let outcome): "revalidation in the background: \(outcome)"
         case .willStop(let outcome): "\(outcome)"
         case .didStop: "stopped"
         }

@@ -8,9 +8,9 @@ internal import Foundation
 public struct LoggingAccessory: Accessory {
     /// The events that are written.
     public enum Level: Int, Sendable, Hashable, Comparable {
-        /// A line for each failed send, and for each ``Diagnostic``.
+        /// A line for each failed send or revalidation in the background, and for each ``Diagnostic``.
         case failures
-        /// A line for each send when it has ended.
+        /// A line for each send, and each revalidation in the background, when it has ended.
         case outcomes
         /// A line for each event.
         case events
@@ -67,8 +67,8 @@ public struct LoggingAccessory: Accessory {
 extension AccessoryEvent {
     fileprivate var level: LoggingAccessory.Level {
         switch self {
-        case .willStop(.failure), .didDiagnose: .failures
-        case .willStop: .outcomes
+        case .willStop(.failure), .didRevalidate(.failure), .didDiagnose: .failures
+        case .willStop, .didRevalidate: .outcomes
         default: .events
         }
     }

@@ -121,7 +121,8 @@ public final class CircuitBreaker: Interceptor {
         switch result {
         case .success(let response): return (500..<600).contains(response.statusCode) ? .failure : .success
         case .failure(let error as NetworkError) where !error.reason.isFailureOfBody:
-            switch error.kind {
+            // Not the error's own kind: the failure of a refresh is that of another host.
+            switch error.reason.kind {
             case .unreachable, .connectionLost, .timedOut, .invalidResponse: return .failure
             default: return .ignored
             }

@@ -76,22 +76,36 @@ struct DuplicateKey: Sendable, Hashable {
 
     /// Returns whether a filter's description contains everything that it depends on: no closure, and no hidden state.
     private static func isComparable(_ filter: any ResponseFilter) -> Bool {
-        filter is EnvelopeFilter || filter is JSONRPCFilter || filter is JSONRPCBatchFilter
-            || filter is PassthroughFilter || filter is any Hashable || isEmpty(filter)
+        // With a NaN, it is not equal to itself.
+        if let filter = filter as? AnyHashable { return filter == filter }
+        return filter is EnvelopeFilter || filter is JSONRPCFilter || filter is JSONRPCBatchFilter
+            || filter is PassthroughFilter || isEmpty(filter)
     }
 
     private static func isEmpty<F: ResponseFilter>(_ filter: F) -> Bool { MemoryLayout<F>.size == 0 }
 }
 
-/// A filter by its own equality.
-private struct FilterKey: Sendable, Hashable {
-    let filter: any ResponseFilter & Hashable
+/// A filter by its type and its own equality, which a subclass may inherit.
+///
+/// A filter may be an object whose hash value changes while it is in use. The key keeps the first one, and is always equal
+/// to itself.
+private final class FilterKey: Sendable, Hashable {
+    private let filter: any ResponseFilter & Hashable
+    private let type: ObjectIdentifier
+    private let hash: Int
 
-    static func == (one: FilterKey, other: FilterKey) -> Bool {
-        AnyHashable(one.filter) == AnyHashable(other.filter)
+    init(_ filter: any ResponseFilter & Hashable) {
+        self.filter = filter
+        type = ObjectIdentifier(Swift.type(of: filter))
+        hash = filter.hashValue
     }
 
-    func hash(into hasher: inout Hasher) { AnyHashable(filter).hash(into: &hasher) }
+    static func == (one: FilterKey, other: FilterKey) -> Bool {
+        one === other
+            || one.type == other.type && one.hash == other.hash && AnyHashable(one.filter) == AnyHashable(other.filter)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension Secrets {

@@ -67,7 +67,7 @@ final class InFlightFetches: Sendable {
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
         let (id, hasFile) = (own.id, own.hasFile)
-        let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
+        let prepared = prepared.inFlight(notifying: Relay(fetches: self, id: id), isPassing: isPassing)
         let task = Task {
             // The one that it replaces or follows may still have the file.
             if hasFile { await previous?.value().value }
@@ -85,7 +85,7 @@ final class InFlightFetches: Sendable {
             let subscribers = table.withLock { $0.end(key, id) }
             if hasFile, subscribers.isEmpty {
                 prepared.receiver?.end()
-                table.withLock { $0.didReleaseFile(key, id) }
+                table.withLock { $0.didReleaseFile(id) }
             }
             for subscriber in subscribers {
                 if isShared || subscriber === starter {
@@ -97,7 +97,7 @@ final class InFlightFetches: Sendable {
         }
         own.begun.deliver(task)
         // If no send waits any more, the task is cancelled; if the fetch has ended, that has no effect.
-        if !table.withLock({ $0.own(task, key, id) }) { task.cancel() }
+        if !table.withLock({ $0.own(task, id) }) { task.cancel() }
     }
 
     private func wait(
@@ -137,11 +137,10 @@ final class InFlightFetches: Sendable {
     /// Passes the events of a fetch to all its subscribers.
     private struct Relay: SmallBodyObserver {
         let fetches: InFlightFetches
-        let key: DuplicateKey
         let id: Int
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {
-            for subscriber in fetches.table.withLock({ $0.subscribers(key, id) }) {
+            for subscriber in fetches.table.withLock({ $0.subscribers(id) }) {
                 subscriber.notify(event, attempt: context.attempt)
             }
         }

@@ -71,7 +71,8 @@ public protocol Authenticator<Credential>: Sendable {
     /// Returns whether a credential should be refreshed before it is sent, because it expires soon. The default is
     /// `false`.
     ///
-    /// If that refresh fails, the old credential is sent and the server decides. If it returns a credential that should be
+    /// If that refresh fails, the old credential is sent and the server decides; the next one starts after the duration of the
+    /// ``RefreshWindow``, unless a server rejects the credential. If it returns a credential that should be
     /// refreshed as soon, because its whole lifetime is shorter than the time ahead of its end, that one is sent until a
     /// server rejects it.
     func needsRefresh(_ credential: Credential) -> Bool

@@ -43,8 +43,10 @@ struct CredentialState<Credential: Sendable>: Sendable {
     private struct Failure: Sendable {
         let version: Int
         let error: any Error
-        /// Until when no other refresh starts, or `nil` if one may start at once.
-        let end: Duration?
+        /// Whether another refresh of a rejected credential may start at once.
+        let isOfNetwork: Bool
+        /// Until when no other refresh starts.
+        let end: Duration
     }
 
     private(set) var held: Held?
@@ -85,9 +87,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
             return .wait
         }
         guard version == reason.version else { return .goOn }
-        if let failure = currentFailure, let end = failure.end, now < end {
-            return isRejected ? .fail(failure.error) : .goOn
-        }
+        if let failure = failure(against: reason, at: now) { return isRejected ? .fail(failure.error) : .goOn }
         guard window.admit(at: now) else {
             let limit = NetworkError.Reason.excessiveRefresh(limit: window.maximumCount, window: window.duration)
             return isRejected ? .fail(currentFailure?.error ?? NetworkError(limit)) : .goOn
@@ -107,14 +107,21 @@ struct CredentialState<Credential: Sendable>: Sendable {
     /// The failure of the last refresh of the current credential, or `nil` if there is none.
     private var currentFailure: Failure? { failure?.version == version ? failure : nil }
 
+    /// Returns the failure because of which no refresh starts for a reason, or `nil` if one may start.
+    private func failure(against reason: RefreshReason, at now: Duration) -> Failure? {
+        guard let failure = currentFailure, now < failure.end else { return nil }
+        // Without a better credential this send fails; one whose credential is still good need not wait for the network.
+        if case .rejected = reason, failure.isOfNetwork { return nil }
+        return failure
+    }
+
     /// Whether ``step(for:at:)`` would make the send wait.
     ///
     /// Not implemented with a copy of the state, because its waiters would then be copied when the next one is added.
     func wouldWait(for reason: RefreshReason, at now: Duration) -> Bool {
         if refresh != nil { return true }
         guard version == reason.version else { return false }
-        if let end = currentFailure?.end, now < end { return false }
-        return window.hasRoom(at: now)
+        return failure(against: reason, at: now) == nil && window.hasRoom(at: now)
     }
 
     /// Records the result of a refresh, unless there was a new login in the meantime.
@@ -148,10 +155,11 @@ struct CredentialState<Credential: Sendable>: Sendable {
             )
             return (ended, .settled)
         case .failure(let error):
+            let end = now + window.duration
             switch kind {
-            case .rejection: failure = Failure(version: ended.version, error: error, end: now + window.duration)
+            case .rejection: failure = Failure(version: ended.version, error: error, isOfNetwork: false, end: end)
             case .connection(let wasSent):
-                failure = Failure(version: ended.version, error: error, end: nil)
+                failure = Failure(version: ended.version, error: error, isOfNetwork: true, end: end)
                 if !wasSent { window.discount(ended.start) }
             case .cancellation: break
             }
@@ -175,7 +183,7 @@ enum RefreshFailureKind: Sendable {
         // An authenticator may use a session of its own.
         case is URLError: self.init(SessionFailure.classify(error, idleTimeout: .zero, hasHeader: false))
         case let error as NetworkError where error.isFailureOfConnection:
-            self = .connection(wasSent: error.kind != .unreachable)
+            self = .connection(wasSent: error.reason.kind != .unreachable)
         default: self = .rejection
         }
     }

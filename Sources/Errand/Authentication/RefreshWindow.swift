@@ -8,7 +8,8 @@ public struct RefreshWindow: Sendable {
 
     /// The length of the window, which moves with time.
     ///
-    /// A failed refresh is remembered for as long, unless the network failed. The default is 30 seconds.
+    /// A failed refresh is remembered for as long; one that the network prevented, only by sends whose credential was not
+    /// rejected. The default is 30 seconds.
     public let duration: Duration
 
     /// The start times of the last refreshes, oldest first.

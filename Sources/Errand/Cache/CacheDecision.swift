@@ -155,6 +155,8 @@ extension Error {
         switch error.reason {
         case .circuitOpen: return true
         case .status(let code): return isFailure(code)
+        // The server has rejected the credential, whatever prevented the refresh.
+        case .refreshFailed where error.statusCode != nil: return false
         default: break
         }
         switch error.kind {

@@ -152,15 +152,29 @@ extension CacheLookup {
         }
     }
 
-    /// Revalidates a stored response in the background and stores the result; no accessory is notified.
+    /// Revalidates a stored response in the background, stores the result, and notifies the accessories of the outcome.
     ///
     /// Without a veto, the result stays in memory until the next send calls the request's.
     func revalidate(_ stored: Stored, _ conditions: HTTPHeaders, veto: CacheVeto?) async {
-        // A failure leaves the stored response as it is.
-        let accepted = try? await surroundings.inBackground(prepared) {
-            try await fetch($0, stored, conditions, at: stored.place, after: .expired)
+        await surroundings.inBackground(prepared) { send in
+            let began = surroundings.timeline.now()
+            let outcome: Outcome
+            do {
+                var accepted = try await fetch(send, stored, conditions, at: stored.place, after: .expired)
+                storeRevalidated(accepted, veto: veto)
+                accepted.times.total = surroundings.timeline.now() - began
+                outcome = Outcome(accepted)
+            } catch {
+                // The stored response is left as it is.
+                outcome = Outcome((error as? GateRejection)?.error ?? error)
+            }
+            let accessories = prepared.accessories
+            if !accessories.isEmpty { await accessories.inBackground.notify(.didRevalidate(outcome), of: send.context) }
         }
-        guard let accepted, let caching = accepted.caching, var entry = caching.entry else { return }
+    }
+
+    private func storeRevalidated(_ accepted: AcceptedResponse, veto: CacheVeto?) {
+        guard let caching = accepted.caching, var entry = caching.entry else { return }
         if let veto, !veto(accepted.payload, accepted.response) { return }
         entry.isVetted = veto != nil
         cache.store(entry, at: caching.place, since: caching.ticket)

@@ -7,9 +7,7 @@ struct CacheSurroundings: Sendable {
     /// Runs stages 7 and 8 on a stored response, as if it had just been received.
     let judge: @Sendable (RawResponse, PreparedRequest) throws -> AcceptedResponse
     /// Runs work in the background, as a send of its own that can be ended like any other.
-    let inBackground:
-        @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse) async throws
-            -> AcceptedResponse
+    let inBackground: @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async -> Void) async -> Void
     let timeline: Timeline
 }
 

@@ -136,7 +136,7 @@ final class CacheValidation: Sendable {
         // Cookies, and the fields that `no-cache` names, are for the caller of this response, and not stored.
         let unstored = CacheDirectives(response.headers).noCacheFields.filter { !CacheControl.describesContent($0) }
         let names = FieldNames(["Set-Cookie"] + unstored)
-        for name in unstored { whole.headers[name] = nil }
+        whole.headers = HTTPHeaders(whole.headers.filter { !names.contains($0.name) })
         for field in response.headers where names.contains(field.name) { whole.headers.add(field.name, field.value) }
         whole.redirects = response.redirects
         whole.timing = response.timing

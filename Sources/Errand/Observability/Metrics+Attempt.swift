@@ -2,12 +2,16 @@ internal import Foundation
 
 extension Metrics.Attempt: SafeDescription {
     init(_ timing: ExchangeTiming, of request: BuiltRequest) {
+        self.init(timing, origin: request.credentials.origin, url: request.outgoing.url)
+    }
+
+    init(_ timing: ExchangeTiming, origin: String, url: URL) {
         self.init(
             firstByte: timing.firstByte,
             transfer: timing.transfer,
             total: timing.total,
-            origin: request.credentials.origin,
-            url: request.outgoing.url,
+            origin: origin,
+            url: url,
             statusCode: timing.statusCode,
             connection: timing.connection?.value
         )

@@ -287,7 +287,9 @@ extension Pipeline {
         if accepted.payload.data.isEmpty, response.hasNoBody(to: method) { accepted.payload.isAbsent = true }
         accepted.payload.headers = response.headers
         accepted.payload.decoding = prepared.decoding
-        accepted.attempt = response.timing.map { AcceptedResponse.LastAttempt(timing: $0, request: prepared.built) }
+        accepted.attempt = response.timing.map {
+            AcceptedResponse.LastAttempt(timing: $0, origin: prepared.origin, url: prepared.built.outgoing.url)
+        }
         if let began { accepted.times.filter = timeline.now() - began }
         if let queued = prepared.queued { accepted.times.queue = queued.withLock { $0 } }
         return accepted

@@ -120,7 +120,7 @@ extension Pipeline {
             judge: { try self.judge($0, of: $1, attempt: 0) },
             inBackground: { send, work in
                 let prepared = PreparedRequest(inBackground: send, id: self.makeID(), timeline: self.timeline)
-                return try await self.sends.run(inBackground: prepared) { try await work(prepared) }
+                await self.sends.run(inBackground: prepared) { await work(prepared) }
             },
             timeline: timeline
         )

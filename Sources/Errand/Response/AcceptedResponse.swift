@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// What the background part of the pipeline returns to the caller: an accepted response and its payload.
 ///
 /// Its parts are behind one reference, because each stage passes it on and they are large.
@@ -15,10 +17,11 @@ struct AcceptedResponse: Sendable {
         var caching: CacheStoring?
     }
 
-    /// What the metrics of an attempt are made of, because most callers want none.
+    /// What the metrics of an attempt are made of, because most callers want none; not the request, which has a body.
     struct LastAttempt: Sendable {
         let timing: ExchangeTiming
-        let request: BuiltRequest
+        let origin: String
+        let url: URL
     }
 
     private var parts: Shared<Parts>
@@ -30,7 +33,7 @@ struct AcceptedResponse: Sendable {
     var metrics: Metrics {
         var metrics = parts.value.times
         if let attempt = parts.value.attempt {
-            metrics.attempts.append(Metrics.Attempt(attempt.timing, of: attempt.request))
+            metrics.attempts.append(Metrics.Attempt(attempt.timing, origin: attempt.origin, url: attempt.url))
         }
         return metrics
     }

@@ -133,6 +133,7 @@ extension AccessoryEvent {
         case .didRedirect: "didRedirect"
         case .didDiagnose: "didDiagnose"
         case .didWait: "didWait"
+        case .didRevalidate(let outcome): "didRevalidate \(outcome.word)"
         case .willStop(let outcome): "willStop \(outcome.word)"
         case .didStop(let outcome): "didStop \(outcome.word)"
         }

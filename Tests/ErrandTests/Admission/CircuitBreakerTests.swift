@@ -94,6 +94,12 @@ struct CircuitBreakerTests {
         #expect(CircuitBreaker.usualVerdict(.failure(Foreign())) == .ignored)
     }
 
+    /// The server of the refresh is another host.
+    @Test func failureOfARefreshIsIgnored() {
+        let error = NetworkError(.refreshFailed, underlying: NetworkError(.connectionRefused))
+        #expect(error.kind == .unreachable && CircuitBreaker.usualVerdict(.failure(error)) == .ignored)
+    }
+
     @Test(arguments: [(200, CircuitBreaker.Verdict.success), (404, .success), (429, .success), (500, .failure)])
     func statusesOfTheServerAreFailures(status: Int, verdict: CircuitBreaker.Verdict) throws {
         let url = try #require(URL(string: "https://api.test/"))

@@ -234,6 +234,72 @@ struct DuplicateTests {
         #expect(rig.transport.requestCount == 2)
     }
 
+    private struct Scaling: ResponseFilter, Hashable {
+        let factor: Double
+        func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload { Payload(response.body) }
+    }
+
+    @Test func filterThatIsNotEqualToItselfSharesNothing() async throws {
+        let rig = AdmissionBench(isOpen: false)
+        let request = AdmissionBench.get("/x", .share).filter(Scaling(factor: .nan))
+        let tasks = (0..<2).map { _ in rig.start(request) }
+        await rig.transport.waitForRequests(2)
+        rig.gate.open()
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(rig.agent.pipeline.admission.fetches.count == 0)
+    }
+
+    /// A filter that is equal to those of the same number, whose hash value is that number or always 0.
+    private final class Numbered: ResponseFilter, Hashable {
+        let number: Lock<Int>
+        private let isHashed: Bool
+
+        init(_ number: Int, isHashed: Bool) { (self.number, self.isHashed) = (Lock(number), isHashed) }
+
+        func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload { Payload(response.body) }
+        static func == (one: Numbered, other: Numbered) -> Bool {
+            one === other || one.number.withLock { $0 } == other.number.withLock { $0 }
+        }
+        func hash(into hasher: inout Hasher) { hasher.combine(isHashed ? number.withLock { $0 } : 0) }
+    }
+
+    @Test(arguments: [true, false])
+    func filtersThatChangeDuringTheirFetchesReceiveTheirResponses(isHashed: Bool) async throws {
+        let rig = AdmissionBench(isOpen: false)
+        let filters = (0..<20).map { Numbered($0, isHashed: isHashed) }
+        let tasks = filters.map { rig.start(AdmissionBench.get("/x", .share).filter($0)) }
+        await rig.waitForFlightWaiters(20)
+        await rig.transport.waitForRequests(20)
+        for filter in filters { filter.number.withLock { $0 = 100 } }
+        rig.gate.open()
+        for task in tasks { #expect(try await task.value == 7) }
+        #expect(rig.agent.pipeline.admission.fetches.count == 0)
+    }
+
+    // It has no state.
+    private class Plain: ResponseFilter, Hashable, @unchecked Sendable {
+        func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload { Payload(Data("1".utf8)) }
+        static func == (one: Plain, other: Plain) -> Bool { true }
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    // Nor does it.
+    private final class Strict: Plain, @unchecked Sendable {
+        override func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+            Payload(Data("2".utf8))
+        }
+    }
+
+    @Test func filtersThatInheritTheirEqualityShareNothing() async throws {
+        let rig = AdmissionBench(isOpen: false)
+        let filters = [Plain(), Strict(), Plain(), Strict()]
+        let tasks = filters.map { rig.start(AdmissionBench.get("/x", .share).filter($0)) }
+        await rig.waitForFlightWaiters(4)
+        rig.gate.open()
+        for (task, value) in zip(tasks, [1, 2, 1, 2]) { #expect(try await task.value == value) }
+        #expect(rig.transport.requestCount == 2)
+    }
+
     @Test func streamedBodyHasNoDuplicate() throws {
         struct Source: BodySource {
             var byteCount: Int64? { 1 }

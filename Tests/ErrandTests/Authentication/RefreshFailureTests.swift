@@ -127,12 +127,60 @@ struct RefreshFailureTests {
         #expect(rig.authenticator.refreshCount == 5)
     }
 
-    @Test func refreshBeforeSendingIsTriedAgainByTheNextSend() async throws {
+    /// The credential is still good, so no further send waits for a server that does not respond.
+    @Test(arguments: [NetworkError.Reason.noConnection, .idleTimeout(.seconds(1))])
+    func failedRefreshBeforeSendingIsTriedAgainAfterTheWindow(reason: NetworkError.Reason) async throws {
         let token = Token(access: "new0", endsSoon: true)
-        let rig = rig(failing: 1, with: NetworkError(.noConnection), token: token)
+        let rig = rig(failing: 2, with: NetworkError(reason), token: token)
+        for _ in 0..<3 { #expect(try await rig.get() == 7) }
+        rig.clock.advance(by: .seconds(29))
         #expect(try await rig.get() == 7)
+        #expect(rig.authenticator.refreshCount == 1)
+        for count in 2...3 {
+            rig.clock.advance(by: .seconds(30))
+            #expect(try await rig.get() == 7)
+            #expect(rig.authenticator.refreshCount == count)
+        }
+        #expect(rig.transport.shown.last == "Bearer new")
+    }
+
+    @Test func rejectedCredentialIsRefreshedAtOnceAfterAFailureBeforeSending() async throws {
+        let token = Token(access: "old", endsSoon: true)
+        let rig = rig(failing: 1, with: NetworkError(.idleTimeout(.seconds(1))), token: token)
         #expect(try await rig.get() == 7)
-        #expect(rig.transport.shown == [nil, "Bearer new0", nil, "Bearer new"])
+        #expect(rig.transport.shown == [nil, "Bearer old", nil, "Bearer new"])
+    }
+
+    /// The refresh was sent, but not the one that it needed itself.
+    @Test func refreshThatNeedsAnotherRefreshWasSent() {
+        let error = NetworkError(.refreshFailed, underlying: NetworkError(.connectionRefused))
+        guard case .connection(wasSent: true) = RefreshFailureKind(error) else {
+            Issue.record("\(RefreshFailureKind(error))")
+            return
+        }
+    }
+
+    /// The server has decided that the credential is not good, although that of the tokens is not reachable.
+    @Test(arguments: [CachePolicy.networkElseCache(maxStale: nil), .http])
+    func storedResponseIsNotUsedIfARejectedCredentialIsNotRefreshed(policy: CachePolicy) async throws {
+        let isRevoked = Lock(false)
+        let transport = TokenTransport { request in
+            if request.url.host() == "login.test" { throw NetworkError(.connectionRefused) }
+            if isRevoked.withLock({ $0 }) { return nil }
+            return .jsonResponse("7", headers: ["Cache-Control": "max-age=0", "ETag": "\"1\""])
+        }
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { _, _, agent in Token(access: try await agent.send(Refresh())) }
+        let token = Token(access: "old", user: "ada")
+        let rig = AuthenticationRig(authenticator, token: token, transport: transport) {
+            $0.cache = ResponseCache(disk: nil)
+            $0.cachePolicy = policy
+        }
+        #expect(try await rig.get() == 7)
+        #expect(await rig.agent.config.cache?.count == 1)
+        isRevoked.withLock { $0 = true }
+        let error = await #expect(throws: NetworkError.self) { try await rig.get() }
+        #expect(error?.kind == .unreachable && error?.statusCode == 401)
     }
 
     /// The refresh has a policy of its own, and the server's 401 is not a failure of the connection.

@@ -204,6 +204,29 @@ import Testing
         return CacheControl.merging(entry(stored), with: response, requested: later, received: later)
     }
 
+    /// A server chooses how many fields a response has, and how many `no-cache` names.
+    @Test func timeOfAValidationDoesNotGrowWithFieldsTimesNames() throws {
+        let ticket = ResponseCache(disk: nil).ticket
+        let url = try #require(URL(string: "https://api.example/x"))
+        func fields(_ name: String, _ count: Int) -> [HTTPHeaders.Field] {
+            (0..<count).map { HTTPHeaders.Field(name: "\(name)-\($0)", value: "1") }
+        }
+        expectLinear(1_000) { count in
+            let names = (0..<count).map { "Y-\($0)" } + ["X-0"]
+            var response = RawResponse(
+                statusCode: 304,
+                headers: ["Cache-Control": "no-cache=\"\(names.joined(separator: ", "))\"", "Y-1": "2"],
+                url: url
+            )
+            response.cacheNote = CacheNote(sent: [:], adapted: nil, ticket: ticket)
+            let stored = entry(HTTPHeaders(fields("X", count)))
+            let validation = CacheValidation(entry: stored, conditions: [:], ticket: ticket) { Self.start }
+            let merged = try? validation.merged(response, for: url, by: [:])
+            #expect(merged?.headers["Y-1"] == "2" && merged?.headers["X-1"] == "1")
+            #expect(merged?.headers.contains("X-0") == false)
+        }
+    }
+
     /// Otherwise parts of two contents could be combined under it.
     @Test func aValidationMakesNoValidatorStronger() throws {
         for (own, other) in [("W/\"1\"", "\"1\""), ("\"1\"", "W/\"1\""), ("\"1\"", "\"1\"")] {

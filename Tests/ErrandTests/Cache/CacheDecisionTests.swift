@@ -82,6 +82,14 @@ import Testing
         #expect(NetworkError(reason).isFailureOfNetwork == standsIn)
     }
 
+    /// The server has decided about the credential, whatever prevented its refresh.
+    @Test func staleResponseIsNotUsedAfterAnUnauthorizedResponse() throws {
+        let url = try #require(URL(string: "https://api.test/"))
+        let error = NetworkError(.refreshFailed, underlying: NetworkError(.connectionRefused))
+        #expect(error.isFailureOfNetwork)
+        #expect(!error.with(response: RawResponse(statusCode: 401, url: url)).isFailureOfNetwork)
+    }
+
     /// The second response of a sequence comes from the server.
     @Test(
         arguments: [

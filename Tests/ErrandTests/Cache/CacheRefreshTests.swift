@@ -42,6 +42,28 @@ import Testing
         #expect(rig.count == 2)
     }
 
+    @Test(arguments: [(false, "200 in "), (true, "failed: ")])
+    func accessoriesAreNotifiedOfARevalidation(isOffline: Bool, words: String) async throws {
+        let (lines, events) = (Record<String>(), EventNames())
+        let counter = ResponseCounter()
+        let rig = CachedRig(
+            Self.stale,
+            config: { $0.accessories = [LoggingAccessory(level: .outcomes) { lines.add($0) }, events] },
+            responding: { _ in .json("\(try counter.next())") }
+        )
+        let request = GeneralRequest("/x").expecting(Int.self)
+        #expect(try await rig.agent.send(request) == 1)
+        rig.clock.advance(by: 100)
+        counter.failure = isOffline ? NetworkError(.noConnection) : nil
+        #expect(try await rig.agent.send(request) == 1)
+        await wait { rig.cache.revalidations.count == 0 }
+        #expect(lines.all.count == 3)
+        #expect(lines.all.contains { $0.contains("/x: revalidation in the background: \(words)") }, "\(lines.all)")
+        let number = events.names.all.first { $0.hasSuffix(" didRevalidate") }?.split(separator: " ").first
+        // It is not one of the events of a send.
+        #expect(events.names.all.filter { $0.split(separator: " ").first == number }.count == 1)
+    }
+
     /// How a `Sendable` request is sent that is refreshed in the background.
     private static let ways: [@Sendable (Agent, Picky) async throws -> Int] = [
         { try await $0.send($1) },

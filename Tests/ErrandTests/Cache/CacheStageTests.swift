@@ -101,6 +101,8 @@ import Testing
             await Task.yield()
         }
         #expect(last == 2)
+        // The result is stored before the revalidation is over, and until then no other one starts.
+        await wait { rig.cache.revalidations.count == 0 }
         // The request does not want what was fetched behind it, so that is gone and the network is asked.
         plain.refused = "3"
         rig.clock.advance(by: 100)
