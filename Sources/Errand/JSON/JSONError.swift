@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An error in a JSON text, in a path into it, or in the shape that the text is expected to have.
 ///
 /// The description states what to do about it, and never contains a value of the body: names come from the caller's own
@@ -65,7 +67,7 @@ public struct JSONError: Error, Sendable, Hashable {
     }
 }
 
-extension JSONError: CustomStringConvertible {
+extension JSONError: CustomStringConvertible, LocalizedError {
     /// One sentence for a log, without any value of the body.
     public var description: String {
         let text = explanation
@@ -73,6 +75,12 @@ extension JSONError: CustomStringConvertible {
         let end = text.firstRange(of: "; ")?.lowerBound ?? text.endIndex
         return text[..<end] + place + text[end...]
     }
+
+    /// Whether the text is empty.
+    var isAboutEmptyText: Bool { reason == .unexpectedEnd && offset == 0 }
+
+    /// The ``description``, for `localizedDescription`.
+    public var errorDescription: String? { description }
 
     private var place: String {
         let byte = offset.map { "byte \($0)" }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Errand
@@ -21,6 +22,7 @@ import Testing
     @Test func pathsAreJoined() {
         #expect(JSONError(.missing, path: "b").inside("a").path == "a.b")
         #expect(JSONError(.missing, path: "[0]").inside("a").path == "a[0]")
+        #expect((error as any Error).localizedDescription == text)
         #expect(JSONError(.missing).inside("a").path == "a")
         #expect(JSONError(.missing, path: "a").inside("").path == "a")
         #expect(JSONError(.missing, path: "[0]").atRoot().path == "~[0]")
