@@ -3,7 +3,8 @@ public import Foundation
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// It contains no content of the response except a number that does not fit the model. The size is that of the
+    /// It contains no content of the response except a number that does not fit the model, and, if a credential could not be
+    /// refreshed because of a ``ServiceError``, the service's code and message. The size is that of the
     /// whole body, even if only its beginning is kept. Control characters are escaped.
     public var description: String {
         let place = [method?.rawValue, host.map { $0 + (path ?? "").shortened() } ?? requestName].compactMap(\.self)
@@ -12,7 +13,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 
     /// The description without method and URL.
     var detail: String {
-        var text = failureOfRefresh.map { "the credential could not be refreshed: \($0)" } ?? reason.sentence(note)
+        var text = failedRefresh ?? reason.sentence(note)
         var facts: [String] = []
         if let response {
             let type =
@@ -25,6 +26,19 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
         if isRetryBudgetExhausted { text += "; not retried: the retry budget of the host is exhausted" }
         if let retryObstacle { text += "; not retried: \(retryObstacle)" }
         return text.oneLine
+    }
+
+    /// Why a credential could not be refreshed, and what to do, or `nil` for another error.
+    private var failedRefresh: String? {
+        guard case .refreshFailed = reason, let underlying else { return nil }
+        let cause =
+            switch underlying {
+            case is NetworkError, is ServiceError: "\(underlying)"
+            case is CancellationError: "the refresh was cancelled"
+            // The description of another one may contain anything.
+            default: "\(type(of: underlying))"
+            }
+        return "the credential could not be refreshed: \(cause)" + (failureOfRefresh == nil ? "; log in again" : "")
     }
 
     /// The ``description``, for `localizedDescription`.
@@ -81,8 +95,7 @@ extension NetworkError.Reason {
         case .superseded:
             "a newer equal request took its place; give the requests different duplicate keys or another duplicatePolicy"
         case .refreshFailed:
-            "the credential was rejected and could not be refreshed; log in again, or, if the underlying error is one of the "
-                + "network, send the request again later"
+            "the credential was rejected and could not be refreshed; log in again"
         case .excessiveRefresh(let limit, let window):
             "the credential was rejected after \(limit) refreshes in \(window); log in again"
         case .hostNotFound: "the host name is not known; check its spelling and the name server"
