@@ -151,6 +151,8 @@ extension NetworkError.Reason {
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"
         case .notCached: "there is no cached response; use a policy that may send the request"
         case .fileUnusable(let text): "the file cannot be used: \(text)"
+        case .invalidJSON(let error) where error.isAboutEmptyText:
+            "the body is empty, and JSON was expected; a request whose model is Void, without an envelope, needs no body"
         case .downloadInProgress(let name):
             "another download to '\(name)' is running; wait for it, or choose another file"
         case .unexpectedDigest(let expected, let actual):

@@ -83,6 +83,7 @@ extension JSONError: CustomStringConvertible, LocalizedError {
     public var errorDescription: String? { description }
 
     private var place: String {
+        if isAboutEmptyText { return "" }
         let byte = offset.map { "byte \($0)" }
         guard let path, !path.isEmpty else { return byte.map { " at \($0)" } ?? "" }
         // A missing value has no position of its own.
@@ -108,6 +109,7 @@ extension JSONError: CustomStringConvertible, LocalizedError {
     private var explanation: String {
         switch reason {
         case .syntax(let expected): "Invalid JSON: expected \(expected)"
+        case .unexpectedEnd where isAboutEmptyText: "Invalid JSON: the text is empty"
         case .unexpectedEnd: "Invalid JSON: the text ends before the value does; check that the body is complete"
         case .trailingText: "Invalid JSON: there is text after the value"
         case .tooDeep(let limit): tooDeep(limit)
