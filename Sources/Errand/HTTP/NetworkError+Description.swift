@@ -114,6 +114,9 @@ extension NetworkError.Reason {
         case .connectionReset: "the connection was reset by the other side"
         case .closedWithoutResponse: "the connection was closed without a response"
         case .closedInBody: "the connection was closed before the body was whole"
+        case .invalidProxy:
+            "the proxy cannot be used: its scheme or its spelling is not supported; check the proxy variables of the "
+                + "environment, or the transport's configuration"
         case .sendFailed: "the request could not be sent whole; the connection died"
         case .bodyUnreadable: "the request's body could not be read while it was sent"
         case .bodyChanged(let text):

@@ -76,6 +76,8 @@ extension NetworkError {
         case proxyNotFound
         /// The proxy accepts no connections at its port.
         case proxyConnectionRefused
+        /// The proxy of the environment or the configuration has a scheme or a spelling that is not supported.
+        case invalidProxy
 
         // The connection was lost.
         /// The server reset the connection.
@@ -196,7 +198,7 @@ extension NetworkError.Reason {
         case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound,
-            .proxyConnectionRefused:
+            .proxyConnectionRefused, .invalidProxy:
             .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
