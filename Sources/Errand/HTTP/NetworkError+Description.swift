@@ -142,6 +142,7 @@ extension NetworkError.Reason {
         case .decompressionRatio(let limit):
             "the body grew to more than \(limit) times its size on the wire; raise limits.maximumExpansion if it may"
         case .status(let code): "the status \(code) is not acceptable"
+        case .invalidLink(let text): "the link to the next page cannot be followed: \(text.shortened(to: 500))"
         case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"
         case .bodyTooLarge(let limit):
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"

@@ -133,6 +133,8 @@ extension NetworkError {
         case insecureRedirect
         /// A redirect cannot be followed; the text is the reason.
         case invalidRedirect(String)
+        /// The link to the next page leads to another origin, to the same page, or nowhere; the text says which.
+        case invalidLink(String)
 
         // The response was rejected.
         /// The request's ``Acceptance`` does not include the status.
@@ -206,7 +208,7 @@ extension NetworkError.Reason {
         case .malformedStatusLine, .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength,
             .invalidContentCoding:
             .invalidResponse
-        case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused
+        case .tooManyRedirects, .insecureRedirect, .invalidRedirect, .invalidLink: .redirectRefused
         case .status: .unacceptableStatus
         case .contentType, .invalidJSON, .shape: .unacceptableContent
         case .bodyTooLarge, .decompressionRatio, .lineTooLong, .eventTooLarge: .tooLarge
