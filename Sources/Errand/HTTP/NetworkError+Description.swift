@@ -53,12 +53,15 @@ extension NetworkError.Reason {
     func sentence(_ note: String?) -> String {
         switch self {
         case .path(let error): if let note { return error.sentence(of: note) }
+        case .invalidHeaderName: if let note { return "the header name \(note) is \(Self.notAToken)" }
         case .unexpectedLength(_, let actual) where note == nil:
             return sentenceWithoutNote + ", and \(actual) were downloaded"
         default: break
         }
         return sentenceWithoutNote + (note ?? "")
     }
+
+    private static let notAToken = "not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
 
     private var sentenceWithoutNote: String {
         switch self {
@@ -68,8 +71,8 @@ extension NetworkError.Reason {
             "the scheme '\(scheme.shortened(to: 100))' is not supported; use http or https"
         case .unsupportedHost(let host):
             "the host '\(host.shortened(to: 300))' cannot be used in this spelling on this platform; use a host name"
-        case .invalidMethod: "the method is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
-        case .invalidHeaderName: "a header name is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
+        case .invalidMethod: "the method is \(Self.notAToken)"
+        case .invalidHeaderName: "a header name is \(Self.notAToken)"
         case .invalidHeaderValue(let name):
             "the value of the header '\(name)' holds a line break, NUL or another control character; remove it"
         case .reservedHeader(let name):
@@ -111,12 +114,12 @@ extension NetworkError.Reason {
         case .proxyConnectionRefused:
             "the proxy refused the connection; nothing listens there, or a firewall is in between; check the proxy variables "
                 + "of the environment, or the transport's configuration"
-        case .connectionReset: "the connection was reset by the other side"
-        case .closedWithoutResponse: "the connection was closed without a response"
-        case .closedInBody: "the connection was closed before the body was whole"
         case .invalidProxy:
             "the proxy cannot be used: its scheme or its spelling is not supported; check the proxy variables of the "
                 + "environment, or the transport's configuration"
+        case .connectionReset: "the connection was reset by the other side"
+        case .closedWithoutResponse: "the connection was closed without a response"
+        case .closedInBody: "the connection was closed before the body was whole"
         case .sendFailed: "the request could not be sent whole; the connection died"
         case .bodyUnreadable: "the request's body could not be read while it was sent"
         case .bodyChanged(let text):
@@ -139,15 +142,17 @@ extension NetworkError.Reason {
         case .tooManyRedirects(let limit): "there were more than \(limit) redirects"
         case .insecureRedirect: "a redirect from https to http is not followed"
         case .invalidRedirect(let text): "the redirect cannot be followed: \(text.shortened())"
+        case .invalidLink(let text): "the link to the next page cannot be followed: \(text.shortened(to: 500))"
         case .decompressionRatio(let limit):
             "the body grew to more than \(limit) times its size on the wire; raise limits.maximumExpansion if it may"
         case .status(let code): "the status \(code) is not acceptable"
-        case .invalidLink(let text): "the link to the next page cannot be followed: \(text.shortened(to: 500))"
         case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"
         case .bodyTooLarge(let limit):
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
         case .lineTooLong(let limit): "a line is longer than \(limit) bytes; raise maximumByteCount if it may be"
         case .eventTooLarge(let limit): "an event is larger than \(limit) bytes; raise maximumEventSize if it may be"
+        case .invalidJSON(let error) where error.isAboutEmptyText:
+            "the body is empty, and JSON was expected; a request whose model is Void, without an envelope, needs no body"
         case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error.sentence)"
         case .shape(let error): "the body has another shape than it must have: \(error.sentence)"
         case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"
@@ -155,8 +160,6 @@ extension NetworkError.Reason {
         case .model(let type, let detail): "the payload does not become \(type): \(detail)"
         case .notCached: "there is no cached response; use a policy that may send the request"
         case .fileUnusable(let text): "the file cannot be used: \(text)"
-        case .invalidJSON(let error) where error.isAboutEmptyText:
-            "the body is empty, and JSON was expected; a request whose model is Void, without an envelope, needs no body"
         case .downloadInProgress(let name):
             "another download to '\(name)' is running; wait for it, or choose another file"
         case .unexpectedDigest(let expected, let actual):
