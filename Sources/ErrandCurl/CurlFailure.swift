@@ -37,7 +37,7 @@ enum CurlFailure {
         switch code {
         case 1: return .malformedStatusLine
         case 3: return .unsupportedHost("as given")
-        case 5: return .proxyNotFound
+        case 5 where !message.hasPrefix("Unsupported proxy"): return .proxyNotFound
         // A SOCKS proxy is a host for libcurl.
         case 6 where proxiedURL.map { CurlMessage.isAboutProxy(message, for: $0) } == true: return .proxyNotFound
         case 6: return .hostNotFound

@@ -198,9 +198,12 @@ extension Mirror {
 
 extension CurlTransport.Configuration {
     /// A configuration that cannot be used.
-    public struct Invalid: Error, Sendable, CustomStringConvertible {
+    public struct Invalid: Error, Sendable, CustomStringConvertible, LocalizedError {
         /// The property and what is wrong with it.
         public let description: String
+
+        /// The ``description``, for `localizedDescription`.
+        public var errorDescription: String? { description }
     }
 
     /// Throws ``Invalid`` for what libcurl would ignore or refuse with each request.

@@ -68,6 +68,7 @@ struct CookieFileTests {
         let jar = jar()
         let failure = try #require(jar.lastFailure as? CookieJar.DamagedFile)
         #expect(jar.cookies.isEmpty && failure.path == file.path && "\(failure)".contains(file.path))
+        #expect((failure as any Error).localizedDescription == failure.description)
         jar.set("a=1; Max-Age=60", from: Self.url)
         jar.flush()
         #expect(self.jar().cookies.map(\.name) == ["a"])

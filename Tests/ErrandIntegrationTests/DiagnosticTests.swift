@@ -63,6 +63,45 @@ struct MistypedRequest: Request {
     var timeout: Duration { .seconds(5) }
 }
 
+struct DiagnosedItem: Decodable, Sendable { var id: Int }
+
+struct AnyFilterRequest: Request {
+    typealias Model = String
+    var path: String { "/any" }
+    var filter: any ResponseFilter { PassthroughFilter() }
+}
+
+struct OpaqueFormatterRequest: Request {
+    typealias Model = [DiagnosedItem]
+    var path: String { "/opaque" }
+    var formatter: some ResponseFormatter { JSONFormatter<[DiagnosedItem]>(at: "items") }
+}
+
+struct OtherFormatterRequest: Request {
+    typealias Model = DiagnosedItem
+    var path: String { "/other" }
+    var formatter: JSONFormatter<[DiagnosedItem]> { JSONFormatter() }
+}
+
+struct TypedFilterRequest: Request {
+    typealias Model = [DiagnosedItem]
+    var path: String { "/typed" }
+    var filter: some ResponseFilter { PassthroughFilter() }
+    var formatter: some ResponseFormatter<[DiagnosedItem]> { JSONFormatter(at: "items") }
+}
+
+struct DefaultFormatterRequest: Request {
+    typealias Model = [DiagnosedItem]
+    var path: String { "/default" }
+    var filter: InheritedFilter { InheritedFilter() }
+    var formatter: DefaultFormatter<[DiagnosedItem]> { DefaultFormatter() }
+}
+
+struct InferredModelRequest: Request {
+    var path: String { "/inferred" }
+    var formatter: some ResponseFormatter { JSONFormatter<[DiagnosedItem]>(at: "items") }
+}
+
 /// Own values that have the names of members: parameters, and a part of the path.
 struct SearchWithNames: Request, Encodable {
     typealias Model = String
@@ -219,6 +258,33 @@ enum TypedRequest: Request {
             "declare 'var headers: HTTPHeaders', 'var method: HTTPMethod', 'var retryPolicy: RetryPolicy', or"
         #expect(recorder.all.first?.contains(spellings) == true, "\(recorder.all)")
         #expect(try await agent.plan(for: MistypedRequest())["ignoredMembers"] != nil)
+    }
+
+    @Test func filtersAndFormattersOfAnotherTypeAreReported() async throws {
+        let server = try MockServer { $0.path == "/other" ? .json(#"{"id": 1}"#) : .json("[]") }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        #expect(try await agent.send(AnyFilterRequest()) == "[]")
+        #expect(recorder.all.last?.contains("declare 'var filter: some ResponseFilter', or") == true)
+        #expect(try await agent.send(OpaqueFormatterRequest()).isEmpty)
+        let opaque = "declare 'var formatter: some ResponseFormatter<Array<DiagnosedItem>>', or"
+        #expect(recorder.all.last?.contains(opaque) == true)
+        #expect(try await agent.send(OtherFormatterRequest()).id == 1)
+        let other = "declare 'var formatter: some ResponseFormatter<DiagnosedItem>', or"
+        #expect(recorder.all.last?.contains(other) == true)
+        #expect(recorder.all.count == 3)
+    }
+
+    @Test func filtersAndFormattersOfTheRightTypeAreNotReported() async throws {
+        let server = try MockServer { $0.path == "/default" ? .json("[]") : .json(#"{"items": []}"#) }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) { $0.accessories = [recorder] }
+        #expect(try await agent.send(TypedFilterRequest()).isEmpty)
+        #expect(try await agent.send(DefaultFormatterRequest()).isEmpty)
+        #expect(try await agent.send(InferredModelRequest()).isEmpty)
+        #expect(recorder.all == [])
     }
 
     @Test func storedPropertiesAndRightTypesAreNotReported() async throws {

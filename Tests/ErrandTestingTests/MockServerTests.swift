@@ -166,5 +166,6 @@ import Testing
         let error = #expect(throws: MockServerError.self) { try MockServer(port: server.port) }
         #expect(error?.operation == "bind to 127.0.0.1:\(server.port)")
         #expect(error?.description.contains("in use") == true)
+        #expect((error as (any Error)?)?.localizedDescription == error?.description)
     }
 }

@@ -20,25 +20,24 @@ public struct PageRule<Model> {
     /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).
     ///
     /// A link to another origin than that of the first request, before redirects, is rejected with
-    /// ``NetworkError/Kind/invalidRequest``, because the request's own credentials would be sent to it.
+    /// ``NetworkError/Reason/invalidLink(_:)``, because the request's own credentials would be sent to it.
     public static var links: PageRule {
         PageRule { response, _ in
             guard let text = LinkField.target(rel: "next", in: response.headers.values(for: "Link")) else { return nil }
             guard let url = URL(string: text, relativeTo: response.url)?.absoluteURL else {
-                throw NetworkError(.invalidURL("the link to the next page is none"), response: response.raw)
+                throw response.error(.invalidLink("it is no URL"))
             }
             let first = response.redirects.first?.from ?? response.url
             guard url.origin == first.origin else {
-                throw NetworkError(
-                    .invalidURL("the link to the next page leads to another origin"),
-                    response: response.raw
+                let place = "\(url.scheme ?? "")://\(url.authority)"
+                throw response.error(
+                    .invalidLink(
+                        "it leads to another origin, \(place); if that may receive the request, use pages(of:upTo:next:)"
+                    )
                 )
             }
             guard url != response.url else {
-                throw NetworkError(
-                    .invalidURL("the link to the next page leads to the same page"),
-                    response: response.raw
-                )
+                throw response.error(.invalidLink("it leads to the same page"))
             }
             return .link(url)
         }
@@ -59,7 +58,8 @@ public struct PageRule<Model> {
             let cursor: JSONValue
             do {
                 cursor = try response.decode(JSONValue.self, at: path)
-            } catch let error as NetworkError where error.isMissingValue {
+            } catch let error as NetworkError {
+                guard error.isMissingValue else { throw error.with(exchangeOf: response.raw, method: .get) }
                 return nil
             }
             switch cursor {
@@ -67,10 +67,7 @@ public struct PageRule<Model> {
             case .string(let text): return text.isEmpty ? nil : .parameter(name: name, value: .text(text))
             default:
                 if let number = cursor.int { return .parameter(name: name, value: .number(number)) }
-                throw NetworkError(
-                    .model(type: "String", detail: "the cursor is neither a text nor an integer"),
-                    response: response.raw
-                )
+                throw response.error(.model(type: "String", detail: "the cursor is neither a text nor an integer"))
             }
         }
     }
@@ -138,6 +135,13 @@ public struct PageLimit<Model> {
 extension PageLimit where Model: Collection {
     /// Returns a limit that ends with the page that completes this number of items.
     public static func items(_ minimum: Int) -> PageLimit { items(minimum) { $0.count } }
+}
+
+extension Response {
+    /// Returns an error about the response, with the place of its request.
+    func error(_ reason: NetworkError.Reason) -> NetworkError {
+        NetworkError(reason, response: raw).with(exchangeOf: raw, method: .get)
+    }
 }
 
 extension NetworkError {

@@ -80,7 +80,7 @@ extension Agent {
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
-                try checkPageCount(index)
+                try checkPageCount(index, of: last)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -107,7 +107,7 @@ extension Agent {
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
-                try checkPageCount(index)
+                try checkPageCount(index, of: last)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -132,7 +132,7 @@ extension Agent {
             { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let request = try next(last) else { return nil }
-                try checkPageCount(index)
+                try checkPageCount(index, of: last)
                 return try await self.response(for: request, step: .whole, in: sequence)
             }
         }
@@ -156,7 +156,7 @@ extension Agent {
             { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let request = try next(last) else { return nil }
-                try checkPageCount(index)
+                try checkPageCount(index, of: last)
                 return try await self.response(for: request, step: .whole, in: sequence)
             }
         }
@@ -164,9 +164,9 @@ extension Agent {
 }
 
 /// Checks that another page may be requested after that of an index, starting at 0.
-private func checkPageCount(_ index: Int) throws {
+private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throws {
     guard index + 1 < Pages<GeneralRequest<DefaultFormatter<Data>>>.maximumRequestCount else {
-        throw NetworkError(.tooManyPages(index + 1))
+        throw last.error(.tooManyPages(index + 1))
     }
 }
 

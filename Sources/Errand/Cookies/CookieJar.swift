@@ -28,7 +28,7 @@ public import Foundation
 /// ``NetworkError/Reason/credentialChanged``. One that waits while cookies only change is sent with those of then.
 public final class CookieJar: ExchangeInterceptor {
     /// The error if a file is not one that a jar has written, or is not complete.
-    public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible {
+    public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
         /// The path of the file.
         public let path: String
 
@@ -36,6 +36,9 @@ public final class CookieJar: ExchangeInterceptor {
         public var description: String {
             "\(path) is damaged, or not the file of a cookie jar; the jar began empty, and the next change replaces the file"
         }
+
+        /// The ``description``, for `localizedDescription`.
+        public var errorDescription: String? { description }
     }
 
     private struct State {

@@ -3,7 +3,8 @@ public import Foundation
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// It contains no content of the response except a number that does not fit the model. The size is that of the
+    /// It contains no content of the response except a number that does not fit the model, and, if a credential could not be
+    /// refreshed because of a ``ServiceError``, the service's code and message. The size is that of the
     /// whole body, even if only its beginning is kept. Control characters are escaped.
     public var description: String {
         let place = [method?.rawValue, host.map { $0 + (path ?? "").shortened() } ?? requestName].compactMap(\.self)
@@ -12,7 +13,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
 
     /// The description without method and URL.
     var detail: String {
-        var text = failureOfRefresh.map { "the credential could not be refreshed: \($0)" } ?? reason.sentence(note)
+        var text = failedRefresh ?? reason.sentence(note)
         var facts: [String] = []
         if let response {
             let type =
@@ -27,6 +28,19 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
         return text.oneLine
     }
 
+    /// Why a credential could not be refreshed, and what to do, or `nil` for another error.
+    private var failedRefresh: String? {
+        guard case .refreshFailed = reason, let underlying else { return nil }
+        let cause =
+            switch underlying {
+            case is NetworkError, is ServiceError: "\(underlying)"
+            case is CancellationError: "the refresh was cancelled"
+            // The description of another one may contain anything.
+            default: "\(type(of: underlying))"
+            }
+        return "the credential could not be refreshed: \(cause)" + (failureOfRefresh == nil ? "; log in again" : "")
+    }
+
     /// The ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }
@@ -39,12 +53,15 @@ extension NetworkError.Reason {
     func sentence(_ note: String?) -> String {
         switch self {
         case .path(let error): if let note { return error.sentence(of: note) }
+        case .invalidHeaderName: if let note { return "the header name \(note) is \(Self.notAToken)" }
         case .unexpectedLength(_, let actual) where note == nil:
             return sentenceWithoutNote + ", and \(actual) were downloaded"
         default: break
         }
         return sentenceWithoutNote + (note ?? "")
     }
+
+    private static let notAToken = "not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
 
     private var sentenceWithoutNote: String {
         switch self {
@@ -54,8 +71,8 @@ extension NetworkError.Reason {
             "the scheme '\(scheme.shortened(to: 100))' is not supported; use http or https"
         case .unsupportedHost(let host):
             "the host '\(host.shortened(to: 300))' cannot be used in this spelling on this platform; use a host name"
-        case .invalidMethod: "the method is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
-        case .invalidHeaderName: "a header name is not a token of letters, digits and !#$%&'*+-.^_`|~ (RFC 9110)"
+        case .invalidMethod: "the method is \(Self.notAToken)"
+        case .invalidHeaderName: "a header name is \(Self.notAToken)"
         case .invalidHeaderValue(let name):
             "the value of the header '\(name)' holds a line break, NUL or another control character; remove it"
         case .reservedHeader(let name):
@@ -81,8 +98,7 @@ extension NetworkError.Reason {
         case .superseded:
             "a newer equal request took its place; give the requests different duplicate keys or another duplicatePolicy"
         case .refreshFailed:
-            "the credential was rejected and could not be refreshed; log in again, or, if the underlying error is one of the "
-                + "network, send the request again later"
+            "the credential was rejected and could not be refreshed; log in again"
         case .excessiveRefresh(let limit, let window):
             "the credential was rejected after \(limit) refreshes in \(window); log in again"
         case .hostNotFound: "the host name is not known; check its spelling and the name server"
@@ -98,6 +114,9 @@ extension NetworkError.Reason {
         case .proxyConnectionRefused:
             "the proxy refused the connection; nothing listens there, or a firewall is in between; check the proxy variables "
                 + "of the environment, or the transport's configuration"
+        case .invalidProxy:
+            "the proxy cannot be used: its scheme or its spelling is not supported; check the proxy variables of the "
+                + "environment, or the transport's configuration"
         case .connectionReset: "the connection was reset by the other side"
         case .closedWithoutResponse: "the connection was closed without a response"
         case .closedInBody: "the connection was closed before the body was whole"
@@ -123,6 +142,7 @@ extension NetworkError.Reason {
         case .tooManyRedirects(let limit): "there were more than \(limit) redirects"
         case .insecureRedirect: "a redirect from https to http is not followed"
         case .invalidRedirect(let text): "the redirect cannot be followed: \(text.shortened())"
+        case .invalidLink(let text): "the link to the next page cannot be followed: \(text.shortened(to: 500))"
         case .decompressionRatio(let limit):
             "the body grew to more than \(limit) times its size on the wire; raise limits.maximumExpansion if it may"
         case .status(let code): "the status \(code) is not acceptable"
@@ -131,6 +151,8 @@ extension NetworkError.Reason {
             "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
         case .lineTooLong(let limit): "a line is longer than \(limit) bytes; raise maximumByteCount if it may be"
         case .eventTooLarge(let limit): "an event is larger than \(limit) bytes; raise maximumEventSize if it may be"
+        case .invalidJSON(let error) where error.isAboutEmptyText:
+            "the body is empty, and JSON was expected; a request whose model is Void, without an envelope, needs no body"
         case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error.sentence)"
         case .shape(let error): "the body has another shape than it must have: \(error.sentence)"
         case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"

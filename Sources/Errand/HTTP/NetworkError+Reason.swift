@@ -76,6 +76,8 @@ extension NetworkError {
         case proxyNotFound
         /// The proxy accepts no connections at its port.
         case proxyConnectionRefused
+        /// The proxy of the environment or the configuration has a scheme or a spelling that is not supported.
+        case invalidProxy
 
         // The connection was lost.
         /// The server reset the connection.
@@ -131,6 +133,8 @@ extension NetworkError {
         case insecureRedirect
         /// A redirect cannot be followed; the text is the reason.
         case invalidRedirect(String)
+        /// The link to the next page leads to another origin, to the same page, or nowhere; the text says which.
+        case invalidLink(String)
 
         // The response was rejected.
         /// The request's ``Acceptance`` does not include the status.
@@ -196,7 +200,7 @@ extension NetworkError.Reason {
         case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
         case .hostNotFound, .connectionRefused, .noConnection, .proxyRefused, .proxyNotFound,
-            .proxyConnectionRefused:
+            .proxyConnectionRefused, .invalidProxy:
             .unreachable
         case .connectionReset, .closedWithoutResponse, .closedInBody, .sendFailed: .connectionLost
         case .idleTimeout, .deadlineExceeded: .timedOut
@@ -204,7 +208,7 @@ extension NetworkError.Reason {
         case .malformedStatusLine, .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength,
             .invalidContentCoding:
             .invalidResponse
-        case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused
+        case .tooManyRedirects, .insecureRedirect, .invalidRedirect, .invalidLink: .redirectRefused
         case .status: .unacceptableStatus
         case .contentType, .invalidJSON, .shape: .unacceptableContent
         case .bodyTooLarge, .decompressionRatio, .lineTooLong, .eventTooLarge: .tooLarge

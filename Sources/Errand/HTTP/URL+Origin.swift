@@ -8,10 +8,13 @@ extension URL {
 
     /// The host as it is sent and the port, including a default port: `api.example:443`.
     var hostAndPort: String {
+        "\(bracketedHost):\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"
+    }
+
+    /// The ``asciiHost``, an IPv6 literal in brackets, which Foundation's host does not have.
+    var bracketedHost: String {
         let host = asciiHost
-        // Foundation's host of an IPv6 literal has no brackets.
-        let isLiteral = host.utf8.contains(UInt8(ascii: ":"))
-        return "\(isLiteral ? "[\(host)]" : host):\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"
+        return host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
     /// The host in lower case, as it is sent: an internationalized one in its ASCII form (RFC 5890, section 2.3.2.1).

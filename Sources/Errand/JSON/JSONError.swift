@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An error in a JSON text, in a path into it, or in the shape that the text is expected to have.
 ///
 /// The description states what to do about it, and never contains a value of the body: names come from the caller's own
@@ -65,7 +67,7 @@ public struct JSONError: Error, Sendable, Hashable {
     }
 }
 
-extension JSONError: CustomStringConvertible {
+extension JSONError: CustomStringConvertible, LocalizedError {
     /// One sentence for a log, without any value of the body.
     public var description: String {
         let text = explanation
@@ -74,7 +76,14 @@ extension JSONError: CustomStringConvertible {
         return text[..<end] + place + text[end...]
     }
 
+    /// Whether the text is empty.
+    var isAboutEmptyText: Bool { reason == .unexpectedEnd && offset == 0 }
+
+    /// The ``description``, for `localizedDescription`.
+    public var errorDescription: String? { description }
+
     private var place: String {
+        if isAboutEmptyText { return "" }
         let byte = offset.map { "byte \($0)" }
         guard let path, !path.isEmpty else { return byte.map { " at \($0)" } ?? "" }
         // A missing value has no position of its own.
@@ -100,6 +109,7 @@ extension JSONError: CustomStringConvertible {
     private var explanation: String {
         switch reason {
         case .syntax(let expected): "Invalid JSON: expected \(expected)"
+        case .unexpectedEnd where isAboutEmptyText: "Invalid JSON: the text is empty"
         case .unexpectedEnd: "Invalid JSON: the text ends before the value does; check that the body is complete"
         case .trailingText: "Invalid JSON: there is text after the value"
         case .tooDeep(let limit): tooDeep(limit)

@@ -18,9 +18,12 @@ enum ProgramSymbols {
     ///
     /// A type with generic arguments has none: its symbols have the name of the type without them.
     static func members(of type: Any.Type) -> Members? {
-        guard let mangled = _mangledTypeName(type), let name = demangle?("$s" + mangled) else { return nil }
+        guard let mangled = _mangledTypeName(type), let name = name(of: type) else { return nil }
         return members(beginningWith: "$s" + mangled, of: name, in: type)
     }
+
+    /// Returns the name of a type as the symbols of members spell it, or `nil` if it has none.
+    static func name(of type: Any.Type) -> String? { _mangledTypeName(type).flatMap { demangle?("$s" + $0) } }
 
     /// Returns the members that the library itself declares in extensions of one of its protocols.
     static func members(ofProtocol name: String) -> Members? {

@@ -17,7 +17,7 @@ extension URL {
     var place: String { authority + path() }
 
     /// Host and port.
-    var authority: String { asciiHost + (port.map { ":\($0)" } ?? "") }
+    var authority: String { bracketedHost + (port.map { ":\($0)" } ?? "") }
 }
 
 extension HTTPHeaders: SafeDescription {}

@@ -43,7 +43,10 @@ extension RequestBuilder {
         }
         guard let base = try base(usesCDN: settings.request.usesCDN) else {
             throw NetworkError(
-                .invalidBaseURL("the path is relative, and neither its service nor the config has a base URL")
+                .invalidBaseURL(
+                    "the path '\(URLParts.redacted(path).shortened())' is relative, and neither its service nor the config "
+                        + "has a base URL"
+                )
             )
         }
         return .joined(try parts(below: base), base)

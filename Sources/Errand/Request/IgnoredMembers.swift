@@ -23,7 +23,7 @@ enum IgnoredMembers {
         // The mirror of its own may show anything.
         let stored = request is any CustomReflectable ? nil : Set(mirror.children.compactMap(\.label))
         let own = ProgramSymbols.members(of: mirror.subjectType)
-        return inherited(mirror, own, stored) ?? mistyped(mirror, own, stored)
+        return inherited(mirror, own, stored) ?? mistyped(mirror, own, stored, associated(request))
     }
 
     // MARK: Subclasses
@@ -106,17 +106,39 @@ enum IgnoredMembers {
     private static func mistyped(
         _ mirror: Mirror,
         _ own: ProgramSymbols.Members?,
-        _ stored: Set<String>?
+        _ stored: Set<String>?,
+        _ associated: [String: Associated]
     ) -> Diagnostic? {
         guard let own, let stored else { return nil }
         let spellings = own.keys.sorted().compactMap { name -> String? in
-            guard !stored.contains(name), let types = own[name]?.compactMap(typeName), let type = types.first,
-                let expected = defaults[name]?.compactMap(typeName).first, type != expected
+            guard !stored.contains(name), let types = own[name]?.compactMap(typeName), let type = types.first else {
+                return nil
+            }
+            if let associated = associated[name] {
+                return type == associated.type ? nil : "var \(name): \(associated.spelling)"
+            }
+            guard let expected = defaults[name]?.compactMap(typeName).first, type != expected
             else { return nil }
             let words = expected.replacing("Errand.", with: "").replacing("Swift.", with: "")
             return "var \(name): \(words)"
         }
         return spellings.isEmpty ? nil : .mistypedMembers(spellings, of: "\(mirror.subjectType)")
+    }
+
+    /// The type of a member whose type is an associated type of the request, and how to declare another one.
+    private typealias Associated = (type: String, spelling: String)
+
+    /// Returns those members for which Swift inferred the default: a declaration of another type has no effect.
+    private static func associated<R: Request>(_ request: R) -> [String: Associated] {
+        var members: [String: Associated] = [:]
+        if R.Filter.self == InheritedFilter.self {
+            members["filter"] = ProgramSymbols.name(of: R.Filter.self).map { ($0, "some ResponseFilter") }
+        }
+        if R.Formatter.self == DefaultFormatter<R.Model>.self {
+            members["formatter"] = ProgramSymbols.name(of: R.Formatter.self)
+                .map { ($0, "some ResponseFormatter<\(R.Model.self)>") }
+        }
+        return members
     }
 
     /// Returns the type of a property, or `nil` for a method.

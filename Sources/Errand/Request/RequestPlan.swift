@@ -41,7 +41,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// Empty settings are omitted.
     public var description: String {
         let port = request.url.port.map { ":\($0)" } ?? ""
-        var lines = ["\(context.typeName): \(request.method) \(request.url.asciiHost)\(port)\(request.url.path())"]
+        var lines = ["\(context.typeName): \(request.method) \(request.url.bracketedHost)\(port)\(request.url.path())"]
         let shown = entries.filter { !["", "[]", "[:]"].contains($0.value) }
         let width = shown.map(\.name.count).max() ?? 0
         func line(_ entry: Entry) -> String {

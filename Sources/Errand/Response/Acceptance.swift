@@ -73,6 +73,7 @@ public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
         else {
             let found = response.mediaType?.essence ?? "none"
             return NetworkError(.contentType(found), response: response)
+                .with(note: "; expected \(contentTypes.joined(separator: " or "))")
         }
         return nil
     }

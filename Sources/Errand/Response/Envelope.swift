@@ -45,6 +45,9 @@ public struct Envelope: Sendable {
     /// The names of the members that lead to the data.
     var dataNames: [String] { storage.members.dataNames }
 
+    /// The path of the data.
+    var dataPath: JSONPath { storage.members.dataPath }
+
     /// The response that contains the envelope.
     var response: RawResponse { storage.response }
 

@@ -196,7 +196,9 @@ public struct EnvelopeFilter: ResponseFilter {
                 payload = emptyData.contains(data) ? .null(in: response.body) : data
             } else {
                 switch missingData {
-                case .isNull: payload = .null(in: response.body)
+                case .isNull:
+                    payload = .null(in: response.body)
+                    payload.isMissing = true
                 case .isPayload: payload = Payload(response.body, of: response.body)
                 case .fails: throw NetworkError(.envelope("it has no member '\(data)'"))
                 }

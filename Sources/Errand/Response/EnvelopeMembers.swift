@@ -15,6 +15,8 @@ final class EnvelopeMembers: Sendable {
     let data: Place
     let time: Place?
     let others: [String: Place]
+    /// The path of the data.
+    let dataPath: JSONPath
     /// The names of the members that lead to the data.
     let dataNames: [String]
     /// The error of the first path that has invalid syntax.
@@ -43,6 +45,7 @@ final class EnvelopeMembers: Sendable {
         self.data = place(data)
         self.time = time.map(place)
         self.others = others.mapValues(place)
+        dataPath = data
         dataNames = data.names
         self.tree = tree
         self.mistake = mistake

@@ -25,18 +25,22 @@ extension Payload {
             let secrets = secrets?.value ?? .usual
             let names = path.names + (envelope?.dataNames ?? [])
             let isSecret = names.contains { secrets.isSecret(jsonKey: $0) }
-            var detail = error.place(
-                decoding: type,
-                from: value,
-                with: decoder,
-                hiding: isSecret ? nil : secrets
-            )
+            var detail =
+                absence(at: path)
+                ?? error.place(decoding: type, from: value, with: decoder, hiding: isSecret ? nil : secrets)
             if path.isPayload, root.count == data.count, let member = error.memberOfEnvelope(in: value) {
                 detail +=
                     "; the body has a member '\(member)': if that is the payload, give the service an EnvelopeFilter"
             }
             throw NetworkError(.model(type: String(describing: type), detail: detail), underlying: error)
         }
+    }
+
+    /// Why there is nothing to decode, and what to do, or `nil` if there is something.
+    private func absence(at path: JSONPath) -> String? {
+        if isAbsent { return "the response has no content; the model may be an Optional or Void" }
+        guard isMissing, path.isPayload, let envelope else { return nil }
+        return "the envelope has no member '\(envelope.dataPath)'; the model may be an Optional or Void"
     }
 
     /// Returns the bytes of the value at a path: a slice if the value is contiguous in the body, or new ones if it was
@@ -90,77 +94,6 @@ extension NetworkError {
 private protocol OptionalModel {}
 
 extension Optional: OptionalModel {}
-
-extension DecodingError {
-    /// Returns the reason and the path, without any value of the body but a number that does not fit.
-    ///
-    /// Foundation's decoder reports neither for such a number, so it is found by decoding again.
-    fileprivate func place<T: Decodable>(
-        decoding type: T.Type,
-        from json: Data,
-        with decoder: any DataDecoder,
-        hiding secrets: Secrets?
-    ) -> String {
-        guard case .dataCorrupted(let context) = self, context.codingPath.isEmpty,
-            let foundation = decoder as? JSONDecoder
-        else { return place(hiding: secrets) }
-        var exact = JSONValueDecoder(userInfo: foundation.userInfo)
-        switch foundation.keyDecodingStrategy {
-        case .useDefaultKeys: exact.keys = .asWritten
-        case .convertFromSnakeCase: exact.keys = .snakeCase
-        default: return place(hiding: secrets)
-        }
-        do {
-            _ = try exact.decode(type, from: json.validatedJSON)
-        } catch DecodingError.dataCorrupted(let context) where context.underlyingError is UnfitNumber {
-            return DecodingError.dataCorrupted(context).place(hiding: secrets)
-        } catch {
-            // This decoder fails for another reason than Foundation's.
-        }
-        return place(hiding: secrets)
-    }
-
-    /// The usual name of a payload that the top level of a body has in place of a member that is missing, or `nil`.
-    fileprivate func memberOfEnvelope(in json: Data) -> String? {
-        guard case .keyNotFound(_, let context) = self, context.codingPath.isEmpty,
-            case .object(let members)? = try? JSONValue(parsing: json)
-        else { return nil }
-        return ["data", "result", "payload", "response"].first { members[$0] != nil }
-    }
-
-    /// The reason and the path, without any value of the body but a number that does not fit.
-    ///
-    /// - Parameter secrets: The names of the members whose numbers are left out, with all that is in them; `nil` for every
-    ///   number.
-    /// - Returns: Some words without a period.
-    func place(hiding secrets: Secrets? = .usual) -> String {
-        let (context, what): (Context?, String) =
-            switch self {
-            case .typeMismatch(let type, let context): (context, "\(type) expected")
-            case .valueNotFound(let type, let context): (context, "\(type) expected, null found")
-            case .keyNotFound(let key, let context): (context, "no member '\(key.stringValue.shortened(to: 100))'")
-            case .dataCorrupted(let context):
-                (context, context.unfitNumber(hiding: secrets) ?? "the value does not fit")
-            @unknown default: (nil, "the value does not fit")
-            }
-        // The keys come from the server, so their number and length are limited.
-        let keys = (context?.codingPath ?? []).prefix(50)
-        let path = keys.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue.shortened(to: 100))" }.joined()
-        return path.isEmpty ? what : "\(what) at \(path.drop { $0 == "." })"
-    }
-}
-
-extension DecodingError.Context {
-    /// The number that does not fit, without its digits if they may be secret, or `nil` for another error.
-    fileprivate func unfitNumber(hiding secrets: Secrets?) -> String? {
-        guard let unfit = underlyingError as? UnfitNumber else { return nil }
-        let isSecret = secrets.map { secrets in
-            codingPath.contains { $0.intValue == nil && secrets.isSecret(jsonKey: $0.stringValue) }
-        }
-        let number = isSecret == false ? "the number \(unfit.text)" : "a number"
-        return "\(number) does not fit \(unfit.type)"
-    }
-}
 
 extension JSONDecoder {
     /// This decoder, or if it allows JSON5, a copy that doesn't.

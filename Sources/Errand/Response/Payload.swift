@@ -34,6 +34,9 @@ public struct Payload: Sendable {
     /// Whether the response has no content because of its status or method; it is read as JSON `null`, or as no bytes.
     var isAbsent = false
 
+    /// Whether the envelope has no data, for which the payload is `null`.
+    var isMissing = false
+
     /// What a receiver made of a body that is not in memory; the receiver itself if the body is, after all; `nil` for a
     /// request without a receiver.
     var received: (any Sendable)?

@@ -1,7 +1,7 @@
-internal import Foundation
+public import Foundation
 
 /// An error that a service reported in its response, such as `{"code": 40001, "msg": "no such user"}`.
-public struct ServiceError: Error, Sendable, CustomStringConvertible {
+public struct ServiceError: Error, Sendable, CustomStringConvertible, LocalizedError {
     /// The service's code, which the filter does not treat as success.
     public let code: ServiceCode
     /// The service's message, or `nil` if there is none.
@@ -56,6 +56,9 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible {
         let place = [method?.rawValue, response.url.place].compactMap(\.self).filter { !$0.isEmpty }
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
+
+    /// The service's message, or the ``description`` if there is none, for `localizedDescription`.
+    public var errorDescription: String? { message.flatMap { $0.isBlank ? nil : $0 } ?? description }
 
     /// The description without method and URL.
     var detail: String {

@@ -117,7 +117,7 @@ extension RetryPolicy {
         case .idleTimeout where retriesTimeouts: return .timeout
         case _ where error.reason.isFailureOfBody: break
         // The proxy will refuse the same again.
-        case .proxyRefused(400..<500): break
+        case .proxyRefused(400..<500), .invalidProxy: break
         // The request of the refresh has a policy of its own, and the server has responded to this one.
         case .refreshFailed: break
         default:

@@ -87,6 +87,7 @@ package enum CurlMessage {
         ),
         ("unrecognized name", .tlsHandshakeFailed("the server does not know the host name")),
         // The proxy.
+        ("Unsupported proxy", .invalidProxy),
         ("Could not resolve proxy", .proxyNotFound),
         ("Couldn't resolve proxy", .proxyNotFound),
         ("CONNECT tunnel failed, response 0", .malformedStatusLine),

@@ -99,9 +99,17 @@ public struct OutgoingRequest: Sendable {
 extension HTTPHeaders.Field {
     /// Validates that the field is one line.
     func validate() throws(NetworkError) {
-        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { throw NetworkError(.invalidHeaderName) }
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
+            throw NetworkError(.invalidHeaderName).with(note: quotedName)
+        }
         guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             throw NetworkError(.invalidHeaderValue(name: name))
         }
+    }
+
+    /// The name for an error message; what follows a colon may be a value.
+    private var quotedName: String {
+        let end = name.firstIndex(of: ":").map(name.index(after:)) ?? name.endIndex
+        return String(name[..<end]).shortened(to: 100).debugDescription
     }
 }

@@ -1,3 +1,5 @@
+public import Foundation
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -7,7 +9,7 @@ import Darwin
 #endif
 
 /// A system call that failed while a ``MockServer`` was started.
-public struct MockServerError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct MockServerError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
     /// The operation that failed, such as `bind to 127.0.0.1:80`.
     public let operation: String
     /// The value of `errno`.
@@ -21,4 +23,7 @@ public struct MockServerError: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// The operation, the system's text for the error and its number.
     public var description: String { "\(operation): \(String(cString: strerror(code))) (errno \(code))" }
+
+    /// The ``description``, for `localizedDescription`.
+    public var errorDescription: String? { description }
 }

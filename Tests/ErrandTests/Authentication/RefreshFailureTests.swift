@@ -202,7 +202,23 @@ struct RefreshFailureTests {
         for _ in 0..<2 {
             let error = await #expect(throws: NetworkError.self) { try await rig.get() }
             #expect(error?.kind == .unauthenticated)
+            let cause = "POST login.test/token: the status \(status) is not acceptable"
+            let text = "GET api.test/x: the credential could not be refreshed: \(cause) ("
+            #expect(error?.description.hasPrefix(text) == true, "\(String(describing: error))")
+            #expect(error?.description.contains("; log in again (the response: status 401, ") == true)
         }
         #expect(authenticator.refreshCount == 1)
+    }
+
+    @Test func descriptionNamesTheCauseUnlessItMayContainAnything() {
+        struct Secret: Error, CustomStringConvertible { var description: String { "secret" } }
+        let causes: [((any Error)?, String)] = [
+            (Secret(), "the credential could not be refreshed: Secret; log in again"),
+            (CancellationError(), "the credential could not be refreshed: the refresh was cancelled; log in again"),
+            (nil, "the credential was rejected and could not be refreshed; log in again"),
+        ]
+        for (cause, text) in causes {
+            #expect(NetworkError(.refreshFailed, underlying: cause).description == text)
+        }
     }
 }

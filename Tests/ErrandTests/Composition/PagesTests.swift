@@ -81,6 +81,7 @@ import Testing
         }
         #expect(count == Pages<List>.maximumRequestCount)
         #expect(error?.reason == .tooManyPages(count))
+        #expect(error?.description.hasPrefix("GET api.example/list: ") == true)
     }
 
     @Test func aPageNumberThatHasNoNextIsTheEnd() async throws {
@@ -97,8 +98,33 @@ import Testing
     func aLinkThatMustNotBeFollowedIsAnError(link: String) async throws {
         let rig = rig(.max) { _ in (["Link": "<\(link)>; rel=next"], "") }
         let error = await #expect(throws: NetworkError.self) { _ = try await pages(rig.agent.pages(of: List())) }
-        #expect(error?.kind == .invalidRequest)
+        #expect(error?.kind == .redirectRefused)
+        let text = "GET api.example/list: the link to the next page cannot be followed: it leads to "
+        #expect(error?.description.hasPrefix(text) == true)
         #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func linkToAnotherOriginNamesIt() async throws {
+        let link = "https://ada:secret@other.example:8443/list?token=secret"
+        let rig = rig(.max) { _ in (["Link": "<\(link)>; rel=next"], "") }
+        let error = await #expect(throws: NetworkError.self) { _ = try await pages(rig.agent.pages(of: List())) }
+        guard case .invalidLink(let text) = error?.reason else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(text.hasPrefix("it leads to another origin, https://other.example:8443; if that "))
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test func errorOfACursorNamesTheRequest() async throws {
+        for (next, path) in [(#","next":[1]"#, "next"), (#","next":1"#, "next.id")] as [(String, JSONPath)] {
+            let rig = rig(.max) { _ in ([:], next) }
+            let error = await #expect(throws: NetworkError.self) {
+                _ = try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: path)))
+            }
+            #expect(error?.kind == .undecodable)
+            #expect(error?.description.hasPrefix("GET api.example/list: ") == true)
+        }
     }
 
     @Test func pageIsRequestedOnlyWhenItIsAwaited() async throws {

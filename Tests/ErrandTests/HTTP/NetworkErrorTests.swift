@@ -72,6 +72,15 @@ import Testing
             "the proxy refused the connection; nothing listens there, or a firewall is in between; check the proxy variables of "
                 + "the environment, or the transport's configuration"
         ),
+        (
+            .invalidProxy, .unreachable,
+            "the proxy cannot be used: its scheme or its spelling is not supported; check the proxy variables of the "
+                + "environment, or the transport's configuration"
+        ),
+        (
+            .invalidLink("it is no URL"), .redirectRefused,
+            "the link to the next page cannot be followed: it is no URL"
+        ),
         (.malformedStatusLine, .invalidResponse, "the response does not begin with a status line of HTTP/1.x or 2"),
         (.malformedChunk, .invalidResponse, "a chunk of the response is malformed"),
         (.status(503), .unacceptableStatus, "the status 503 is not acceptable"),

@@ -20,4 +20,11 @@ import Testing
         let key = try #require(try URLParts(absolute: url.absoluteString)).originKey
         #expect(URL(string: key)?.origin == origin)
     }
+
+    @Test func anIPv6LiteralHasBracketsInErrors() throws {
+        let url = try #require(URL(string: "http://[2001:DB8::1]:81/a"))
+        let error = NetworkError(.connectionRefused).with(url: url, method: .get)
+        #expect(error.host == "[2001:db8::1]:81")
+        #expect(error.description.hasPrefix("GET [2001:db8::1]:81/a: the connection was refused"))
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Errand
@@ -5,6 +6,11 @@ import Testing
 @Suite struct JSONErrorTests {
     @Test(arguments: [
         (JSONError(.trailingText, offset: 7), "Invalid JSON: there is text after the value at byte 7"),
+        (JSONError(.unexpectedEnd, offset: 0), "Invalid JSON: the text is empty"),
+        (
+            JSONError(.unexpectedEnd, offset: 7),
+            "Invalid JSON: the text ends before the value does at byte 7; check that the body is complete"
+        ),
         (
             JSONError(.missing, offset: 3, path: "data.list[1].id"),
             "A value is missing at data.list[1].id; ask for an optional if it may be absent"
@@ -16,6 +22,7 @@ import Testing
     ])
     func descriptionNamesThePlace(error: JSONError, text: String) {
         #expect(error.description == text)
+        #expect((error as any Error).localizedDescription == text)
     }
 
     @Test func pathsAreJoined() {

@@ -65,6 +65,25 @@ import Testing
             "Keep-Alive", "Proxy-Connection",
         ].map { Case("reserved \($0)", .reservedHeader(name: $0), get.header($0, "secret")) }
 
+    @Test(arguments: [
+        ("X A", #""X A""#), ("X\r\nY", #""X\r\nY""#), ("", "\"\""), ("X: secret", #""X:""#),
+        ("X\u{0}", #""X\0""#),
+    ])
+    func headerNameIsNamedWithoutWhatFollowsAColon(name: String, quoted: String) async throws {
+        let error = await failure { try await Rig().agent.send(Self.get.header(name, "secret")) } as? NetworkError
+        let text = "GET api.example/x: the header name \(quoted) is not a token of letters, "
+        #expect(error?.description.hasPrefix(text) == true, "\(String(describing: error))")
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test(arguments: [("example.com/a?token=secret", "example.com/a"), ("localhost:1/a", "localhost:1/a"), ("", "")])
+    func pathWithoutABaseURLIsShown(path: String, shown: String) async throws {
+        let agent = Agent(config: NetworkConfig(), transport: StubTransport { _ in .text("x") })
+        let error = await failure { try await agent.send(GeneralRequest(path)) } as? NetworkError
+        let text = "GET GeneralRequest: the path '\(shown)' is relative, and neither its service nor the config has a "
+        #expect(error?.description.hasPrefix(text) == true, "\(String(describing: error))")
+    }
+
     @Test(arguments: cases)
     func itIsATypedErrorAndNothingIsSent(it: Case) async throws {
         let rig = Rig()

@@ -59,6 +59,13 @@ import Testing
         #expect(try await send(.status(204), acceptance).isEmpty)
     }
 
+    @Test func descriptionNamesTheExpectedTypes() async throws {
+        let acceptance = Acceptance(contentTypes: ["application/json", "text/*"])
+        let error = await failure { try await send(.data(Data("x".utf8), contentType: "image/png"), acceptance) }
+        let text = "the content type 'image/png' is not acceptable; expected application/json or text/*"
+        #expect((error as? NetworkError)?.description.contains(text) == true, "\(String(describing: error))")
+    }
+
     @Test func statusIsCheckedBeforeContentTypeAndParsing() async throws {
         let response = TransportResponse.html("<h1>Bad Gateway</h1>", status: 502)
         let rig = Rig(response: response)

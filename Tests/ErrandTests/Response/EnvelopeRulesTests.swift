@@ -265,6 +265,18 @@ import Testing
         try await rig.agent.send(GeneralRequest("/x").expecting(Void.self))
     }
 
+    @Test func missingContentAndMissingDataAreNotCalledNull() async throws {
+        let cases = [
+            ("", 204, "the response has no content; the model may be an Optional or Void"),
+            (#"{"code":0}"#, 200, "the envelope has no member 'data'; the model may be an Optional or Void"),
+            (#"{"code":0,"data":null}"#, 200, "expected an object, found null"),
+        ]
+        for (body, status, detail) in cases {
+            let error = await failure { try await send(body, status: status, through: plain, as: User.self) }
+            #expect((error as? NetworkError)?.reason == .model(type: "User", detail: detail))
+        }
+    }
+
     @Test func anyOtherEmptyBodyIsAnError() async throws {
         #expect((await error("", through: plain) as? NetworkError)?.kind == .unacceptableContent)
         #expect((await error("", status: 404, through: plain) as? NetworkError)?.reason == .status(404))

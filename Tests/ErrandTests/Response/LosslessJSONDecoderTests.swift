@@ -217,7 +217,7 @@ import Testing
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(detail == "Int expected at userId")
+        #expect(detail == "expected an integer, found a string at userId")
     }
 
     /// A decoder of the user's own, with strategies of Foundation's.

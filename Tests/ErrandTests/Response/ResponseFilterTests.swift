@@ -95,6 +95,16 @@ import Testing
         for empty in ["", " ", "\n\t"] { #expect(words(1, empty) == "the service reported 1 (status 200)") }
     }
 
+    @Test(arguments: [
+        ("no such user", "no such user"), ("", "api.example/x: the service reported 1 (status 200)"),
+        (nil, "api.example/x: the service reported 1 (status 200)"),
+    ])
+    func localizedDescriptionOfAServiceErrorIsItsMessage(message: String?, text: String) throws {
+        let response = RawResponse(url: try #require(URL(string: "https://api.example/x")))
+        let error: any Error = ServiceError(code: 1, message: message, response: response)
+        #expect(error.localizedDescription == text)
+    }
+
     @Test func serviceErrorOfASendHasMethodAndPort() async throws {
         let rig = Rig(
             config: .test {

@@ -242,8 +242,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"id":"secret"}"#, "Int expected at id"), ("{}", "no member 'id'"),
-        (#"{"id":null}"#, "Int expected, null found at id"),
+        (#"{"id":"secret"}"#, "expected an integer, found a string at id"), ("{}", "no member 'id'"),
+        (#"{"id":null}"#, "expected an integer, found null at id"), ("[1]", "expected an object, found an array"),
+        ("null", "expected an object, found null"),
     ])
     func mismatchIsReportedWithoutItsValue(body: String, detail: String) async throws {
         let error = try #require(
@@ -256,6 +257,29 @@ import Testing
         #expect(error.attempts == 1)
         #expect(error.description.hasPrefix("GET api.example/x: the payload does not become User: "))
         #expect(!error.description.contains("secret"))
+    }
+
+    @Test func mismatchOfADateNamesTheStrategy() async throws {
+        struct Event: Decodable, Sendable {
+            var at: Date
+            var level: Double?
+        }
+        func detail(_ body: String) async -> String? {
+            let error = await failure { try await agent(body).send(request.expecting([Event].self)) } as? NetworkError
+            guard case .model(_, let detail) = error?.reason else { return nil }
+            return detail
+        }
+        let text = "expected a number, found a string at [0]"
+        let advice = "; a Date in ISO 8601 needs a LosslessJSONDecoder, or a JSONDecoder with that strategy"
+        #expect(await detail(#"[{"at":"2024-05-01T12:00:00Z"}]"#) == text + ".at" + advice)
+        #expect(await detail(#"[{"at":"yesterday"}]"#) == text + ".at")
+        #expect(await detail(#"[{"at":0,"level":"2024-05-01T12:00:00Z"}]"#) == text + ".level")
+    }
+
+    @Test func emptyBodyIsNamed() async throws {
+        let error = await failure { try await agent("").send(request.expecting(User.self)) } as? NetworkError
+        let text = "GET api.example/x: the body is empty, and JSON was expected; "
+        #expect(error?.description.hasPrefix(text) == true)
     }
 
     @Test func pathWithoutAValueIsReported() async throws {

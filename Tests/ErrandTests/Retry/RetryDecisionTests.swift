@@ -69,7 +69,8 @@ import Testing
         .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength, .invalidContentCoding,
         .tooManyRedirects(limit: 10), .insecureRedirect, .invalidRedirect("x"), .contentType("x"),
         .bodyTooLarge(limit: 1), .decompressionRatio(limit: 1), .envelope("x"), .model(type: "x", detail: "y"),
-        .notCached, .other("x"), .proxyRefused(statusCode: 403), .proxyRefused(statusCode: 407),
+        .notCached, .other("x"), .proxyRefused(statusCode: 403), .proxyRefused(statusCode: 407), .invalidProxy,
+        .invalidLink("x"),
     ]
 
     @Test(arguments: finalFaults)

@@ -197,6 +197,8 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(.unknown, "Received HTTP code 403 from proxy after CONNECT", .proxyRefused(statusCode: 403)),
         SystemFailure(.unknown, "Proxy CONNECT aborted", .closedWithoutResponse, late: .closedInBody),
         SystemFailure(.unknown, "Could not resolve proxy: proxy.example", .proxyNotFound),
+        SystemFailure(.unknown, "Unsupported proxy scheme for 'foo://proxy.example'", .invalidProxy),
+        SystemFailure(.cannotConnectToHost, "Unsupported proxy syntax in 'http://a b': bad hostname", .invalidProxy),
         SystemFailure(
             .unknown,
             "OpenSSL SSL_connect: Connection reset by peer in connection to chunks.example:443 ",
