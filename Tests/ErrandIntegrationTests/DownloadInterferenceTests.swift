@@ -172,6 +172,15 @@ import Testing
         #expect(![".part", ".json", ".tmp"].contains(where: stored.hasSuffix), "\(stored)")
     }
 
+    @Test(arguments: ["\"1\r\nX-Evil: 1\"", "\"1\"\r\nX-Evil: 1", "W/\"1\"", "yesterday", ""])
+    func aRecordWhoseValidatorCannotBeSentIsNotUsed(validator: String) async throws {
+        await cut(host.file("a"))
+        try changeRecord("a.part.json", "validator", to: validator)
+        let file = try await host.agent().download(get, to: host.file("a"))
+        #expect(file.resumedByteCount == 0)
+        #expect(host.data("a") == host.content && host.names == ["a"])
+    }
+
     @Test func theBytesOfAPartAreReadWithoutHoldingUpTheEnd() async throws {
         await cut(host.file("a"))
         // Reading that much takes many seconds.

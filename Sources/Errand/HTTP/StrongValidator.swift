@@ -27,6 +27,17 @@ enum StrongValidator: Sendable, Hashable {
         self = .date(modified[0])
     }
 
+    /// Reads the value of an `If-Range` field, or returns `nil` if it is neither a strong entity tag nor a date.
+    init?(fieldValue text: String) {
+        if Self.isStrongTag(text) {
+            self = .tag(text)
+        } else if HTTPDate.date(from: text, now: Date(timeIntervalSince1970: 0)) != nil {
+            self = .date(text)
+        } else {
+            return nil
+        }
+    }
+
     /// The value of an `If-Range` field that asks for the rest of the same content (RFC 9110, section 13.1.5).
     var fieldValue: String {
         switch self {

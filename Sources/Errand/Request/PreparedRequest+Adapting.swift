@@ -16,7 +16,10 @@ extension PreparedRequest {
         var request = outgoing
         try await receiver?.willAttempt(&request, secrets: secrets)
         if let validation { request.headers.merge(validation.conditions) }
-        guard !adapters.isEmpty || pinnedCredential != nil else { return request }
+        guard !adapters.isEmpty || pinnedCredential != nil else {
+            if receiver != nil || validation != nil { try request.validate() }
+            return request
+        }
         var context = context
         context.attempt = attempt
         for (index, adapter) in adapters.enumerated() {

@@ -140,7 +140,8 @@ extension Agent {
     ///
     /// - Parameters:
     ///   - request: The request to send.
-    ///   - lastEventID: The ID to begin after, such as one that was stored, or an empty string.
+    ///   - lastEventID: The ID to begin after, such as one that was stored, or an empty string. One that a header field cannot
+    ///     contain, such as one with a line break, fails with ``NetworkError/Kind/invalidRequest``.
     ///   - reconnection: The rules for reconnecting.
     ///   - maximumEventSize: The maximum number of bytes of an event as it is sent, and of a comment. The default is 1 MiB. A larger
     ///     one fails with ``NetworkError/Reason/eventTooLarge(limit:)``.

@@ -87,12 +87,13 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         "awsaccesskeyid", "expires", "googleaccessid", "key-pair-id", "policy", "se", "ske", "skt", "st",
     ]
 
-    /// Reads a record, or returns `nil` if it is none, or one of another request.
+    /// Reads a record, or returns `nil` if it is none, one of another request, or one whose validator cannot be sent.
     init?(_ data: Data, of request: String) {
         guard data.count <= Self.maximumSize, (try? JSONGuard.checkNesting(data)) != nil,
             let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
             record.version == Self.currentVersion, record.request == request, record.synced >= 0,
-            record.length ?? 0 >= 0, record.fileName.map(FileName.isSafe) ?? true
+            record.length ?? 0 >= 0, record.fileName.map(FileName.isSafe) ?? true,
+            record.validator.map({ StrongValidator(fieldValue: $0) != nil }) ?? true
         else { return nil }
         self = record
     }

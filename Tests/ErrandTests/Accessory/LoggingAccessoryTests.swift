@@ -68,6 +68,44 @@ import Musl
         }
     }
 
+    /// A pipe gets the number of the closed descriptor, as that to a child process does.
+    @Test func pipeWithTheDescriptorOfStandardErrorGetsNoLines() async {
+        await #expect(processExitsWith: .success) {
+            let accessory = LoggingAccessory(level: .events)
+            var ends: [Int32] = [0, 0]
+            guard pipe(&ends) == 0, dup2(ends[1], STDERR_FILENO) == STDERR_FILENO else { exit(EXIT_FAILURE) }
+            accessory.request(RequestContext(), did: .willStart)
+            _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+            var byte: UInt8 = 0
+            exit(read(ends[0], &byte, 1) < 0 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    /// The standard error of a process whose parent reads only its output.
+    @Test(.timeLimit(.minutes(5))) func fullStandardErrorThatNobodyReadsHoldsUpNoSend() async {
+        await #expect(processExitsWith: .success) {
+            var ends: [Int32] = [0, 0]
+            guard pipe(&ends) == 0, dup2(ends[1], STDERR_FILENO) >= 0 else { exit(EXIT_FAILURE) }
+            _ = fcntl(STDERR_FILENO, F_SETFL, O_NONBLOCK)
+            while write(STDERR_FILENO, [0x2E], 1) == 1 {}
+            _ = fcntl(STDERR_FILENO, F_SETFL, 0)
+            for _ in 0..<20 { await LoggingAccessoryTests.log() }
+            exit(EXIT_SUCCESS)
+        }
+    }
+
+    /// More than the pipe has room for waits for its reader, also at the end of the process.
+    @Test func manyLinesArriveBeforeTheProcessEnds() async {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            for number in 0..<4000 { StandardError.write("line \(number) \(String(repeating: "x", count: 90))\n") }
+            exit(EXIT_SUCCESS)
+        }
+        let lines = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self).split(separator: "\n")
+            .filter { $0.hasPrefix("line ") }
+        #expect(lines.count == 4000)
+        #expect(lines.last?.hasPrefix("line 3999 ") == true)
+    }
+
     /// As programs do that change their log file while they run.
     @Test func linesFollowAStandardErrorThatIsMovedToALog() async {
         await #expect(processExitsWith: .success) {

@@ -89,6 +89,15 @@ import Testing
         #expect(rig.transport.requests.allSatisfy { $0.headers["Cache-Control"] == "no-cache" })
     }
 
+    @Test(arguments: ["1\r\n\r\nDELETE /users/7 HTTP/1.1\r\nX: ", "1\nX: 1", "1\u{0}"])
+    func aLastEventIDThatIsNoFieldValueIsAWrongCall(id: String) async throws {
+        let rig = rig([{ Self.events("data: a\n\n") }])
+        let (data, error, delays) = await run(rig.agent.events(for: request(), lastEventID: id))
+        #expect(data.isEmpty && delays.isEmpty)
+        #expect((error as? NetworkError)?.reason == .invalidHeaderValue(name: "Last-Event-ID"))
+        #expect(rig.transport.requestCount == 0)
+    }
+
     @Test func fieldsOfTheRequestAreKept() async throws {
         let rig = rig([])
         _ = await run(rig.agent.events(for: request().header("Accept", "text/event-stream, */*")))
