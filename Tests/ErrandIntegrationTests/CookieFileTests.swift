@@ -164,6 +164,26 @@ struct CookieFileTests {
         #expect(jar.lastFailure is POSIXError && jar.cookies.count == 1 && folder.paths.isEmpty)
     }
 
+    @Test func pipeOrDeviceInPlaceOfTheFileIsNeitherReadNorReplaced() throws {
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        func type() throws -> FileAttributeType? {
+            try FileManager.default.attributesOfItem(atPath: file.path)[.type] as? FileAttributeType
+        }
+        mkfifo(file.path, 0o600)
+        for kind in ["a pipe", "a device"] {
+            let before = try type()
+            let jar = jar()
+            let failure = try #require(jar.lastFailure as? NetworkError)
+            #expect(failure.kind == .unusableFile && "\(failure)".contains("it is \(kind)"), "\(failure)")
+            jar.set("a=1; Max-Age=60", from: Self.url)
+            jar.flush()
+            #expect(try type() == before && jar.cookies.count == 1)
+            // Only root can create a device.
+            try FileManager.default.removeItem(at: file)
+            guard mknod(file.path, S_IFCHR | 0o600, dev_t(1 << 8 | 3)) == 0 else { return }
+        }
+    }
+
     @Test func changesAtOnceAreAllWritten() async throws {
         let jar = jar()
         await withTaskGroup(of: Void.self) { group in

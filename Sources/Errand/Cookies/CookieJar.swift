@@ -73,7 +73,7 @@ public final class CookieJar: ExchangeInterceptor {
     ///
     /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not encrypted.
     /// Only its owner may read it. Without ``flush()``, a date of expiry in it may be wrong by up to a minute. If it is damaged, or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
-    /// change replaces the file. Only one jar may use a file at a time.
+    /// change replaces the file. A device or a pipe is never replaced. Only one jar may use a file at a time.
     ///
     /// - Parameters:
     ///   - file: The file, which is created with the first cookie, as is its folder.
