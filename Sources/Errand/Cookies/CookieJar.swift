@@ -47,6 +47,8 @@ public final class CookieJar: ExchangeInterceptor {
         var isSaving = false
         /// Whether the dates of cookies differ from those in the file, by less than ``CookieStore/datePrecision``.
         var hasUnsavedDates = false
+        /// Whether the last write has failed.
+        var hasFailedToSave = false
         var lastFailure: (any Error)?
     }
 
@@ -148,11 +150,12 @@ public final class CookieJar: ExchangeInterceptor {
         }
     }
 
-    /// Waits until the file contains the current cookies; blocks the thread.
+    /// Waits until the file contains the current cookies, or the attempt to write them has failed; blocks the thread.
     ///
-    /// Call it before the process ends, if the last response may have set a cookie.
+    /// Call it before the process ends, if the last response may have set a cookie. What could not be written before is
+    /// written once more; ``lastFailure`` has the reason if that fails too.
     public func flush() {
-        state.withLock { if $0.hasUnsavedDates { save(&$0) } }
+        state.withLock { if $0.hasUnsavedDates || $0.hasFailedToSave { save(&$0) } }
         waitForWrites()
     }
 
@@ -274,8 +277,9 @@ public final class CookieJar: ExchangeInterceptor {
         }
         do {
             try file.write(content)
+            state.withLock { $0.hasFailedToSave = false }
         } catch {
-            state.withLock { $0.lastFailure = error }
+            state.withLock { ($0.lastFailure, $0.hasFailedToSave) = (error, true) }
         }
     }
 }
