@@ -11,7 +11,7 @@ public struct PageRule<Model> {
 
     enum Value: Sendable, Equatable {
         case text(String)
-        case number(Int)
+        case number(JSONNumber)
     }
 
     /// Returns the step to the page after that of an index, starting at 0, or `nil` if it is the last.
@@ -51,8 +51,8 @@ public struct PageRule<Model> {
     /// - Parameters:
     ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
     ///     query.
-    ///   - path: The path from the payload to the cursor, a text or an integer; from the whole body if it begins with
-    ///     `~`.
+    ///   - path: The path from the payload to the cursor, a text or an integer of any size; from the whole body if it
+    ///     begins with `~`.
     /// - Returns: The rule.
     public static func cursor(_ name: String, at path: JSONPath) -> PageRule {
         PageRule { response, _ in
@@ -65,8 +65,9 @@ public struct PageRule<Model> {
             switch cursor {
             case .null: return nil
             case .string(let text): return text.isEmpty ? nil : .parameter(name: name, value: .text(text))
+            case .number(let number) where JSONDecimalDigits(number.text).map({ $0.exponent >= 0 }) ?? false:
+                return .parameter(name: name, value: .number(number.int.map { JSONNumber($0) } ?? number))
             default:
-                if let number = cursor.int { return .parameter(name: name, value: .number(number)) }
                 throw NetworkError(
                     .model(type: "String", detail: "the cursor is neither a text nor an integer"),
                     response: response.raw
@@ -94,7 +95,7 @@ public struct PageRule<Model> {
             guard try hasNext(response) else { return nil }
             let (distance, isFar) = (index + 1).multipliedReportingOverflow(by: step)
             let (number, isOver) = first.addingReportingOverflow(distance)
-            return isFar || isOver ? nil : .parameter(name: name, value: .number(number))
+            return isFar || isOver ? nil : .parameter(name: name, value: .number(JSONNumber(number)))
         }
     }
 }

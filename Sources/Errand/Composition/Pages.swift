@@ -187,7 +187,7 @@ struct NextPage<Base: Request>: RequestWrapper {
         var changed = parameters
         switch value {
         case .text(let text): changed[name] = text
-        case .number(let number): changed[name] = number
+        case .number(let number): changed[name] = JSONValue.number(number)
         }
         return changed
     }

@@ -46,11 +46,21 @@ import Testing
                 rig.transport.requests.map { $0.url.query() } == ["query=a", "cursor=c1&query=a", "cursor=c2&query=a"]
             )
         }
-        let rig = rig(9) { _ in ([:], #","next":[1]"#) }
-        let error = await #expect(throws: NetworkError.self) {
-            _ = try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next")))
+        let wrong = ["[1]", "1.5", "18446744073709551615.5", "true"]
+        for end in wrong {
+            let rig = rig(9) { _ in ([:], #","next":\#(end)"#) }
+            let error = await #expect(throws: NetworkError.self) {
+                _ = try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next")))
+            }
+            #expect(error?.kind == .undecodable, "\(end)")
         }
-        #expect(error?.kind == .undecodable)
+    }
+
+    @Test(arguments: ["7", "-7", "18446744073709551615", "123456789012345678901234567890123456789012345"])
+    func aCursorOfAnySizeIsSentAsItWasReceived(cursor: String) async throws {
+        let rig = rig(9) { ([:], $0 < 2 ? #","next":\#(cursor)"# : "") }
+        #expect(try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next"))).count == 2)
+        #expect(rig.transport.requests.map { $0.url.query() } == ["query=a", "cursor=\(cursor)&query=a"])
     }
 
     @Test func itCountsPagesUpToTheFirstThatIsEmpty() async throws {
