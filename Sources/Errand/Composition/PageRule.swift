@@ -19,11 +19,15 @@ public struct PageRule<Model> {
 
     /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).
     ///
+    /// A link with an `anchor` that is not the URL of the response is one of another resource, and is not followed. A link to
+    /// an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``.
+    ///
     /// A link to another origin than that of the first request, before redirects, is rejected with
     /// ``NetworkError/Kind/invalidRequest``, because the request's own credentials would be sent to it.
     public static var links: PageRule {
         PageRule { response, _ in
-            guard let text = LinkField.target(rel: "next", in: response.headers.values(for: "Link")) else { return nil }
+            let values = response.headers.values(for: "Link")
+            guard let text = LinkField.target(rel: "next", in: values, from: response.url) else { return nil }
             guard let url = URL(string: text, relativeTo: response.url)?.absoluteURL else {
                 throw NetworkError(.invalidURL("the link to the next page is none"), response: response.raw)
             }

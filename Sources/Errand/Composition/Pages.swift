@@ -77,10 +77,12 @@ extension Agent {
     ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
         Pages(sends: pipeline.sends, limits: limits) { sequence in
             var step: PageRule<R.Model>.Step?
+            var visited: Set<URL> = []
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index)
+                try checkLink(next, after: last, visited: &visited)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -104,10 +106,12 @@ extension Agent {
     ) -> Pages<R> {
         Pages(sends: pipeline.sends, limits: limits) { sequence in
             var step: PageRule<R.Model>.Step?
+            var visited: Set<URL> = []
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index)
+                try checkLink(next, after: last, visited: &visited)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -167,6 +171,19 @@ extension Agent {
 private func checkPageCount(_ index: Int) throws {
     guard index + 1 < Pages<GeneralRequest<DefaultFormatter<Data>>>.maximumRequestCount else {
         throw NetworkError(.tooManyPages(index + 1))
+    }
+}
+
+/// Checks that a link leads to none of the pages so far, which would be requested again and again.
+private func checkLink<Model>(
+    _ step: PageRule<Model>.Step,
+    after last: Response<Model>,
+    visited: inout Set<URL>
+) throws {
+    guard case .link(let url) = step else { return }
+    visited.formUnion([last.redirects.first?.from ?? last.url, last.url])
+    guard visited.insert(url).inserted else {
+        throw NetworkError(.invalidURL("the link to the next page leads to an earlier page"), response: last.raw)
     }
 }
 
