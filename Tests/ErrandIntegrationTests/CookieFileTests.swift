@@ -165,6 +165,46 @@ struct CookieFileTests {
         #expect(jar.lastFailure is POSIXError && jar.cookies.count == 1 && folder.paths.isEmpty)
     }
 
+    @Test func pipeOrDeviceInPlaceOfTheFileIsNeitherReadNorReplaced() throws {
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        func type() throws -> FileAttributeType? {
+            try FileManager.default.attributesOfItem(atPath: file.path)[.type] as? FileAttributeType
+        }
+        mkfifo(file.path, 0o600)
+        for kind in ["a pipe", "a device"] {
+            let before = try type()
+            let jar = jar()
+            let failure = try #require(jar.lastFailure as? NetworkError)
+            #expect(failure.kind == .unusableFile && "\(failure)".contains("it is \(kind)"), "\(failure)")
+            jar.set("a=1; Max-Age=60", from: Self.url)
+            jar.flush()
+            #expect(try type() == before && jar.cookies.count == 1)
+            // Only root can create a device.
+            try FileManager.default.removeItem(at: file)
+            guard mknod(file.path, S_IFCHR | 0o600, dev_t(1 << 8 | 3)) == 0 else { return }
+        }
+    }
+
+    @Test func whatCouldNotBeWrittenIsWrittenByTheNextFlush() throws {
+        let (place, away) = (folder.url.appending(path: "private"), folder.url.appending(path: "away"))
+        let jar = jar()
+        jar.set("session=ada; Max-Age=60", from: Self.url)
+        jar.flush()
+        // A file takes the place of the folder, as a full disk would.
+        try FileManager.default.moveItem(at: place, to: away)
+        try Data().write(to: place)
+        jar.removeAll()
+        jar.flush()
+        #expect(jar.lastFailure != nil)
+        // It fails again, once.
+        jar.flush()
+        try FileManager.default.removeItem(at: place)
+        try FileManager.default.moveItem(at: away, to: place)
+        #expect(self.jar().cookies.map(\.name) == ["session"])
+        jar.flush()
+        #expect(self.jar().cookies.isEmpty)
+    }
+
     @Test func changesAtOnceAreAllWritten() async throws {
         let jar = jar()
         await withTaskGroup(of: Void.self) { group in

@@ -113,6 +113,49 @@ import Testing
         #expect(reason.contains("it is not a regular file"), "\(reason)")
     }
 
+    /// What is at a path, and not at the end of a link there.
+    private func type(of name: String) throws -> FileAttributeType? {
+        try FileManager.default.attributesOfItem(atPath: host.file(name).path)[.type] as? FileAttributeType
+    }
+
+    @Test func aPipeOrADeviceAtTheTargetIsRefusedBeforeAnythingIsSent() async throws {
+        mkfifo(host.file("pipe").path, 0o600)
+        try FileManager.default.createSymbolicLink(at: host.file("link"), withDestinationURL: host.file("pipe"))
+        symlink("/proc/self/fd/1", host.file("out").path)
+        var kinds = ["pipe": "a pipe", "link": "a link to a pipe", "out": "a link to a descriptor"]
+        // Only root can create a device.
+        if mknod(host.file("null").path, S_IFCHR | 0o600, dev_t(1 << 8 | 3)) == 0 { kinds["null"] = "a device" }
+        for (name, kind) in kinds {
+            let before = try type(of: name)
+            let reason = await reason(of: host.file(name))
+            #expect(reason.contains("it is \(kind), and no file may replace it"), "\(reason)")
+            #expect(try type(of: name) == before)
+        }
+        #expect(host.names == kinds.keys.sorted() && host.ranges.isEmpty)
+    }
+
+    @Test func aPipeThatAServerNamesIsRefusedBeforeTheContent() async throws {
+        mkfifo(host.file("pipe").path, 0o600)
+        host.set {
+            $0.headers["Content-Disposition"] = "attachment; filename=pipe"
+            $0.cuts = [.stalled(90_000)]
+        }
+        let reason = await reason(of: host.folder)
+        #expect(reason.contains("it is a pipe"), "\(reason)")
+        #expect(host.names == ["pipe"])
+    }
+
+    @Test func aPipeThatAppearsAtTheTargetIsNotReplaced() async throws {
+        let host = host
+        host.server.on(.get, "/late") { request in
+            mkfifo(host.file("a").path, 0o600)
+            return host.state.withLock { $0.response(to: request) }
+        }
+        let reason = await reason(of: host.file("a"), GeneralRequest("/late"))
+        #expect(reason.contains("it is a pipe"), "\(reason)")
+        #expect(host.names == ["a"])
+    }
+
     @Test func aFolderThatAppearsAtTheTargetIsNotReplaced() async throws {
         let host = host
         host.server.on(.get, "/late") { request in

@@ -11,7 +11,7 @@ public struct PageRule<Model> {
 
     enum Value: Sendable, Equatable {
         case text(String)
-        case number(Int)
+        case number(JSONNumber)
     }
 
     /// Returns the step to the page after that of an index, starting at 0, or `nil` if it is the last.
@@ -19,11 +19,15 @@ public struct PageRule<Model> {
 
     /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).
     ///
+    /// A link with an `anchor` that is not the URL of the response is one of another resource, and is not followed. A link to
+    /// an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``.
+    ///
     /// A link to another origin than that of the first request, before redirects, is rejected with
     /// ``NetworkError/Reason/invalidLink(_:)``, because the request's own credentials would be sent to it.
     public static var links: PageRule {
         PageRule { response, _ in
-            guard let text = LinkField.target(rel: "next", in: response.headers.values(for: "Link")) else { return nil }
+            let values = response.headers.values(for: "Link")
+            guard let text = LinkField.target(rel: "next", in: values, from: response.url) else { return nil }
             guard let url = URL(string: text, relativeTo: response.url)?.absoluteURL else {
                 throw response.error(.invalidLink("it is no URL"))
             }
@@ -50,8 +54,8 @@ public struct PageRule<Model> {
     /// - Parameters:
     ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
     ///     query.
-    ///   - path: The path from the payload to the cursor, a text or an integer; from the whole body if it begins with
-    ///     `~`.
+    ///   - path: The path from the payload to the cursor, a text or an integer of any size; from the whole body if it
+    ///     begins with `~`.
     /// - Returns: The rule.
     public static func cursor(_ name: String, at path: JSONPath) -> PageRule {
         PageRule { response, _ in
@@ -65,8 +69,9 @@ public struct PageRule<Model> {
             switch cursor {
             case .null: return nil
             case .string(let text): return text.isEmpty ? nil : .parameter(name: name, value: .text(text))
+            case .number(let number) where JSONDecimalDigits(number.text).map({ $0.exponent >= 0 }) ?? false:
+                return .parameter(name: name, value: .number(number.int.map { JSONNumber($0) } ?? number))
             default:
-                if let number = cursor.int { return .parameter(name: name, value: .number(number)) }
                 throw response.error(.model(type: "String", detail: "the cursor is neither a text nor an integer"))
             }
         }
@@ -91,7 +96,7 @@ public struct PageRule<Model> {
             guard try hasNext(response) else { return nil }
             let (distance, isFar) = (index + 1).multipliedReportingOverflow(by: step)
             let (number, isOver) = first.addingReportingOverflow(distance)
-            return isFar || isOver ? nil : .parameter(name: name, value: .number(number))
+            return isFar || isOver ? nil : .parameter(name: name, value: .number(JSONNumber(number)))
         }
     }
 }

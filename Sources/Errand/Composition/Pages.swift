@@ -77,10 +77,12 @@ extension Agent {
     ) -> Pages<R> where R.Model: Sendable, R.Formatter: Sendable {
         Pages(sends: pipeline.sends, limits: limits) { sequence in
             var step: PageRule<R.Model>.Step?
+            var visited: Set<URL> = []
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index, of: last)
+                try checkLink(next, after: last, visited: &visited)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -104,10 +106,12 @@ extension Agent {
     ) -> Pages<R> {
         Pages(sends: pipeline.sends, limits: limits) { sequence in
             var step: PageRule<R.Model>.Step?
+            var visited: Set<URL> = []
             return { last, index in
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index, of: last)
+                try checkLink(next, after: last, visited: &visited)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -170,6 +174,19 @@ private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throw
     }
 }
 
+/// Checks that a link leads to none of the pages so far, which would be requested again and again.
+private func checkLink<Model>(
+    _ step: PageRule<Model>.Step,
+    after last: Response<Model>,
+    visited: inout Set<URL>
+) throws {
+    guard case .link(let url) = step else { return }
+    visited.formUnion([last.redirects.first?.from ?? last.url, last.url])
+    guard visited.insert(url).inserted else {
+        throw last.error(.invalidLink("it leads to an earlier page"))
+    }
+}
+
 /// A later page of a request: that request, with another URL or one parameter changed.
 struct NextPage<Base: Request>: RequestWrapper {
     typealias Model = Base.Model
@@ -187,7 +204,7 @@ struct NextPage<Base: Request>: RequestWrapper {
         var changed = parameters
         switch value {
         case .text(let text): changed[name] = text
-        case .number(let number): changed[name] = number
+        case .number(let number): changed[name] = JSONValue.number(number)
         }
         return changed
     }

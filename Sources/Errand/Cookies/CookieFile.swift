@@ -27,8 +27,9 @@ struct CookieFile: Sendable {
     ///
     /// - Parameter now: The current time, which limits the dates of expiry.
     /// - Returns: The content, whose cookies may have expired.
-    /// - Throws: ``CookieJar/DamagedFile``, or `POSIXError`.
+    /// - Throws: ``CookieJar/DamagedFile``, `POSIXError`, or ``NetworkError/Reason/fileUnusable(_:)`` for a device or a pipe.
     func read(at now: Date) throws -> Content? {
+        try check()
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -66,10 +67,17 @@ struct CookieFile: Sendable {
         }
     }
 
+    private func check() throws(NetworkError) {
+        guard let kind = SpecialFile.kind(at: path) else { return }
+        throw NetworkError(.fileUnusable("\(path): it is \(kind), and no file of cookies; choose another path"))
+    }
+
     /// Replaces the file; until the new one is complete, the old one is kept.
     ///
-    /// - Throws: `POSIXError`, or an error of Foundation if the folder cannot be created.
+    /// - Throws: `POSIXError`, ``NetworkError/Reason/fileUnusable(_:)`` for a device or a pipe, or an error of Foundation if
+    ///   the folder cannot be created.
     func write(_ content: Content) throws {
+        try check()
         let folder = URL(filePath: path).deletingLastPathComponent()
         try FileManager.default.createDirectory(
             at: folder,

@@ -50,6 +50,8 @@ public final class CookieJar: ExchangeInterceptor {
         var isSaving = false
         /// Whether the dates of cookies differ from those in the file, by less than ``CookieStore/datePrecision``.
         var hasUnsavedDates = false
+        /// Whether the last write has failed.
+        var hasFailedToSave = false
         var lastFailure: (any Error)?
     }
 
@@ -76,7 +78,7 @@ public final class CookieJar: ExchangeInterceptor {
     ///
     /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not encrypted.
     /// Only its owner may read it. Without ``flush()``, a date of expiry in it may be wrong by up to a minute. If it is damaged, or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
-    /// change replaces the file. Only one jar may use a file at a time.
+    /// change replaces the file. A device or a pipe is never replaced. Only one jar may use a file at a time.
     ///
     /// - Parameters:
     ///   - file: The file, which is created with the first cookie, as is its folder.
@@ -151,11 +153,12 @@ public final class CookieJar: ExchangeInterceptor {
         }
     }
 
-    /// Waits until the file contains the current cookies; blocks the thread.
+    /// Waits until the file contains the current cookies, or the attempt to write them has failed; blocks the thread.
     ///
-    /// Call it before the process ends, if the last response may have set a cookie.
+    /// Call it before the process ends, if the last response may have set a cookie. What could not be written before is
+    /// written once more; ``lastFailure`` has the reason if that fails too.
     public func flush() {
-        state.withLock { if $0.hasUnsavedDates { save(&$0) } }
+        state.withLock { if $0.hasUnsavedDates || $0.hasFailedToSave { save(&$0) } }
         waitForWrites()
     }
 
@@ -277,8 +280,9 @@ public final class CookieJar: ExchangeInterceptor {
         }
         do {
             try file.write(content)
+            state.withLock { $0.hasFailedToSave = false }
         } catch {
-            state.withLock { $0.lastFailure = error }
+            state.withLock { ($0.lastFailure, $0.hasFailedToSave) = (error, true) }
         }
     }
 }

@@ -133,7 +133,7 @@ extension NetworkError {
         case insecureRedirect
         /// A redirect cannot be followed; the text is the reason.
         case invalidRedirect(String)
-        /// The link to the next page leads to another origin, to the same page, or nowhere; the text says which.
+        /// The link to the next page leads to another origin, to an earlier page, or nowhere; the text says which.
         case invalidLink(String)
 
         // The response was rejected.
@@ -194,8 +194,8 @@ extension NetworkError.Reason {
         switch self {
         case .invalidBaseURL, .invalidURL, .unsupportedScheme, .unsupportedHost, .invalidMethod, .invalidHeaderName,
             .invalidHeaderValue, .reservedHeader, .bodyNotAllowed, .parametersNotAnObject, .unencodable,
-            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .bodyAlreadySent,
-            .bodyLengthMismatch:
+            .invalidURLRequest, .unsupportedModel, .notOneRequest, .tooManyPages, .invalidLink,
+            .bodyAlreadySent, .bodyLengthMismatch:
             .invalidRequest
         case .interceptedWithoutSending, .credentialChanged, .circuitOpen, .tooSoon, .duplicate, .superseded: .rejected
         case .refreshFailed, .excessiveRefresh: .unauthenticated
@@ -208,7 +208,7 @@ extension NetworkError.Reason {
         case .malformedStatusLine, .malformedHeader, .headerSectionTooLarge, .malformedChunk, .invalidContentLength,
             .invalidContentCoding:
             .invalidResponse
-        case .tooManyRedirects, .insecureRedirect, .invalidRedirect, .invalidLink: .redirectRefused
+        case .tooManyRedirects, .insecureRedirect, .invalidRedirect: .redirectRefused
         case .status: .unacceptableStatus
         case .contentType, .invalidJSON, .shape: .unacceptableContent
         case .bodyTooLarge, .decompressionRatio, .lineTooLong, .eventTooLarge: .tooLarge

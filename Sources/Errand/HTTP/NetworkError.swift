@@ -107,7 +107,7 @@ public struct NetworkError: Error, Sendable {
         case insecureConnection
         /// The server's response is not valid HTTP.
         case invalidResponse
-        /// A redirect, or the link to the next page, was not followed.
+        /// A redirect was not followed.
         case redirectRefused
         /// The status of the response is not accepted by the request.
         case unacceptableStatus

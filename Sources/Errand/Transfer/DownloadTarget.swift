@@ -6,7 +6,8 @@ struct DownloadTarget: Sendable, Hashable {
     /// The name that the caller has chosen, or `nil` if the response names the file.
     private let name: String?
 
-    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if the URL names no file, or nothing that is a folder.
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if the URL names no file, or nothing that is a folder, or something
+    ///   that no file may replace.
     init(_ url: URL) throws(NetworkError) {
         guard url.isFileURL else { throw NetworkError(.fileUnusable("the target is not a file URL")) }
         let path = url.path(percentEncoded: false)
@@ -26,6 +27,7 @@ struct DownloadTarget: Sendable, Hashable {
                 throw NetworkError(.fileUnusable("the name of the target contains NUL"))
             }
             (folder, name) = (url.deletingLastPathComponent().path(percentEncoded: false), last)
+            try OpenFile.checkReplaceable(path)
         }
     }
 
@@ -62,12 +64,8 @@ struct DownloadTarget: Sendable, Hashable {
         name.utf8.count <= 240 ? name : SHA256.hexadecimal(name.utf8)
     }
 
-    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if there is a folder in the place of the file.
-    func check(named fileName: String?) throws(NetworkError) {
-        let path = path(named: fileName)
-        guard OpenFile.isFolder(path) else { return }
-        throw OpenFile.unusable(path, "there is a folder of that name; remove it, or choose another target")
-    }
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if something is in the place of the file that it may not replace.
+    func check(named fileName: String?) throws(NetworkError) { try OpenFile.checkReplaceable(path(named: fileName)) }
 
     /// The path of the finished file.
     func path(named fileName: String?) -> String { path(of: name ?? fileName ?? FileName.fallback) }

@@ -213,10 +213,14 @@ final class OpenFile: Sendable {
         return NetworkError(.fileUnusable("'\(name(path))'\(folder): \(detail)"), underlying: error)
     }
 
-    /// Whether there is a folder at a path, and not a link to one.
-    static func isFolder(_ path: String) -> Bool {
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if there is a folder at a path, a device or a pipe.
+    static func checkReplaceable(_ path: String) throws(NetworkError) {
+        if let kind = SpecialFile.kind(at: path) {
+            throw unusable(path, "it is \(kind), and no file may replace it; choose another target")
+        }
         var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        throw unusable(path, "there is a folder of that name; remove it, or choose another target")
     }
 
     /// The last component of a path; its folders may be private.

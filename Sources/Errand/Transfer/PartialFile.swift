@@ -196,10 +196,12 @@ final class PartialFile {
         return copy?.hexadecimal()
     }
 
-    /// Moves the file to its target, which is replaced.
+    /// Moves the file to its target, which is replaced if it is a file.
     func finish(at target: String) throws(NetworkError) {
         try check()
         guard file.isAtPath else { throw file.changed }
+        // It may have changed since the beginning of the transfer.
+        try OpenFile.checkReplaceable(target)
         guard rename(path, target) == 0 else { throw OpenFile.failure(target) }
         isFinished = true
         unlink(recordPath)

@@ -46,11 +46,21 @@ import Testing
                 rig.transport.requests.map { $0.url.query() } == ["query=a", "cursor=c1&query=a", "cursor=c2&query=a"]
             )
         }
-        let rig = rig(9) { _ in ([:], #","next":[1]"#) }
-        let error = await #expect(throws: NetworkError.self) {
-            _ = try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next")))
+        let wrong = ["[1]", "1.5", "18446744073709551615.5", "true"]
+        for end in wrong {
+            let rig = rig(9) { _ in ([:], #","next":\#(end)"#) }
+            let error = await #expect(throws: NetworkError.self) {
+                _ = try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next")))
+            }
+            #expect(error?.kind == .undecodable, "\(end)")
         }
-        #expect(error?.kind == .undecodable)
+    }
+
+    @Test(arguments: ["7", "-7", "18446744073709551615", "123456789012345678901234567890123456789012345"])
+    func aCursorOfAnySizeIsSentAsItWasReceived(cursor: String) async throws {
+        let rig = rig(9) { ([:], $0 < 2 ? #","next":\#(cursor)"# : "") }
+        #expect(try await pages(rig.agent.pages(of: List(), by: .cursor("cursor", at: "next"))).count == 2)
+        #expect(rig.transport.requests.map { $0.url.query() } == ["query=a", "cursor=\(cursor)&query=a"])
     }
 
     @Test func itCountsPagesUpToTheFirstThatIsEmpty() async throws {
@@ -98,7 +108,7 @@ import Testing
     func aLinkThatMustNotBeFollowedIsAnError(link: String) async throws {
         let rig = rig(.max) { _ in (["Link": "<\(link)>; rel=next"], "") }
         let error = await #expect(throws: NetworkError.self) { _ = try await pages(rig.agent.pages(of: List())) }
-        #expect(error?.kind == .redirectRefused)
+        #expect(error?.kind == .invalidRequest)
         let text = "GET api.example/list: the link to the next page cannot be followed: it leads to "
         #expect(error?.description.hasPrefix(text) == true)
         #expect(rig.transport.requestCount == 1)
@@ -127,10 +137,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [2, 3]) func aLinkToAnEarlierPageIsAnError(length: Int) async throws {
+        let rig = rig(.max) { (["Link": "</list?\($0 % length == 0 ? "query=a" : "at=\($0)")>; rel=next"], "") }
+        let error = await #expect(throws: NetworkError.self) { _ = try await pages(rig.agent.pages(of: List())) }
+        #expect(error?.kind == .invalidRequest && "\(error.debugDescription)".contains("leads to an earlier page"))
+        #expect(rig.transport.requestCount == length)
+    }
+
     @Test func pageIsRequestedOnlyWhenItIsAwaited() async throws {
         let rig = rig(.max) { _ in ([:], "") }
         for try await _ in rig.agent.pages(of: List(), by: .number()) { break }
         #expect(rig.transport.requestCount == 1)
+    }
+
+    private static func target(_ relation: String, _ values: [String]) -> String? {
+        guard let url = URL(string: "https://api.example/list?a=1") else { return nil }
+        return LinkField.target(rel: relation, in: values, from: url)
+    }
+
+    @Test(
+        arguments: [
+            ("HTTPS://API.example:443/list?a=1", "a"), ("?a=1", "a"), ("", "a"), ("list?a=1", "a"), ("/list", "x"),
+            ("/list?a=2", "x"), ("#a", "x"), ("http://api.example/list?a=1", "x"), ("//[", "x"),
+        ]
+    )
+    func aLinkOfAnotherContextIsSkipped(anchor: String, target: String) {
+        #expect(Self.target("next", [#"<a>; rel=next; anchor="\#(anchor)", <x>; rel=next"#]) == target)
     }
 
     @Test(
@@ -143,7 +175,7 @@ import Testing
         ] as [([String], String?)]
     )
     func linkFieldsAreReadAsTheyAreWritten(values: [String], target: String?) {
-        #expect(LinkField.target(rel: "next", in: values) == target)
+        #expect(Self.target("next", values) == target)
     }
 
     @Test func anyTextIsReadWithoutATrap() {
@@ -153,15 +185,15 @@ import Testing
             let text = String(
                 (0..<Int.random(in: 0..<24, using: &random)).map { _ in signs.randomElement(using: &random) ?? "<" }
             )
-            _ = LinkField.target(rel: "next", in: [text])
+            _ = Self.target("next", [text])
         }
     }
 
     @Test func markInATitleHidesNoLink() {
         let field = "</2>; title=\"\u{301}a, b\"; rel=\"next\", </9>; rel=last"
-        #expect(LinkField.target(rel: "next", in: [field]) == "/2")
-        #expect(LinkField.target(rel: "last", in: [field]) == "/9")
-        #expect(LinkField.target(rel: "next", in: [#"</1>; title="\"; rel=x", </2>; rel="prev next""#]) == "/2")
+        #expect(Self.target("next", [field]) == "/2")
+        #expect(Self.target("last", [field]) == "/9")
+        #expect(Self.target("next", [#"</1>; title="\"; rel=x", </2>; rel="prev next""#]) == "/2")
     }
 
     /// A link has the parameters of the query; those of a body are sent with every page.

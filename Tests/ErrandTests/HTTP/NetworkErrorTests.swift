@@ -78,7 +78,7 @@ import Testing
                 + "environment, or the transport's configuration"
         ),
         (
-            .invalidLink("it is no URL"), .redirectRefused,
+            .invalidLink("it is no URL"), .invalidRequest,
             "the link to the next page cannot be followed: it is no URL"
         ),
         (.malformedStatusLine, .invalidResponse, "the response does not begin with a status line of HTTP/1.x or 2"),

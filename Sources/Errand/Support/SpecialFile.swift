@@ -1,0 +1,42 @@
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Devices, pipes, sockets and the links to them, which no file may replace.
+///
+/// `rename` replaces them as it does a file: `/dev/null` would be a file for all programs.
+enum SpecialFile {
+    /// Returns what is at a path, such as `a device`, or `nil` if there is nothing, a file, a folder, or a link to one of
+    /// these.
+    static func kind(at path: String) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        guard status.st_mode & S_IFMT == S_IFLNK else { return kind(of: status) }
+        if isStandardStream(path) { return "a link to a descriptor" }
+        guard stat(path, &status) == 0 else { return nil }
+        return kind(of: status).map { "a link to \($0)" }
+    }
+
+    private static func kind(of status: stat) -> String? {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG, S_IFDIR: nil
+        case S_IFIFO: "a pipe"
+        case S_IFSOCK: "a socket"
+        default: "a device"
+        }
+    }
+
+    /// Whether a link is one as `/dev/stdout`, which leads to a file if the stream does.
+    private static func isStandardStream(_ path: String) -> Bool {
+        // A link that cannot be read leads nowhere.
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return false }
+        return ["/proc/", "/dev/fd/"].contains { target.hasPrefix($0) }
+            || path.hasPrefix("/dev/") && target.hasPrefix("fd/")
+    }
+}
