@@ -4,9 +4,9 @@ extension OutgoingRequest {
     /// Returns the request as a curl command line, with secrets redacted so that it can be shared.
     ///
     /// The body of a file is read from the file, whose path is not redacted. Another body that cannot be part of the line,
-    /// because it is made while it is sent, is neither JSON nor a form, or has control characters, is described in
-    /// parentheses without quotes, which a shell rejects, so that nothing else is sent in its place. So is another argument
-    /// with control characters, which a terminal must not execute.
+    /// because it is made while it is sent, as a multipart form is, is neither JSON nor a URL-encoded form, or has control
+    /// characters, is described in parentheses without quotes, which a shell rejects, so that nothing else is sent in its
+    /// place. So is another argument with control characters, which a terminal must not execute.
     ///
     /// - Parameter secrets: What to redact in header fields, query and body.
     /// - Returns: One line. Every argument is quoted for a POSIX shell.

@@ -21,10 +21,9 @@ extension DecodingError {
                 {
                     return DecodingError.dataCorrupted(context).place(hiding: secrets)
                 }
-            case .typeMismatch(let expected, let context) where expected == Double.self:
-                // Only a Date is decoded from a string by one decoder, and from a number by another.
-                let names = exact.failure(decoding: type, from: json)?.context?.codingPath.map(\.stringValue)
-                if names != context.codingPath.map(\.stringValue) {
+            case .typeMismatch(let expected, _) where expected == Double.self:
+                // Only a Date is read from a number by one strategy and from a string by another. Any failure proves nothing.
+                if (try? exact.decode(type, from: json.validatedJSON)) != nil {
                     advice = "; a Date in ISO 8601 needs a LosslessJSONDecoder, or a JSONDecoder with that strategy"
                 }
             default: break

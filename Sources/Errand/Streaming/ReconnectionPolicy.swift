@@ -16,7 +16,7 @@ public struct ReconnectionPolicy: Sendable, Hashable {
 
     /// The reconnection time until the server sets another one with `retry`, from ``shortestDelay`` to ``maximumDelay``.
     ///
-    /// The default is 3 seconds.
+    /// A random part of up to as much again is added to each delay. The default is 3 seconds.
     public let initialDelay: Duration
 
     /// The maximum delay, from ``shortestDelay`` to a day, also if the server asks for more.
