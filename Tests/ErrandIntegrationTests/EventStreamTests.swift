@@ -109,6 +109,16 @@ struct EventStreamTests {
         #expect(ContinuousClock.now - began < StreamTests.allowance)
     }
 
+    /// Its end would take minutes.
+    @Test func aWrongContentTypeWhoseBodyGoesOnIsFinal() async throws {
+        defer { server.stop() }
+        let text = MockResponse.text(String(repeating: "x", count: 3000))
+        server.on(.get, "/events", text.chunked().dripping(1, every: .milliseconds(100)))
+        let error = await #expect(throws: NetworkError.self) { try await received(from: agent) }
+        #expect(error?.kind == .unacceptableContent)
+        #expect(error?.response?.body.first == UInt8(ascii: "x"))
+    }
+
     #if os(Linux)
     /// In a process of its own, whose processor time is measured: without renewals it used one core.
     @Test func aSilentStreamUsesNoProcessorTime() async {
