@@ -98,7 +98,8 @@ final class CurlExchange: StoppableExchange {
         }
         guard reception.pointee.headerSection.isFinal, !isTrailer else { return true }
         reception.pointee.times.headersReceivedMoment = .now
-        if options.readAhead == 0 { startStreaming() }
+        // The body of a redirect is not needed, and may never end.
+        if options.readAhead == 0 || reception.pointee.headerSection.isRedirect { startStreaming() }
         return true
     }
 

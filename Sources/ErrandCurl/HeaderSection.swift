@@ -56,6 +56,9 @@ struct HeaderSection {
     /// Whether the end of the content is marked, so that it is not the end of the connection (RFC 9112, section 6.3).
     var marksEnd: Bool { contentLength != nil || isChunked || isFramed }
 
+    /// Whether it is that of a redirect that has a body.
+    var isRedirect: Bool { [301, 302, 303, 307, 308].contains(statusCode) && contentLength != 0 }
+
     /// The fields in their order, which are read on first access.
     var headers: HTTPHeaders { HTTPHeaders(reading: { [fields] in Self.parse(fields) }) }
 

@@ -71,6 +71,17 @@ struct CurlTransportTests {
         #expect(lines[2...].filter { !$0.isEmpty && !codings.contains($0) } == ["X-B: 1", "X-A: 2", "X-B: 3"])
     }
 
+    /// Its end would take minutes.
+    @Test func aRedirectWhoseBodyGoesOnIsFollowed() async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        let redirect = MockResponse.redirect(to: "/to", body: String(repeating: "x", count: 3000))
+        server.on(.get, "/from", redirect.chunked().dripping(1, every: .milliseconds(100)))
+        server.on(.get, "/to", .text("there"))
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL), transport: CurlTransport())
+        #expect(try await agent.send(GeneralRequest("/from").expecting(String.self)) == "there")
+    }
+
     @Test func aUserAgentIsSentUnlessTheRequestHasOne() async throws {
         let server = try RawServer { .ok }
         defer { server.stop() }

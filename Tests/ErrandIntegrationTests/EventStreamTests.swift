@@ -109,6 +109,35 @@ struct EventStreamTests {
         #expect(ContinuousClock.now - began < StreamTests.allowance)
     }
 
+    /// Its end would take minutes.
+    @Test func aWrongContentTypeWhoseBodyGoesOnIsFinal() async throws {
+        defer { server.stop() }
+        let text = MockResponse.text(String(repeating: "x", count: 3000))
+        server.on(.get, "/events", text.chunked().dripping(1, every: .milliseconds(100)))
+        let error = await #expect(throws: NetworkError.self) { try await received(from: agent) }
+        #expect(error?.kind == .unacceptableContent)
+        #expect(error?.response?.body.first == UInt8(ascii: "x"))
+    }
+
+    #if os(Linux)
+    /// In a process of its own, whose processor time is measured: without renewals it used one core.
+    @Test func aSilentStreamUsesNoProcessorTime() async {
+        await #expect(processExitsWith: .success) {
+            let server = try MockServer()
+            let text = "data: a\n\n"
+            let events = MockResponse.data(Data(text.utf8), contentType: "text/event-stream").chunked()
+            server.on(.get, "/events", events.faulted(.hangInBody(after: text.utf8.count)))
+            let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+            let reader = Task { for try await _ in agent.events(for: GeneralRequest("/events")) {} }
+            try await Task.sleep(for: .seconds(1))
+            let before = clock()
+            try await Task.sleep(for: .seconds(2))
+            let microseconds = clock() - before
+            withExtendedLifetime(reader) { exit(microseconds < 250_000 ? EXIT_SUCCESS : EXIT_FAILURE) }
+        }
+    }
+    #endif
+
     @Test func silenceBeyondTheIdleTimeoutReconnects() async throws {
         defer { server.stop() }
         let text = "id: 4\ndata: a\n\n"

@@ -9,6 +9,7 @@ extension PreparedRequest {
     ///   - response: The response, whose body has not been read.
     ///   - outgoing: The request that was sent.
     ///   - redirects: The redirects that led to the request.
+    ///   - timeline: The clock of the agent.
     ///   - elapsed: Returns the time since the request.
     /// - Returns: The response for the following stages, with the bytes in memory.
     /// - Throws: ``NetworkError``, an error of the receiver, or `CancellationError`.
@@ -16,10 +17,14 @@ extension PreparedRequest {
         _ response: TransportResponse,
         to outgoing: OutgoingRequest,
         after redirects: [Redirect],
+        on timeline: Timeline,
         elapsed: () -> Duration
     ) async throws -> RawResponse {
         guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
-            let body = try await collect(response, upTo: resolved.maximumBodySize.value ?? .max)
+            let body =
+                needsOnlyBeginning(of: response)
+                ? try await response.body.beginning(on: timeline)
+                : try await collect(response, upTo: resolved.maximumBodySize.value ?? .max)
             return RawResponse(response, response.statusCode, body, to: outgoing, elapsed: elapsed())
         }
         var report: BodyReceiver.ProgressReport?
@@ -35,6 +40,15 @@ extension PreparedRequest {
         if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: redirects.isEmpty) }
         let status = try await receiver.receive(response, head, to: outgoing, report: report)
         return RawResponse(response, status, Data(), to: outgoing, elapsed: elapsed())
+    }
+
+    /// Whether a response that no receiver takes is judged by its header section: a redirect, or one in place of a stream,
+    /// whose body may never end.
+    private func needsOnlyBeginning(of response: TransportResponse) -> Bool {
+        guard response.body.whole == nil else { return false }
+        if receiver?.isStream == true { return true }
+        return response.statusCode / 100 == 3
+            && resolved.redirectPolicy.value.location(of: response.statusCode, response.headers) != nil
     }
 
     /// Whether a header section promises the content that the receiver is for.

@@ -194,7 +194,9 @@ extension Pipeline {
             } else {
                 received = try await stoppableTransport.send(outgoing, options: options, stop: slot)
             }
-            return try await prepared.read(received, to: outgoing, after: redirects) { timeline.now() - began }
+            return try await prepared.read(received, to: outgoing, after: redirects, on: timeline) {
+                timeline.now() - began
+            }
         }
         return try await prepared.stop.run { [transport, timeline] in
             let received: TransportResponse
@@ -205,7 +207,9 @@ extension Pipeline {
             } else {
                 received = try await transport.send(outgoing, options: options)
             }
-            return try await prepared.read(received, to: outgoing, after: redirects) { timeline.now() - began }
+            return try await prepared.read(received, to: outgoing, after: redirects, on: timeline) {
+                timeline.now() - began
+            }
         }
     }
 

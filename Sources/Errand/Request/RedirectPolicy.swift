@@ -68,9 +68,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         credentials: @autoclosure () -> RedirectCredentials
     ) throws -> (request: OutgoingRequest, redirect: Redirect)? {
         let limit = maximumHops ?? 0
-        guard limit > 0, [301, 302, 303, 307, 308].contains(response.statusCode),
-            let location = response.headers.values(for: "Location").first, !location.isEmpty
-        else { return nil }
+        guard let location = location(of: response.statusCode, response.headers) else { return nil }
         let target = try Self.target(location, from: request.url)
         let redirect = Redirect(
             statusCode: response.statusCode,
@@ -97,6 +95,14 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         }
         if redirect.leavesOrigin { try credentials().leave(on: &next, after: response) }
         return (next, redirect)
+    }
+
+    /// Returns the `Location` of a response that is a redirect to be followed, or `nil` for any other.
+    func location(of statusCode: Int, _ headers: HTTPHeaders) -> String? {
+        guard maximumHops ?? 0 > 0, [301, 302, 303, 307, 308].contains(statusCode),
+            let location = headers.values(for: "Location").first, !location.isEmpty
+        else { return nil }
+        return location
     }
 
     /// Whether POST becomes GET on 301 and 302, as is common practice, or any method but HEAD becomes GET on 303 (RFC

@@ -129,7 +129,7 @@ extension Agent {
     /// The request is sent with `Accept: text/event-stream` and `Cache-Control: no-cache`, unless it has these fields itself. When
     /// the response ends or its connection is lost, the request is sent again after a delay, with the ID of the last event in
     /// `Last-Event-ID`; see ``ReconnectionPolicy``. A 204 ends the sequence. A response that is not a 200 with the right content type
-    /// fails, whatever the request's own ``Acceptance``.
+    /// fails, whatever the request's own ``Acceptance``, with what arrives of its body within a second, up to 64 KiB.
     ///
     /// A request that may not be sent twice, such as a POST without an `Idempotency-Key`, is sent once: the sequence ends with its
     /// response, and a lost connection is an error.

@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// The exchanges of a transport that have not ended, and the timer for their idle timeouts.
+/// The exchanges of a transport that have not ended, and the timer for their idle timeouts and renewals.
 ///
 /// URLSession's own timeout creates a new timer for every line of a header section and every chunk of a body, each of which
 /// wakes a thread. So it is set to ``SessionPlatform/never``, and one timer here checks all exchanges when the first is due.
@@ -48,7 +48,7 @@ final class OpenExchanges: Sendable {
     var count: Int { state.withLock { $0.exchanges.count } }
 
     func add(_ exchange: SessionExchange, for task: URLSessionTask) {
-        let pause = exchange.idleTimeout
+        let pause = min(exchange.idleTimeout, SessionPlatform.firstRenewal ?? exchange.idleTimeout)
         let due = Moment.now + pause
         let isFirst = state.withLock { state in
             state.exchanges[ObjectIdentifier(task)] = exchange
@@ -69,7 +69,7 @@ final class OpenExchanges: Sendable {
         queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self] in self?.check(at: due) }
     }
 
-    /// Times out exchanges that were idle for too long, and sets the timer for the next one.
+    /// Times out exchanges that were idle for too long, renews those that are due, and sets the timer for the next one.
     ///
     /// Bytes may have arrived that URLSession has not processed yet, so it first processes what waits on its queue.
     private func check(at time: Moment) {
@@ -87,6 +87,7 @@ final class OpenExchanges: Sendable {
                 left += max(Self.shortestPatience, exchange.idleTimeout)
             }
             if left > .zero { rest = min(rest ?? left, left) } else { exchange.timeOut() }
+            if let next = exchange.renewIfDue() { rest = min(rest ?? next, next) }
         }
         if !due.isEmpty {
             SessionQueueLoad.afterItsWork { [due] in

@@ -47,6 +47,42 @@ public struct ResponseBody: Sendable {
         return collected
     }
 
+    /// Reads the first bytes of a body that need not be complete, and ends the exchange if there are more or they take longer.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of bytes.
+    ///   - time: The maximum time.
+    ///   - timeline: The clock of the time.
+    /// - Returns: The bytes that were received.
+    /// - Throws: ``NetworkError``, or `CancellationError`.
+    func beginning(
+        upTo limit: Int = NetworkError.maximumBodyByteCount,
+        within time: Duration = .seconds(1),
+        on timeline: Timeline
+    ) async throws -> Data {
+        let (chunks, isLate) = (chunks, Lock(false))
+        let end = timeline.now() + time
+        let timer = Task {
+            try await timeline.sleep(end)
+            isLate.withLock { $0 = true }
+            chunks.cancel()
+        }
+        defer { timer.cancel() }
+        var bytes = Data()
+        do {
+            while let chunk = try await chunks.next() {
+                bytes.append(chunk.prefix(limit - bytes.count))
+                guard bytes.count < limit else {
+                    chunks.cancel()
+                    break
+                }
+            }
+        } catch  where isLate.withLock({ $0 }) {
+            // What has arrived is enough.
+        }
+        return bytes
+    }
+
     /// Returns the bytes if all of them have been received, or `nil`.
     ///
     /// - Throws: ``NetworkError`` if they exceed the limit.

@@ -30,6 +30,8 @@ final class SessionExchange: StoppableExchange {
         var lastActivity: Moment?
         /// The reason why the rest of the body is rejected.
         var rejection: (any Error)?
+        /// The age at which the reception is renewed next, or `nil` if it never is.
+        var renewalAge = SessionPlatform.firstRenewal
     }
 
     private let request: OutgoingRequest
@@ -149,7 +151,7 @@ final class SessionExchange: StoppableExchange {
         outcome.deliver(.failure(error))
     }
 
-    // MARK: The idle timeout
+    // MARK: The idle timeout, and renewals
 
     /// The maximum idle time: not negative, and small enough that clocks can add it to their time.
     var idleTimeout: Duration { min(max(.zero, options.idleTimeout), .seconds(Int32.max)) }
@@ -163,6 +165,32 @@ final class SessionExchange: StoppableExchange {
             // A sender that waits for the reader is not idle.
             return idleTimeout - (Moment.now - max(last, state.stream?.pausedUntil ?? last))
         }
+    }
+
+    /// Renews the reception if the exchange has reached the age for it.
+    ///
+    /// The connection may not have been made yet, or the request not been sent. So the age doubles each time, and while a body is
+    /// being sent, it increases by one second at most.
+    ///
+    /// - Returns: The time until the next renewal, or `nil` if there is none.
+    func renewIfDue() -> Duration? {
+        let (rest, task) = state.withLock { state -> (Duration?, URLSessionTask?) in
+            guard !state.hasEnded, !state.isCancelled, let age = state.renewalAge else { return (nil, nil) }
+            guard let task = state.task, let began = state.times.startedMoment else { return (age, nil) }
+            let now = Moment.now
+            guard now - began >= age else { return (age - (now - began), nil) }
+            let isSending = state.headerSection == nil && state.lastActivity.map { now - $0 < .seconds(1) } ?? false
+            let pause = isSending ? min(now - began, .seconds(1)) : now - began
+            state.renewalAge = now - began + pause
+            return (pause, task)
+        }
+        if let task { SessionReception.renew(task) { [weak self] in self?.mayRenew ?? false } }
+        return rest
+    }
+
+    /// Whether the exchange runs, and is not paused for its reader.
+    private var mayRenew: Bool {
+        state.withLock { state in !state.hasEnded && !state.isCancelled && state.stream?.isPaused != true }
     }
 
     /// Fails the exchange with the error of a body, which a stream cannot report itself.

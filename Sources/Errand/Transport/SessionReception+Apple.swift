@@ -13,9 +13,14 @@ final class SessionReception: PausableReception {
     func resume(if isWanted: @escaping @Sendable () -> Bool) {
         if task.state == .suspended, isWanted() { task.resume() }
     }
+
+    static func renew(_ task: URLSessionTask, if isWanted: @escaping @Sendable () -> Bool) {}
 }
 
 extension SessionPlatform {
+    /// Receptions need no renewal.
+    static let firstRenewal: Duration? = nil
+
     /// Whether the first final header section may be that of a proxy.
     static let mayHaveProxy = false
 }

@@ -38,7 +38,7 @@ final class SessionReception: PausableReception {
     private let transfer: Transfer
     private let pauseFunction: PauseFunction
 
-    /// Creates the reception of a running task, in one of its callbacks; `nil` if it cannot be paused.
+    /// Creates the reception of a running task, on the queue of all sessions; `nil` if it cannot be paused.
     init?(_ task: URLSessionTask) {
         guard let pauseFunction = Self.pauseFunction,
             let storage = Self.property("_protocolStorage", of: task),
@@ -65,6 +65,18 @@ final class SessionReception: PausableReception {
         }
     }
 
+    /// Pauses a running task and continues it at once, unless `isWanted` returns `false` by then; returns at once.
+    ///
+    /// URLSession registers for writing on a new connection, and never stops, so that a thread is woken without end as long as
+    /// the exchange waits (measured: a whole core). A pause ends the registration.
+    static func renew(_ task: URLSessionTask, if isWanted: @escaping @Sendable () -> Bool) {
+        SessionQueueLoad.afterItsWork {
+            guard isWanted(), let reception = SessionReception(task) else { return }
+            reception.transfer.set(receivingPaused, by: reception.pauseFunction)
+            reception.transfer.set(nothingPaused, by: reception.pauseFunction)
+        }
+    }
+
     /// Returns the value of a stored property, or of the associated value of a case, with this name.
     private static func property(_ name: String, of value: Any) -> Any? {
         var mirror: Mirror? = Mirror(reflecting: value)
@@ -80,6 +92,9 @@ final class SessionReception: PausableReception {
 }
 
 extension SessionPlatform {
+    /// The age at which the reception of an exchange is renewed for the first time; short exchanges need none.
+    static let firstRenewal: Duration? = .milliseconds(100)
+
     /// Whether the first final header section may be that of a proxy, which responds to CONNECT before the server does.
     static let mayHaveProxy: Bool = {
         let names = ["http_proxy", "https_proxy", "all_proxy"]

@@ -89,6 +89,9 @@ final class SpillingChunks: Sendable {
     /// The time until which the writer was paused for the reader, which is now if it still is, or `nil` if it never was.
     var pausedUntil: Moment? { state.withLock { $0.isPaused ? .now : $0.resumed } }
 
+    /// Whether the writer is paused for the reader, or about to be.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
     func append(_ data: Data) {
         guard !data.isEmpty else { return }
         var (isBroken, isFull) = (false, false)

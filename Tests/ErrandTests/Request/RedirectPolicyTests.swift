@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -30,6 +31,20 @@ import Testing
             hops: hops,
             credentials: RedirectCredentials(ownHeaders: request.headers, ownBody: body)
         )?.request
+    }
+
+    @Test func aRedirectWhoseBodyGoesOnIsFollowed() async throws {
+        let (clock, body) = (ManualClock(), PushedBody())
+        let rig = Rig(clock: clock) { request in
+            request.url.path() == "/new" ? .json("1") : body.response(headers: ["Location": "/new"], status: 302)
+        }
+        async let bytes = rig.agent.send(GeneralRequest("/old").expecting(Data.self))
+        while !body.isCancelled {
+            if let next = clock.nextDeadline { clock.advance(to: next) }
+            await Task.yield()
+        }
+        #expect(try await bytes == Data("1".utf8))
+        #expect(clock.now.offset == .seconds(1))
     }
 
     @Test(arguments: [200, 204, 300, 304, 305, 306, 400])

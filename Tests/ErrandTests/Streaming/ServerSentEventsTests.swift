@@ -150,6 +150,18 @@ import Testing
         #expect(delays.isEmpty)
     }
 
+    @Test(arguments: [(200, "text/plain"), (404, "text/event-stream")])
+    func aRejectedResponseWhoseBodyGoesOnIsFinal(status: Int, type: String) async throws {
+        let body = PushedBody()
+        body.send("data: a\n\n")
+        let rig = rig([{ body.response(headers: ["Content-Type": type], status: status) }])
+        let (data, error, delays) = await run(rig.agent.events(for: request()))
+        #expect(data.isEmpty && body.isCancelled)
+        #expect((error as? NetworkError)?.reason == (status == 200 ? .contentType(type) : .status(status)))
+        #expect((error as? NetworkError)?.response?.body == Data("data: a\n\n".utf8))
+        #expect(delays == [.seconds(1)])
+    }
+
     @Test(arguments: ["application/json", "text/plain", "text/event-streams"])
     func anotherContentTypeIsFinal(type: String) async throws {
         let rig = rig([{ Self.events("data: a\n\n", type: type) }])

@@ -1,3 +1,4 @@
+import ErrandTesting
 import Foundation
 import Testing
 
@@ -29,6 +30,34 @@ import Testing
             await expect(throwing: .bodyTooLarge(limit: limit)) { _ = try await body.collect(upTo: limit) }
             #expect(cancels.all.count == 1)
         }
+    }
+
+    @Test func theBeginningOfABodyThatGoesOnEndsInTime() async throws {
+        let (clock, body) = (ManualClock(), PushedBody())
+        body.send("ab")
+        async let bytes = body.response().body.beginning(on: Timeline(clock))
+        while clock.sleeperCount == 0 { await Task.yield() }
+        clock.advance(by: .milliseconds(999))
+        #expect(!body.isCancelled)
+        clock.advance(by: .milliseconds(1))
+        #expect(try await bytes == Data("ab".utf8))
+        #expect(body.isCancelled)
+    }
+
+    @Test func theBeginningOfABodyHasALimitedSize() async throws {
+        let timeline = Timeline(ManualClock())
+        let (long, short, cut) = (PushedBody(), PushedBody(), PushedBody())
+        long.send("abc")
+        long.send("def")
+        #expect(try await long.response().body.beginning(upTo: 4, on: timeline) == Data("abcd".utf8))
+        #expect(long.isCancelled)
+        short.send("abc")
+        short.end()
+        #expect(try await short.response().body.beginning(upTo: 4, on: timeline) == Data("abc".utf8))
+        #expect(!short.isCancelled)
+        cut.send("abc")
+        cut.end(throwing: NetworkError(.closedInBody))
+        await expect(throwing: .closedInBody) { _ = try await cut.response().body.beginning(on: timeline) }
     }
 
     @Test func aWholeBodyOverTheLimitIsAnError() async {
