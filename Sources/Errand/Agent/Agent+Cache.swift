@@ -70,7 +70,7 @@ extension Agent {
         var entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
         // It is validated at the request's own URL.
         if response.redirects.isEmpty { entry.location = prepared.outgoing.url.absoluteString }
-        cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
+        cache.observations.addIgnoredParameters(prepared.ignoredParameters)
         let write = CacheWrite()
         let place = identification.place(of: prepared.outgoing.headers)
         cache.store(entry, at: place, since: ticket, reportingTo: write)
