@@ -164,9 +164,9 @@ import Testing
         }
         defer { server.stop() }
         let agent = agent(server, ResponseCache(disk: nil))
-        let identity = CacheIdentity(ignoredParameters: ["stamp"])
+        let identity = CacheIdentity(ignoredParameters: ["stamp", "marks"])
         func request(_ stamp: Int) -> GeneralRequest<DefaultFormatter<String>> {
-            GeneralRequest("/a").query(["page": 1, "stamp": stamp]).expecting(String.self)
+            GeneralRequest("/a").query(["page": 1, "stamp": stamp, "marks": [stamp]]).expecting(String.self)
         }
         #expect(try await agent.send(request(1).cacheIdentity(identity)) == "before")
         #expect(try await agent.send(request(2).cacheIdentity(identity)) == "before")

@@ -66,6 +66,27 @@ import Testing
         #expect(server.requests.last?.text == #"{"jsonrpc":"2.0","method":"sum","params":[1,2,3],"id":1}"#)
         let total = try await agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<Total>("sum", [6])))
         #expect(total.sum == 6)
+        server.on(.post, "/rpc", .json(#"{"jsonrpc":"2.0","result":{"id":7,"name":"Ada"},"id":1}"#))
+        let call = GeneralRequest("/rpc").calling(JSONRPCCall<User>("user"))
+        #expect(try await agent.send(call).name == "Ada")
+        #expect(try await agent.response(for: call).metrics.formatting == .callerByNeed)
+        try await agent.send(GeneralRequest("/rpc").calling(JSONRPCCall<Void>("user")))
+    }
+
+    @Test func requestsWithoutATypeCreateModelsOnTheMainActor() async throws {
+        let request = GeneralRequest("/users/7")
+        #expect(try await agent.send(request.expecting(User.self)).name == "Ada")
+        #expect(try await agent.send(request.formatted(by: DefaultFormatter<User>())).id == 7)
+        #expect(try await agent.send(GeneralRequest("/users/7", formatter: DefaultFormatter<User>())).id == 7)
+        let (one, other) = try await agent.send(BatchRequest(request.expecting(User.self), GetUser(id: 7)))
+        #expect(one.id == other.id)
+        let synthesized = try await agent.response(for: request.expecting(Order.self))
+        #expect(synthesized.model.id == 7 && synthesized.metrics.formatting == .callerByNeed)
+        let text = try await agent.response(for: GeneralRequest("/terms").expecting(String.self))
+        #expect(text.model == "Be kind." && text.metrics.formatting == .background)
+        let bytes = try await agent.send(GeneralRequest("/terms").expecting(Data.self))
+        #expect(bytes == Data("Be kind.".utf8))
+        try await agent.send(GeneralRequest("/ping").expecting(Void.self))
     }
 
     @Test func responsesHaveModelStatusAndMetrics() async throws {

@@ -42,7 +42,10 @@ struct DuplicateKey: Sendable, Hashable {
         fields.add(prepared.cacheIdentity.user)
         for scope in prepared.scopes { fields.add(scope ?? "") }
         fields.add(prepared.acceptance.identity)
-        fields.add("\(prepared.transportOptions(reportingProgress: false))")
+        var options = prepared.transportOptions(reportingProgress: false)
+        // It limits the wait for a response and is no part of it.
+        options.idleTimeout = .zero
+        fields.add("\(options)")
         fields.add("\(redirects.value)")
         let own = filter.source == .request && isShareable ? filter.value : nil
         // A description may omit what distinguishes two filters.
@@ -53,10 +56,8 @@ struct DuplicateKey: Sendable, Hashable {
         let secrets = prepared.secrets
         for field in request.headers {
             let counts =
-                isOwn
-                ? secrets.isCredential(header: field.name) || SecretNames.mayNameUser(field.name)
-                : !field.name.isSameFieldName(as: "Idempotency-Key")
-            guard counts else { continue }
+                isOwn ? SecretNames.mayNameUser(field.name) : !SecretNames.namesOneRequest(field.name)
+            guard counts || secrets.isCredential(header: field.name) else { continue }
             fields.add(field.name.lowercased())
             fields.add(field.value)
         }

@@ -8,7 +8,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send.
     ///   - policy: The policy, such as ``CachePolicy/cacheOnly`` to only read the cache, or ``CachePolicy/reload`` not
-    ///     to read it.
+    ///     to read it; ``CachePolicy/inherited`` is the request's own.
     /// - Returns: The model and the response that it was created from.
     /// - Throws: The errors of `response(for:)`.
     public func response<R: Request & Sendable>(
@@ -23,7 +23,7 @@ extension Agent {
     /// - Parameters:
     ///   - request: The request to send.
     ///   - policy: The policy, such as ``CachePolicy/cacheOnly`` to only read the cache, or ``CachePolicy/reload`` not
-    ///     to read it.
+    ///     to read it; ``CachePolicy/inherited`` is the request's own.
     /// - Returns: The model and the response that it was created from.
     /// - Throws: The errors of `response(for:)`.
     public func response<R: Request>(
@@ -70,7 +70,7 @@ extension Agent {
         var entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
         // It is validated at the request's own URL.
         if response.redirects.isEmpty { entry.location = prepared.outgoing.url.absoluteString }
-        cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
+        cache.observations.addIgnoredParameters(prepared.ignoredParameters)
         let write = CacheWrite()
         let place = identification.place(of: prepared.outgoing.headers)
         cache.store(entry, at: place, since: ticket, reportingTo: write)

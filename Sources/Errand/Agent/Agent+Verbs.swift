@@ -4,19 +4,6 @@ internal import Foundation
 // and without a model. The last parameters of each: `as` names the model if the context does not, `at` is the path from
 // the payload to it.
 
-/// The formatter of a verb: with a path it reads JSON, without one it uses the type's own rule.
-private struct VerbFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
-    let path: JSONPath
-
-    var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }
-
-    var guardsItself: Bool { true }
-
-    func format(_ payload: Payload) throws -> Output {
-        path == .payload ? try DefaultFormatter().format(payload) : try JSONFormatter(at: path).format(payload)
-    }
-}
-
 extension Agent {
     private func request<T>(
         _ method: HTTPMethod,
@@ -24,8 +11,8 @@ extension Agent {
         _ parameters: Parameters,
         _ headers: HTTPHeaders,
         _ keyPath: JSONPath
-    ) -> GeneralRequest<VerbFormatter<T>> {
-        GeneralRequest(path, formatter: VerbFormatter(path: keyPath))
+    ) -> GeneralRequest<DecodableFormatter<T>> {
+        GeneralRequest(path, formatter: DecodableFormatter(at: keyPath))
             .method(method).parameters(parameters).headers(headers)
     }
 
@@ -67,7 +54,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.get, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.get, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -79,7 +66,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.get, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.get, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -98,7 +85,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.post, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.post, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -110,7 +97,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.post, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.post, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -129,7 +116,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.put, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.put, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -141,7 +128,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.put, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.put, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -160,7 +147,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.patch, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.patch, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -172,7 +159,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.patch, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.patch, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -191,7 +178,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.delete, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.delete, path, parameters, headers, keyPath)
         return try await send(request)
     }
 
@@ -203,7 +190,7 @@ extension Agent {
         as type: T.Type = T.self,
         at keyPath: JSONPath = .payload
     ) async throws -> T {
-        let request: GeneralRequest<VerbFormatter<T>> = request(.delete, path, parameters, headers, keyPath)
+        let request: GeneralRequest<DecodableFormatter<T>> = request(.delete, path, parameters, headers, keyPath)
         return try await send(request)
     }
 

@@ -39,22 +39,33 @@ extension Agent {
 extension Agent {
     /// Returns the responses that another cache policy than the request's own delivers; see
     /// `responses(for:omittingRepeats:)`.
+    ///
+    /// ``CachePolicy/inherited`` is the request's own.
     public func responses<R: Request & Sendable>(
         for request: R,
         cachePolicy policy: CachePolicy,
         omittingRepeats omitsRepeats: Bool = false
     ) -> Responses<ModifiedRequest<R>> where R.Model: Sendable, R.Formatter: Sendable {
-        responses(for: request.cachePolicy(policy), omittingRepeats: omitsRepeats)
+        responses(for: request.with(cachePolicy: policy), omittingRepeats: omitsRepeats)
     }
 
     /// Returns the responses that another cache policy than the request's own delivers, each formatted on the actor that
     /// iterates; see `responses(for:omittingRepeats:)`.
+    ///
+    /// ``CachePolicy/inherited`` is the request's own.
     public func responses<R: Request>(
         for request: R,
         cachePolicy policy: CachePolicy,
         omittingRepeats omitsRepeats: Bool = false
     ) -> Responses<ModifiedRequest<R>> {
-        responses(for: request.cachePolicy(policy), omittingRepeats: omitsRepeats)
+        responses(for: request.with(cachePolicy: policy), omittingRepeats: omitsRepeats)
+    }
+}
+
+extension Request {
+    /// Returns the request with another policy, or with its own if that one is inherited.
+    fileprivate func with(cachePolicy policy: CachePolicy) -> ModifiedRequest<Self> {
+        policy.isInherited ? ModifiedRequest(self) : cachePolicy(policy)
     }
 }
 

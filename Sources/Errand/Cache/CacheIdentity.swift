@@ -21,6 +21,9 @@ public struct CacheIdentity: Sendable, Hashable {
     public var user: String = ""
     /// The names of parameters that are not part of the key, such as a time stamp: in the query, a form, or a JSON
     /// object.
+    ///
+    /// An array or a nested object is ignored by its own name. In a query or a form, `tags` ignores `tags[]` and `tags[x]`,
+    /// and `tags.x` if the request's ``Request/parameterEncoding`` nests with dots.
     public var ignoredParameters: Set<String>
     /// The names of further header fields of the request that are part of the key; their case is ignored.
     public var headers: Set<String> = []
@@ -55,6 +58,29 @@ public struct CacheIdentity: Sendable, Hashable {
         self.ignoredParameters = ignoredParameters
         self.headers = headers
         self.allowsAnyMethod = allowsAnyMethod
+    }
+}
+
+/// The parameters that are not part of a key.
+struct IgnoredParameters: Sendable, Hashable {
+    let names: Set<String>
+    /// The style of the names of nested objects' members.
+    let nesting: ParameterEncoding.Nesting
+
+    var isEmpty: Bool { names.isEmpty }
+
+    /// Whether a parameter of a query or a form is ignored, by its name or that of the array or object that it belongs to.
+    func contains(_ name: String) -> Bool {
+        if names.contains(name) { return true }
+        let outermost = name.unicodeScalars.prefix { $0 != "[" && ($0 != "." || nesting == .brackets) }
+        return names.contains(String(outermost))
+    }
+}
+
+extension PreparedRequest {
+    /// The parameters that are not part of the cache key.
+    var ignoredParameters: IgnoredParameters {
+        IgnoredParameters(names: cacheIdentity.ignoredParameters, nesting: resolved.parameterEncoding.value.nesting)
     }
 }
 
@@ -97,7 +123,7 @@ struct CacheIdentification: Sendable {
         let known = login.isEmpty ? scopes.map { $0 ?? "" } : [login]
         scope = known.contains { !$0.isEmpty } ? Self.digest(known) : ""
 
-        let url = Self.text(of: outgoing.url, without: identity.ignoredParameters)
+        let url = Self.text(of: outgoing.url, without: prepared.ignoredParameters)
         var digest = FieldDigest()
         for text in [method.rawValue, url, "\(identity.version)", identity.variant, appVersion, login] {
             digest.add(text)
@@ -121,7 +147,7 @@ struct CacheIdentification: Sendable {
         }
         if !body.isEmpty {
             digest.add("body")
-            digest.addLast(Self.counted(body, outgoing.headers["Content-Type"], without: identity.ignoredParameters))
+            digest.addLast(Self.counted(body, outgoing.headers["Content-Type"], without: prepared.ignoredParameters))
         }
         key = CacheKey(url: url, identity: digest.words())
         self.fields = fields
@@ -155,14 +181,14 @@ struct CacheIdentification: Sendable {
     }
 
     /// Returns a URL without the ignored parameters of its query.
-    static func text(of url: URL, without ignored: Set<String>) -> String {
+    static func text(of url: URL, without ignored: IgnoredParameters) -> String {
         let text = url.absoluteString
         guard !ignored.isEmpty, let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return text }
         let kept = pairs(text[text.utf8.index(after: mark)...], without: ignored)
         return kept.isEmpty ? String(text[..<mark]) : "\(text[..<mark])?\(kept)"
     }
 
-    private static func pairs(_ text: Substring, without ignored: Set<String>) -> String {
+    private static func pairs(_ text: Substring, without ignored: IgnoredParameters) -> String {
         text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).filter { pair in
             let name = String(Substring(pair.prefix { $0 != UInt8(ascii: "=") }))
             return !ignored.contains(name.removingPercentEncoding ?? name)
@@ -171,14 +197,14 @@ struct CacheIdentification: Sendable {
 
     /// Returns the part of a body that belongs to the key: all of it, or without ignored parameters in a form or a JSON
     /// object.
-    static func counted(_ body: Data, _ contentType: String?, without ignored: Set<String>) -> Data {
+    static func counted(_ body: Data, _ contentType: String?, without ignored: IgnoredParameters) -> Data {
         guard !ignored.isEmpty, let type = contentType.flatMap(MediaType.init) else { return body }
         if type.essence == "application/x-www-form-urlencoded" {
             return Data(pairs(Substring(decoding: body, as: UTF8.self), without: ignored).utf8)
         }
         // A body that is not a JSON object is used unchanged.
         guard type.isJSON, case .object(let members)? = try? JSONValue(parsing: body) else { return body }
-        let kept = members.filter { !ignored.contains($0.name) }.map { ($0.name, $0.value) }
+        let kept = members.filter { !ignored.names.contains($0.name) }.map { ($0.name, $0.value) }
         return JSONValue.object(JSONObject(kept)).data
     }
 }

@@ -39,7 +39,7 @@ struct CacheLookup: Sendable {
         ticket = cache.ticket
         let rest = prepared.deadline.map { $0.time - surroundings.timeline.now() }
         patience = CachePatience(maximum: cache.patience, until: rest)
-        cache.observations.addIgnoredParameters(prepared.cacheIdentity.ignoredParameters)
+        cache.observations.addIgnoredParameters(prepared.ignoredParameters)
         if prepared.hasInterceptor(of: cache.observations.untrustedHooks) { throw .unknownScope }
     }
 

@@ -1,7 +1,7 @@
 /// What a cache has learned from the requests of this process.
 final class CacheObservations: Sendable {
     private struct State {
-        var ignoredParameters: Set<Set<String>> = []
+        var ignoredParameters: Set<IgnoredParameters> = []
         var untrustedHooks: Set<String> = []
     }
 
@@ -11,10 +11,10 @@ final class CacheObservations: Sendable {
     /// The lists of parameters that requests ignore, of which responses may be stored under URLs without them.
     ///
     /// An unsafe request invalidates all these URLs, whatever it ignores itself.
-    var ignoredParameters: Set<Set<String>> { state.withLock { $0.ignoredParameters } }
+    var ignoredParameters: Set<IgnoredParameters> { state.withLock { $0.ignoredParameters } }
 
     /// Records which parameters a request ignores, up to a number of different lists.
-    func addIgnoredParameters(_ parameters: Set<String>) {
+    func addIgnoredParameters(_ parameters: IgnoredParameters) {
         guard !parameters.isEmpty else { return }
         state.withLock { if $0.ignoredParameters.count < Self.maximumCount { $0.ignoredParameters.insert(parameters) } }
     }

@@ -55,12 +55,12 @@ enum CacheStep: Sendable {
     case first
     /// The second response of `responses(for:)`: from the network.
     case second
-    /// A policy that is used in place of the request's.
+    /// A policy that is used in place of the request's, unless it is inherited.
     case policy(CachePolicy)
 
     func policy(_ own: CachePolicy) -> CachePolicy {
         switch (self, own) {
-        case (.policy(let other), _): other
+        case (.policy(let other), _): other.isInherited ? own : other
         case (.first, .cacheThenNetwork(let maxAge)): .cacheElseNetwork(maxAge: maxAge)
         case (.second, .cacheThenNetwork), (.second, .staleWhileRevalidate): .reload
         default: own

@@ -13,7 +13,7 @@ extension ResponseCache {
     func invalidate(
         _ targets: [URL],
         by response: RawResponse,
-        ignoring ignored: Set<String>,
+        ignoring ignored: IgnoredParameters,
         ticket: CacheRemovals.Ticket?
     ) {
         guard (200..<400).contains(response.statusCode) else { return }
@@ -24,7 +24,7 @@ extension ResponseCache {
                 all.insert(url)
             }
         }
-        let lists = observations.ignoredParameters.union([ignored, []])
+        let lists = observations.ignoredParameters.union([ignored, IgnoredParameters(names: [], nesting: .brackets)])
         let texts = all.flatMap { url in lists.map { CacheIdentification.text(of: url, without: $0) } }
         for text in Set(texts) { removeAll(ofURL: text, by: ticket) }
     }
@@ -56,7 +56,7 @@ extension PreparedRequest {
         if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
         for cache in settings.config.value.allCaches {
             let ticket = cache === cacheUse?.cache ? response.cacheNote?.ticket : nil
-            cache.invalidate(targets, by: response, ignoring: cacheIdentity.ignoredParameters, ticket: ticket)
+            cache.invalidate(targets, by: response, ignoring: ignoredParameters, ticket: ticket)
         }
     }
 }

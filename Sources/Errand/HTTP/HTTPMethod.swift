@@ -2,7 +2,9 @@
 ///
 /// The name is validated as an RFC 9110 token when a request is built, so that an invalid method, such as one read from
 /// a file, causes a typed error instead of a trap.
-public struct HTTPMethod: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+public struct HTTPMethod: RawRepresentable, Hashable, Sendable, Encodable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+{
     /// The name as sent; methods are case-sensitive (RFC 9110, section 9.1).
     public let rawValue: String
 

@@ -40,7 +40,7 @@ struct JSONNodeEncoder: Encoder {
     func encode(_ value: some Encodable) throws {
         guard let scalar = value as? any JSONScalarEncodable else {
             try value.encode(to: self)
-            if value is any JSONUnorderedMembers { node.sortMembers() }
+            if let unordered = value as? any JSONUnordered { node.sort(inPairs: type(of: unordered).isOfPairs) }
             return
         }
         guard let json = scalar.jsonValue(dates: options.dates) else {
@@ -53,10 +53,15 @@ struct JSONNodeEncoder: Encoder {
     }
 }
 
-/// A dictionary, whose order differs between processes.
-private protocol JSONUnorderedMembers {}
+/// A collection whose order differs between processes, and between equal values.
+private protocol JSONUnordered {
+    /// Whether an array of it consists of keys, each followed by its value.
+    static var isOfPairs: Bool { get }
+}
 
-extension Dictionary: JSONUnorderedMembers where Key == String, Value: Encodable {}
+extension Dictionary: JSONUnordered where Key: Encodable, Value: Encodable { static var isOfPairs: Bool { true } }
+
+extension Set: JSONUnordered where Element: Encodable { static var isOfPairs: Bool { false } }
 
 /// A coding key for array indices and names.
 struct JSONCodingKey: CodingKey {

@@ -3,7 +3,8 @@ import Foundation
 /// Encodes an `Encodable` value as a ``JSONValue``.
 ///
 /// Members keep the order in which they were encoded, which for a synthesized conformance is that of the stored
-/// properties; those of a dictionary are sorted by name, so that equal values result in equal text.
+/// properties; those of a dictionary are sorted by name, and the elements of a set by their text, so that equal values
+/// result in equal text.
 struct JSONValueEncoder {
     /// The format of dates.
     var dates: JSONDateStrategy = .iso8601
@@ -39,8 +40,8 @@ struct JSONValueEncoder {
 extension JSONValue {
     /// Creates a value by encoding an `Encodable` value without writing text.
     ///
-    /// Members keep the order of the stored properties; those of a dictionary are sorted. `Data` is encoded as Base64,
-    /// a `URL` as its text, and a `Decimal` keeps every digit.
+    /// Members keep the order of the stored properties; those of a dictionary, and the elements of a set, are sorted.
+    /// `Data` is encoded as Base64, a `URL` as its text, and a `Decimal` keeps every digit.
     ///
     /// - Parameters:
     ///   - value: The value.
@@ -122,10 +123,23 @@ final class JSONEncodingNode {
         return node
     }
 
-    func sortMembers() {
-        guard case .object(let members, _) = content else { return }
-        let sorted = members.sortedUnspecialized { $0.name < $1.name }
-        let positions = Dictionary(uniqueKeysWithValues: sorted.enumerated().map { ($0.element.name, $0.offset) })
-        content = .object(sorted, positions: positions)
+    /// Sorts members by name, and elements by their text.
+    ///
+    /// - Parameter isOfPairs: Whether the elements are keys, each followed by its value.
+    func sort(inPairs isOfPairs: Bool) {
+        switch content {
+        case .object(let members, _):
+            let sorted = members.sortedUnspecialized { $0.name < $1.name }
+            let positions = Dictionary(uniqueKeysWithValues: sorted.enumerated().map { ($0.element.name, $0.offset) })
+            content = .object(sorted, positions: positions)
+        case .array(let elements):
+            let length = isOfPairs ? 2 : 1
+            let groups = stride(from: 0, to: elements.count, by: length).map { start in
+                let group = elements[start..<min(start + length, elements.count)]
+                return (text: group.map { $0.value.description }.joined(separator: ","), group: group)
+            }
+            content = .array(groups.sortedUnspecialized { $0.text < $1.text }.flatMap(\.group))
+        case .none, .omitted, .value: break
+        }
     }
 }

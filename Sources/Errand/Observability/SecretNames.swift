@@ -43,8 +43,16 @@ struct SecretNames: Sendable {
     /// Any other field may refer to one: services have names of their own for that.
     static func namesNoUser(_ name: String) -> Bool {
         let name = name.lowercased()
-        return fieldsOfNoUser.contains(name) || beginningsOfNoUser.contains(where: name.hasPrefix)
-            || endingsOfNoUser.contains(where: name.hasSuffix)
+        return namesOneRequest(name) || fieldsOfNoUser.contains(name)
+            || beginningsOfNoUser.contains(where: name.hasPrefix) || endingsOfNoUser.contains(where: name.hasSuffix)
+    }
+
+    /// Whether a header field of this name tells one request from another for traces or against repetition, as
+    /// `X-Request-ID` does, without an effect on the response.
+    static func namesOneRequest(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return fieldsOfOneRequest.contains(name) || beginningsOfOneRequest.contains(where: name.hasPrefix)
+            || endingsOfOneRequest.contains(where: name.hasSuffix)
     }
 
     /// Whether a word of a header field's name often refers to a user, as in `X-Org-ID`.
@@ -59,16 +67,21 @@ struct SecretNames: Sendable {
         "workspace",
     ]
 
-    private static let beginningsOfNoUser = ["accept", "content-", "sec-ch-", "sec-fetch-", "x-b3-", "x-datadog-"]
-    private static let endingsOfNoUser = [
-        "request-id", "trace-id", "correlation-id", "transaction-id", "-version", "-nonce", "-timestamp",
-    ]
-    // Content negotiation, the message itself, tracing, and what makes a request unique.
+    private static let beginningsOfNoUser = ["accept", "content-", "sec-ch-", "sec-fetch-"]
+    private static let endingsOfNoUser = ["transaction-id", "-version", "-timestamp"]
+    // Content negotiation and the message itself.
     private static let fieldsOfNoUser: Set<String> = [
-        "b3", "cache-control", "connection", "date", "dnt", "elastic-apm-traceparent", "expect", "idempotency-key",
-        "max-forwards", "newrelic", "pragma", "prefer", "priority", "save-data", "sec-gpc", "sentry-trace", "te",
-        "traceparent", "tracestate", "transfer-encoding", "uber-trace-id", "user-agent", "x-amz-content-sha256",
-        "x-amz-date", "x-amzn-trace-id", "x-attempt", "x-cloud-trace-context", "x-requested-with", "x-retry-count",
+        "cache-control", "connection", "date", "dnt", "expect", "max-forwards", "pragma", "prefer", "priority",
+        "save-data", "sec-gpc", "te", "transfer-encoding", "user-agent", "x-amz-content-sha256", "x-amz-date",
+        "x-requested-with",
+    ]
+
+    private static let beginningsOfOneRequest = ["x-b3-", "x-datadog-"]
+    private static let endingsOfOneRequest = ["request-id", "trace-id", "correlation-id", "-nonce"]
+    // Tracing, and what makes a request unique.
+    private static let fieldsOfOneRequest: Set<String> = [
+        "b3", "elastic-apm-traceparent", "idempotency-key", "newrelic", "sentry-trace", "traceparent", "tracestate",
+        "uber-trace-id", "x-amzn-trace-id", "x-attempt", "x-cloud-trace-context", "x-retry-count", "x-trace",
     ]
 
     /// Whether a name or a part of a nested name is one of these: `a[password]`, `user.password` and `password[new]` are like

@@ -14,6 +14,7 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper, Modi
     public let formatter: Formatter
 
     /// Creates a request to a path, relative to the base URL or absolute, with a formatter that creates the model.
+    @_disfavoredOverload  // otherwise the initializer for a `DefaultFormatter` would not be preferred
     public init(_ path: String, formatter: Formatter) {
         self.init(DeclaredRequest(values: Shared(RequestValues(path: path))), formatter: formatter)
     }
@@ -27,6 +28,14 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper, Modi
 extension GeneralRequest where Formatter == JSONValueFormatter {
     /// Creates a request to a path, relative to the base URL or absolute, whose model is a ``JSONValue``.
     public init(_ path: String) { self.init(path, formatter: JSONValueFormatter()) }
+}
+
+extension GeneralRequest {
+    /// Creates a request to a path, relative to the base URL or absolute, whose model is formatted where its type is
+    /// `Decodable`.
+    public init<T: Decodable>(_ path: String, formatter: DefaultFormatter<T>) where Formatter == DecodableFormatter<T> {
+        self.init(path, formatter: DecodableFormatter())
+    }
 }
 
 extension GeneralRequest: Sendable where Formatter: Sendable {}
@@ -59,8 +68,15 @@ extension GeneralRequest {
 
     /// Returns a copy whose model is decoded from the whole payload: as JSON, or as text for `String` and bytes for
     /// `Data`.
-    public consuming func expecting<T: Decodable>(_ type: T.Type) -> GeneralRequest<DefaultFormatter<T>> {
-        formatted(by: DefaultFormatter())
+    public consuming func expecting<T: Decodable & SendableMetatype>(
+        _ type: T.Type
+    ) -> GeneralRequest<DefaultFormatter<T>> {
+        GeneralRequest<DefaultFormatter<T>>(base, formatter: DefaultFormatter())
+    }
+
+    /// Returns a copy whose model is decoded from the whole payload, by a type that may be `Decodable` only on an actor.
+    public consuming func expecting<T: Decodable>(_ type: T.Type) -> GeneralRequest<DecodableFormatter<T>> {
+        formatted(by: DecodableFormatter())
     }
 
     /// Returns a copy whose response must be accepted, and whose payload is not read.
@@ -71,6 +87,13 @@ extension GeneralRequest {
     /// Returns a copy whose model is created by a formatter.
     public consuming func formatted<Other: ResponseFormatter>(by formatter: Other) -> GeneralRequest<Other> {
         GeneralRequest<Other>(base, formatter: formatter)
+    }
+
+    /// Returns a copy whose model is created by the rule for its type, where that is `Decodable`.
+    public consuming func formatted<T: Decodable>(
+        by formatter: DefaultFormatter<T>
+    ) -> GeneralRequest<DecodableFormatter<T>> {
+        formatted(by: DecodableFormatter())
     }
 
     /// Returns a copy with a further change, which replaces an earlier one of the same member.

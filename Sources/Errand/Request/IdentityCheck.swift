@@ -135,7 +135,7 @@ extension OutgoingRequest {
     /// except those that refer to no user.
     fileprivate func showsSameUser(as other: OutgoingRequest, _ prepared: PreparedRequest) -> Bool {
         guard method == other.method else { return false }
-        let ignored = prepared.cacheIdentity.ignoredParameters
+        let ignored = prepared.ignoredParameters
         if url != other.url {
             let (one, two) = (url, other.url)
             guard

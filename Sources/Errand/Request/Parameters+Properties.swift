@@ -52,7 +52,8 @@ extension Parameters {
     private static let protocolMembers: [String: Any.Type] = [
         "path": String.self, "tag": String.self, "usesCDN": Bool.self, "usesBaseHeaders": Bool.self,
         "usesBaseParameters": Bool.self, "allowsCellularAccess": Bool.self, "query": Parameters.self,
-        "parameters": Parameters.self, "duplicateKey": String.self,
+        "parameters": Parameters.self, "duplicateKey": String.self, "method": HTTPMethod.self,
+        "headers": HTTPHeaders.self, "limits": Limits.self, "cachePolicy": CachePolicy.self,
     ]
 
     static func encoding(_ value: some Encodable, with encoder: JSONValueEncoder) throws -> JSONValue? {
@@ -61,6 +62,30 @@ extension Parameters {
         } catch let error as EncodingError {
             throw NetworkError(.unencodable(error.place), underlying: error)
         }
+    }
+}
+
+// The types of members that an `Encodable` request can store, but not send.
+
+extension HTTPHeaders: Encodable {
+    /// Always throws `EncodingError`: header fields are not parameters, and may be secrets.
+    public func encode(to encoder: any Encoder) throws { throw EncodingError.notAParameter(self, encoder) }
+}
+
+extension Limits: Encodable {
+    /// Always throws `EncodingError`: limits are not parameters.
+    public func encode(to encoder: any Encoder) throws { throw EncodingError.notAParameter(self, encoder) }
+}
+
+extension CachePolicy: Encodable {
+    /// Always throws `EncodingError`: a policy is not a parameter.
+    public func encode(to encoder: any Encoder) throws { throw EncodingError.notAParameter(self, encoder) }
+}
+
+extension EncodingError {
+    fileprivate static func notAParameter(_ value: some Encodable, _ encoder: any Encoder) -> EncodingError {
+        let reason = "\(type(of: value)) is not a parameter; compute the property, or omit it from CodingKeys"
+        return .invalidValue(value, Context(codingPath: encoder.codingPath, debugDescription: reason))
     }
 }
 

@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// A literal accepts any `Encodable & Sendable` value, also as an Optional:
 /// `["page": page, "q": optional, "tags": ["a", "b"]]`. `nil` is not sent, at any depth; a JSON null is
-/// `JSONValue.null`. A nested dictionary is sorted by name.
+/// `JSONValue.null`. A nested dictionary is sorted by name, and a set by its elements.
 public struct Parameters: Sendable, ExpressibleByDictionaryLiteral {
     enum Content: Sendable {
         /// A value of the caller, which is converted to JSON once the encoding, and so the style of its dates, is

@@ -144,8 +144,20 @@ public struct RequestBody: Sendable {
     /// JSON type, such as `application/vnd.api+json`.
     ///
     /// The value is encoded immediately; an error of its `encode(to:)` is thrown when the request is built.
-    public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> RequestBody {
-        RequestBody(content: .data(Result { try encoder.encode(value) }, contentType: "application/json"))
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - encoder: The encoder, which is used unchanged, or `nil` for one that sorts keys. The order of what it does not
+    ///     sort, such as the elements of a `Set`, differs between processes, and so does the cache key of the request.
+    /// - Returns: The body.
+    public static func json(_ value: some Encodable, encoder: JSONEncoder? = nil) -> RequestBody {
+        let encoded = Result {
+            if let encoder { return try encoder.encode(value) }
+            let sorting = JSONEncoder()
+            sorting.outputFormatting = .sortedKeys
+            return try sorting.encode(value)
+        }
+        return RequestBody(content: .data(encoded, contentType: "application/json"))
     }
 
     /// Returns a body with names and values as `application/x-www-form-urlencoded`.

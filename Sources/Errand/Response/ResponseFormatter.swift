@@ -36,6 +36,9 @@ protocol OwnFormatter {}
 
 /// The formatter of requests that declare none: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
 /// other `Decodable` type.
+///
+/// The conformance to `Decodable` is found at run time. If it is isolated to an actor, use ``DecodableFormatter``, with which
+/// the compiler ensures that the model is created there.
 public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
     /// Creates the formatter.
     public init() {}
@@ -67,6 +70,34 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatte
             )
         }
         return model
+    }
+}
+
+/// A formatter that applies the rule of ``DefaultFormatter`` to a `Decodable` type, or decodes JSON at a path.
+///
+/// If the type's conformance to `Decodable` is isolated to an actor, the request is formatted on its caller.
+public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
+    private let path: JSONPath
+
+    /// Creates a formatter.
+    ///
+    /// - Parameter path: The path from the payload to the model; by default the whole payload, which is text for `String`
+    ///   and bytes for `Data`.
+    public init(at path: JSONPath = .payload) { self.path = path }
+
+    /// Whether the model is decoded from JSON, which is not so for text and bytes.
+    public var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }
+
+    /// `true`: it decodes only what the payload guards.
+    public var guardsItself: Bool { true }
+
+    /// Creates the model by the rule for its type, or decodes the value at the path.
+    ///
+    /// - Parameter payload: The output of the filter.
+    /// - Returns: The model.
+    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
+    public func format(_ payload: Payload) throws -> Output {
+        path == .payload ? try DefaultFormatter().format(payload) : try JSONFormatter(at: path).format(payload)
     }
 }
 

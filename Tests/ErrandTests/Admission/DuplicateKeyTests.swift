@@ -36,6 +36,22 @@ import Testing
         #expect(Set(others).count == others.count)
     }
 
+    @Test(arguments: ["X-Trace", "traceparent", "X-Request-ID", "X-B3-SpanId", "X-Nonce", "Idempotency-Key"])
+    func fieldsOfOneRequestDoNotCount(name: String) throws {
+        #expect(try key(request.header(name, "1")) == key(request.header(name, "2")))
+    }
+
+    @Test(arguments: ["X-Other", "Accept", "Range", "User-Agent", "X-Timestamp", "X-Transaction-ID", "X-Api-Key"])
+    func otherFieldsCount(name: String) throws {
+        #expect(try key(request.header(name, "1")) != key(request.header(name, "2")))
+    }
+
+    @Test func idleTimeoutsAndDeadlinesDoNotCount() throws {
+        let limits = Limits(timeout: .seconds(5), deadline: .seconds(9))
+        #expect(try key(request.limits(limits)) == key(request))
+        #expect(try key(request.limits(Limits(maximumBodySize: 9))) != key(request))
+    }
+
     /// Otherwise one would receive what its own policy rejects.
     @Test func requestsWithOtherRedirectsShareNothing() throws {
         struct Vetoed: Error {}

@@ -51,6 +51,14 @@ struct MinimumIntervalTests {
         #expect(bench.transport.requestCount == 2)
     }
 
+    @Test func anotherTraceOrTimeoutDoesNotMakeAnotherSend() async throws {
+        #expect(try await send(request.header("X-Trace", "1")) == 7)
+        await #expect(throws: NetworkError.self) { try await send(request.header("X-Trace", "2")) }
+        let slower = Limits(timeout: .seconds(90), minimumInterval: .seconds(2))
+        await #expect(throws: NetworkError.self) { try await send(request.limits(slower)) }
+        #expect(bench.transport.requestCount == 1)
+    }
+
     @Test func joiningAnInFlightFetchNeedsNoInterval() async throws {
         let bench = AdmissionBench(isOpen: false)
         let shared = request.duplicatePolicy(.share)

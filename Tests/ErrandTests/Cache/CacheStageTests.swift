@@ -224,6 +224,18 @@ import Testing
         #expect(try await rig.agent.send(request) == 2)
     }
 
+    @Test func inheritedPolicyOfOneSendIsTheRequests() async throws {
+        let policy = CachePolicy.cacheElseNetwork(maxAge: .seconds(60))
+        for (rig, request) in [(rig(.networkOnly), request.cachePolicy(policy)), (rig(policy), request)] {
+            _ = try await rig.agent.send(request)
+            #expect(try await rig.agent.response(for: request, cachePolicy: .inherited).source.isFromCache)
+            for try await response in rig.agent.responses(for: request, cachePolicy: .inherited) {
+                #expect(response.source.isFromCache)
+            }
+            #expect(rig.count == 1)
+        }
+    }
+
     @Test func seededResponseIsFound() async throws {
         let rig = rig(.cacheElseNetwork(maxAge: .seconds(60)))
         let list = try await rig.agent.response(for: request)

@@ -108,6 +108,20 @@ import Testing
         #expect(try JSONValue(encoding: dictionary).object?.names == names.sorted())
     }
 
+    private enum Suit: String, CaseIterable, Encodable { case spades, hearts, clubs, diamonds }
+
+    @Test func equalSetsAndDictionariesHaveEqualText() throws {
+        let names = (0..<40).map { "name\($0)" }
+        var reserved = Set<String>(minimumCapacity: 4_000)
+        for name in names.reversed() { reserved.insert(name) }
+        let sorted = names.sorted().map(JSONValue.string)
+        #expect(try JSONValue(encoding: reserved) == .array(sorted))
+        #expect(try JSONValue(encoding: ["set": Set(names)])["set"] == .array(sorted))
+        #expect(try JSONValue(encoding: [9: "a", 10: "b", 1: "c"]).description == #"{"1":"c","10":"b","9":"a"}"#)
+        let suits = Dictionary(uniqueKeysWithValues: Suit.allCases.enumerated().map { ($0.element, $0.offset) })
+        #expect(try JSONValue(encoding: suits).description == #"["clubs",2,"diamonds",3,"hearts",1,"spades",0]"#)
+    }
+
     @Test func unsupportedValuesAreRejectedWithTheirPath() throws {
         struct Reading: Encodable { var values = [1.0, .nan] }
         let error = try #require(throws: EncodingError.self) { try JSONValue(encoding: ["r": Reading()]) }

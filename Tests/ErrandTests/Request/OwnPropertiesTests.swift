@@ -105,6 +105,41 @@ import Testing
         #expect(try await Rig().wire(Members()).url.absoluteString == "https://api.example/stored?q=1&name=n")
     }
 
+    struct Settings: Request, Encodable, Sendable {
+        typealias Model = JSONValue
+        let path = "/x"
+        var method = HTTPMethod.put
+        var headers: HTTPHeaders = ["X-Mark": "m"]
+        var limits = Limits(timeout: .seconds(5))
+        var cachePolicy = CachePolicy.networkOnly
+        var name = "n"
+    }
+
+    @Test func storedSettingsApplyAndAreNotSent() async throws {
+        let rig = Rig()
+        let sent = try await rig.wire(Settings())
+        #expect(sent.method == .put && sent.headers["X-Mark"] == "m")
+        #expect(try sent.bodyText() == #"{"name":"n"}"#)
+        let plan = try await rig.agent.plan(for: Settings())
+        #expect(plan["cachePolicy"]?.source == .request && plan["limits.timeout"]?.source == .request)
+    }
+
+    struct OtherNames: Request, Encodable, Sendable {
+        typealias Model = JSONValue
+        var verb = HTTPMethod.put
+        var fields: HTTPHeaders?
+        let path = "/x"
+    }
+
+    @Test func headerFieldsAreNeverParameters() async throws {
+        #expect(try await query(OtherNames()) == "verb=PUT")
+        let rig = Rig()
+        await expect(throwing: .unencodable("a HTTPHeaders cannot be encoded, at fields")) {
+            _ = try await rig.agent.send(OtherNames(fields: ["Authorization": "secret"]))
+        }
+        #expect(rig.transport.requestCount == 0)
+    }
+
     struct Listed: Request, Encodable, Sendable {
         typealias Model = JSONValue
         var path = "/stored"

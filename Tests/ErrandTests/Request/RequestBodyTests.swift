@@ -69,6 +69,16 @@ import Testing
         #expect(try sent.bodyText() == #"{"item_name":"tea"}"#)
     }
 
+    @Test func keysAreSortedUnlessTheCallerHasAnEncoder() async throws {
+        struct Order: Encodable {
+            var zone = 1
+            var item = ["b": 2, "a": 3]
+            var count = 4
+        }
+        let sent = try await Rig().wire(GeneralRequest("/x").method(.put).body(.json(Order())))
+        #expect(try sent.bodyText() == #"{"count":4,"item":{"a":3,"b":2},"zone":1}"#)
+    }
+
     @Test func unsupportedValueIsReportedWithoutIt() async throws {
         let rig = Rig()
         let request = GeneralRequest("/x").method(.post).body(.json(["secret": Double.infinity]))

@@ -34,15 +34,29 @@ extension JSONRPCRequest where Filter == JSONRPCFilter {
     public var filter: JSONRPCFilter { JSONRPCFilter() }
 }
 
-extension JSONRPCRequest where Formatter == JSONRPCFormatter<Model> {
+extension JSONRPCRequest where Model: Decodable, Formatter == JSONRPCFormatter<Model> {
     /// The default: the JSON of the result.
     public var formatter: JSONRPCFormatter<Model> { JSONRPCFormatter() }
 }
 
+extension JSONRPCRequest where Model == Void, Formatter == JSONRPCFormatter<Void> {
+    /// The default for `Void`: reads nothing.
+    public var formatter: JSONRPCFormatter<Void> { JSONRPCFormatter() }
+}
+
 extension GeneralRequest {
     /// Returns a copy that sends a JSON-RPC 2.0 call, whose result becomes the model.
+    public func calling<Value: Decodable>(_ call: JSONRPCCall<Value>) -> GeneralRequest<JSONFormatter<Value>> {
+        sending(call).formatted(by: JSONFormatter())
+    }
+
+    /// Returns a copy that sends a JSON-RPC 2.0 call, whose result becomes the model, or is not read for `Void`.
     public func calling<Value>(_ call: JSONRPCCall<Value>) -> GeneralRequest<JSONRPCFormatter<Value>> {
-        method(.post).body(.call(call)).filter(JSONRPCFilter()).formatted(by: JSONRPCFormatter())
+        sending(call).formatted(by: JSONRPCFormatter())
+    }
+
+    private func sending<Value>(_ call: JSONRPCCall<Value>) -> Self {
+        method(.post).body(.call(call)).filter(JSONRPCFilter())
     }
 }
 
