@@ -10,7 +10,7 @@ struct DuplicateKey: Sendable, Hashable {
     private let session: ObjectIdentifier?
     private let digest: String
     /// The request's own filter, if it can be compared.
-    private let filter: FilterKey?
+    private let filter: FilterIdentity?
     /// The cache policy of this step: a send that wants a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: a send that must not wait shares nothing with one that may.
@@ -23,7 +23,12 @@ struct DuplicateKey: Sendable, Hashable {
 
     /// Creates a key, or `nil` if no send is equal: without a key of the request's own, a body that is read while it is sent
     /// cannot be compared.
-    init?(_ prepared: PreparedRequest, body: OutgoingBody, isPassing: Bool) {
+    init?(
+        _ prepared: PreparedRequest,
+        body: OutgoingBody,
+        isPassing: Bool,
+        filters: FilterIdentities = FilterIdentities()
+    ) {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
         let filter = prepared.resolved.filter
@@ -49,7 +54,7 @@ struct DuplicateKey: Sendable, Hashable {
         fields.add("\(redirects.value)")
         let own = filter.source == .request && isShareable ? filter.value : nil
         // A description may omit what distinguishes two filters.
-        let comparable = (own as? any ResponseFilter & Hashable).map(FilterKey.init)
+        let comparable = (own as? any ResponseFilter & Hashable).map(filters.identity)
         self.filter = comparable
         fields.add(own.map { comparable == nil ? String(reflecting: $0) : "" } ?? "")
         let isOwn = !prepared.duplicateKey.isEmpty
@@ -86,27 +91,58 @@ struct DuplicateKey: Sendable, Hashable {
     private static func isEmpty<F: ResponseFilter>(_ filter: F) -> Bool { MemoryLayout<F>.size == 0 }
 }
 
-/// A filter by its type and its own equality, which a subclass may inherit.
+/// A filter among equal ones of the same type.
 ///
-/// A filter may be an object whose hash value changes while it is in use. The key keeps the first one, and is always equal
-/// to itself.
-private final class FilterKey: Sendable, Hashable {
+/// Its own equality decides when it is first used, and not later: a filter may be an object that changes, on which no
+/// dictionary may depend.
+final class FilterIdentity: Sendable, Hashable {
     private let filter: any ResponseFilter & Hashable
-    private let type: ObjectIdentifier
-    private let hash: Int
+    fileprivate let hash: Int
 
-    init(_ filter: any ResponseFilter & Hashable) {
+    fileprivate init(_ filter: any ResponseFilter & Hashable) {
         self.filter = filter
-        type = ObjectIdentifier(Swift.type(of: filter))
         hash = filter.hashValue
     }
 
-    static func == (one: FilterKey, other: FilterKey) -> Bool {
-        one === other
-            || one.type == other.type && one.hash == other.hash && AnyHashable(one.filter) == AnyHashable(other.filter)
+    /// Whether the filters are equal; a subclass may inherit the equality, and filter in another way.
+    fileprivate func hasFilter(of other: FilterIdentity) -> Bool {
+        Swift.type(of: filter) == Swift.type(of: other.filter) && AnyHashable(filter) == AnyHashable(other.filter)
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    static func == (one: FilterIdentity, other: FilterIdentity) -> Bool { one === other }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The identities of the filters that are in use, so that equal filters have the same one.
+final class FilterIdentities: Sendable {
+    private struct Known: Sendable {
+        weak var identity: FilterIdentity?
+    }
+
+    /// By hash values.
+    private let known = Lock(Table<Int, [Known]>())
+
+    func identity(of filter: any ResponseFilter & Hashable) -> FilterIdentity {
+        let new = FilterIdentity(filter)
+        while true {
+            let others = known.withLock { Self.others(of: new, in: $0) }
+            // Not under the lock, because it is the user's code.
+            if let equal = others.first(where: new.hasFilter) { return equal }
+            let isNew = known.withLock { known in
+                // Another send may have added an equal one.
+                guard Self.others(of: new, in: known) == others else { return false }
+                known[new.hash] = (others + [new]).map(Known.init)
+                // Now and then: whenever their number has doubled.
+                if known.count.nonzeroBitCount == 1 { known.removeAll { $0.allSatisfy { $0.identity == nil } } }
+                return true
+            }
+            if isNew { return new }
+        }
+    }
+
+    private static func others(of new: FilterIdentity, in known: Table<Int, [Known]>) -> [FilterIdentity] {
+        known[new.hash]?.compactMap(\.identity) ?? []
+    }
 }
 
 extension Secrets {

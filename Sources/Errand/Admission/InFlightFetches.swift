@@ -6,6 +6,7 @@
 final class InFlightFetches: Sendable {
     private let timeline: Timeline
     private let table = Lock(InFlightTable())
+    private let filters = FilterIdentities()
     /// The types of interceptors without a scope that have made a response that of an unknown user: they may again.
     private let untrustedHooks = Lock<Set<String>>([])
 
@@ -25,7 +26,7 @@ final class InFlightFetches: Sendable {
         var policy = prepared.duplicatePolicy
         let interval = prepared.resolved.minimumInterval.value
         guard policy != .allow || interval != nil,
-            let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing)
+            let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing, filters: filters)
         else { return try await fetch(prepared) }
         if policy == .share, !key.isShareable || prepared.hasInterceptor(of: untrustedHooks.withLock { $0 }) {
             policy = .allow
@@ -67,7 +68,7 @@ final class InFlightFetches: Sendable {
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
         let (id, hasFile) = (own.id, own.hasFile)
-        let prepared = prepared.inFlight(notifying: Relay(fetches: self, id: id), isPassing: isPassing)
+        let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
         let task = Task {
             // The one that it replaces or follows may still have the file.
             if hasFile { await previous?.value().value }
@@ -85,7 +86,7 @@ final class InFlightFetches: Sendable {
             let subscribers = table.withLock { $0.end(key, id) }
             if hasFile, subscribers.isEmpty {
                 prepared.receiver?.end()
-                table.withLock { $0.didReleaseFile(id) }
+                table.withLock { $0.didReleaseFile(key, id) }
             }
             for subscriber in subscribers {
                 if isShared || subscriber === starter {
@@ -97,7 +98,7 @@ final class InFlightFetches: Sendable {
         }
         own.begun.deliver(task)
         // If no send waits any more, the task is cancelled; if the fetch has ended, that has no effect.
-        if !table.withLock({ $0.own(task, id) }) { task.cancel() }
+        if !table.withLock({ $0.own(task, key, id) }) { task.cancel() }
     }
 
     private func wait(
@@ -137,10 +138,11 @@ final class InFlightFetches: Sendable {
     /// Passes the events of a fetch to all its subscribers.
     private struct Relay: SmallBodyObserver {
         let fetches: InFlightFetches
+        let key: DuplicateKey
         let id: Int
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {
-            for subscriber in fetches.table.withLock({ $0.subscribers(id) }) {
+            for subscriber in fetches.table.withLock({ $0.subscribers(key, id) }) {
                 subscriber.notify(event, attempt: context.attempt)
             }
         }

@@ -27,10 +27,7 @@ struct InFlightTable: Sendable {
         case reject(NetworkError.Reason)
     }
 
-    /// The fetches in progress by their numbers, because two keys may become equal later, if a filter is an object.
-    private(set) var fetches = Table<Int, Fetch>()
-    /// The numbers of the fetches in progress.
-    private var ids = Table<DuplicateKey, Int>()
+    private(set) var fetches = Table<DuplicateKey, Fetch>()
     /// For each key the latest fetch that no send waits for any more, until it has released its file or another one waits
     /// for that.
     private var abandoned = Table<DuplicateKey, Fetch>()
@@ -51,45 +48,37 @@ struct InFlightTable: Sendable {
         at now: Duration
     ) -> Step {
         // Numbers and not the fetch itself: a copy of it would copy its subscribers for each one that is added.
-        let current = policy == .allow ? nil : ids[key]
-        if policy == .share, let current, fetches[current]?.isShared == true {
-            change(current) { $0.subscribers[ObjectIdentifier(subscriber)] = subscriber }
-            return .join(current)
+        let current = policy == .allow ? nil : fetches[key].map { (id: $0.id, isShared: $0.isShared) }
+        if policy == .share, let current, current.isShared {
+            change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = subscriber }
+            return .join(current.id)
         }
         // The caller of a cancelled send may send again before that send has left its fetch.
-        if policy == .rejectNew, let current, fetches[current]?.isWanted == true { return .reject(.duplicate) }
+        if policy == .rejectNew, fetches[key]?.isWanted == true { return .reject(.duplicate) }
         if let interval, let pause = intervals.admit(key, sendID: sendID, interval: interval, at: now) {
             return .reject(.tooSoon(retryAfter: pause))
         }
         // The fetch in progress has another policy and may not be shared.
         if policy == .allow || policy == .share && current != nil { return .alone }
         lastID += 1
-        let previous = current.flatMap { fetches.removeValue(forKey: $0) } ?? abandoned.removeValue(forKey: key)
+        let previous = fetches[key] ?? abandoned.removeValue(forKey: key)
         var fetch = Fetch(id: lastID, isShared: policy == .share, hasFile: hasFile)
         fetch.subscribers[ObjectIdentifier(subscriber)] = subscriber
-        fetches[lastID] = fetch
-        ids[key] = lastID
+        fetches[key] = fetch
         return .start(fetch, instead: previous)
     }
 
     /// Changes a fetch that is under way.
-    private mutating func change(_ id: Int, _ body: (inout Fetch) -> Void) {
-        fetches.change(id, default: Fetch(id: id, isShared: false, hasFile: false), body)
-    }
-
-    /// Removes a fetch, or returns `nil` if it is no longer under way.
-    private mutating func remove(_ key: DuplicateKey, _ id: Int) -> Fetch? {
-        guard let fetch = fetches.removeValue(forKey: id) else { return nil }
-        if ids[key] == id { ids[key] = nil } else { ids.removeAll { $0 == id } }
-        return fetch
+    private mutating func change(_ key: DuplicateKey, _ body: (inout Fetch) -> Void) {
+        fetches.change(key, default: Fetch(id: 0, isShared: false, hasFile: false), body)
     }
 
     /// Sets the task that a fetch owns.
     ///
     /// - Returns: Whether any send still waits for it.
-    mutating func own(_ task: Task<Void, Never>, _ id: Int) -> Bool {
-        guard fetches[id] != nil else { return false }
-        change(id) { $0.task = task }
+    mutating func own(_ task: Task<Void, Never>, _ key: DuplicateKey, _ id: Int) -> Bool {
+        guard fetches[key]?.id == id else { return false }
+        change(key) { $0.task = task }
         return true
     }
 
@@ -97,22 +86,29 @@ struct InFlightTable: Sendable {
     ///
     /// - Returns: The task of the fetch if no other send waits for it, or `nil`.
     mutating func leave(_ key: DuplicateKey, _ id: Int, _ subscriber: InFlightSubscriber) -> Task<Void, Never>? {
-        guard fetches[id] != nil else { return nil }
-        change(id) { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
-        guard fetches[id]?.subscribers.isEmpty == true else { return nil }
-        let fetch = remove(key, id)
+        guard fetches[key]?.id == id else { return nil }
+        change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
+        guard fetches[key]?.subscribers.isEmpty == true else { return nil }
+        let fetch = fetches.removeValue(forKey: key)
         if let fetch, fetch.hasFile { abandoned[key] = fetch }
         return fetch?.task
     }
 
     /// Records that a fetch that no send waits for has released its file.
-    mutating func didReleaseFile(_ id: Int) { abandoned.removeAll { $0.id == id } }
+    mutating func didReleaseFile(_ key: DuplicateKey, _ id: Int) {
+        if abandoned[key]?.id == id { abandoned[key] = nil }
+    }
 
     /// Removes a fetch that has ended, and returns its subscribers.
     mutating func end(_ key: DuplicateKey, _ id: Int) -> [InFlightSubscriber] {
-        remove(key, id)?.subscribers.values ?? []
+        guard let fetch = fetches[key], fetch.id == id else { return [] }
+        fetches[key] = nil
+        return fetch.subscribers.values
     }
 
     /// Returns the subscribers of a fetch.
-    func subscribers(_ id: Int) -> [InFlightSubscriber] { fetches[id]?.subscribers.values ?? [] }
+    func subscribers(_ key: DuplicateKey, _ id: Int) -> [InFlightSubscriber] {
+        guard let fetch = fetches[key], fetch.id == id else { return [] }
+        return fetch.subscribers.values
+    }
 }
