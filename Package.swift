@@ -79,7 +79,11 @@ let package = Package(
             dependencies: ["Errand", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
-        .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "ExampleTests",
+            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

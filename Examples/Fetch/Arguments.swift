@@ -37,11 +37,12 @@ struct Arguments {
           -h, --help              this text
 
         While a file is incomplete, its bytes are in FILE.part, and what is known of it in FILE.part.json. The same
-        command continues it, if the server still has the same content. A file that is complete is downloaded again, and
-        replaced by the new one.
+        command continues it, if the server still has the same content. A file that is complete is downloaded again. In a
+        folder, no file is replaced: a new one of the same name gets a number, such as FILE.1. With --output, the file is
+        replaced, unless it is a device or a pipe.
 
-        The exit status is 0 if all files are complete, 1 if any is not, 2 if the command line is wrong, and 130 after an
-        interruption.
+        The exit status is 0 if all files are complete, 1 if any is not or the output cannot be written, 2 if the command
+        line is wrong, and 130 after an interruption.
         """
 
     init(_ words: some Sequence<String>) throws {

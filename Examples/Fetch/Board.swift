@@ -36,7 +36,7 @@ final class Board: Sendable {
             for line in all { text += "\r\u{1B}[K\(Board.text(of: line))\n" }
             if all.count > 1 { text += "\r\u{1B}[K\(Board.text(of: overall))\n" }
             drawn = all.count > 1 ? all.count + 1 : 1
-            FileHandle.standardError.write(Data(text.utf8))
+            StandardStream.write(text.utf8, to: STDERR_FILENO)
         }
     }
 

@@ -4,9 +4,11 @@ import Foundation
 // A downloader like `curl -C -`: several URLs at once, progress bars, a checksum, and continuing what was interrupted.
 
 func fail(_ text: String, status: Int32) -> Never {
-    FileHandle.standardError.write(Data("Fetch: \(text)\n".utf8))
+    StandardStream.report("Fetch: \(text)")
     exit(status)
 }
+
+StandardStream.prepare()
 
 let arguments: Arguments
 do {
@@ -15,7 +17,9 @@ do {
     fail("\(error)", status: 2)
 }
 if arguments.wantsHelp {
-    print(Arguments.help)
+    if let failure = StandardStream.print(Arguments.help) {
+        fail("the output cannot be written: \(failure)", status: 1)
+    }
     exit(0)
 }
 
@@ -35,8 +39,8 @@ if arguments.output == nil {
         fail("the folder '\(arguments.folder)' cannot be created: \(error.localizedDescription)", status: 1)
     }
 }
-let options = DownloadOptions(sha256: arguments.sha256)
-let names = arguments.urls.map { URL(string: $0)?.lastPathComponent ?? $0 }
+let options = DownloadOptions(sha256: arguments.sha256, keepsExistingFiles: true)
+let names = arguments.urls.map { StandardStream.escaped(URL(string: $0)?.lastPathComponent ?? $0) }
 let board = Board(names: names, isShown: !arguments.isQuiet)
 
 let downloads = arguments.urls.enumerated().map { index, url in
@@ -47,23 +51,26 @@ let downloads = arguments.urls.enumerated().map { index, url in
 
 let work = Task { () -> Int32 in
     var failures = 0
+    var outputFailure: String?
     for await one in agent.resultStream(of: downloads, maximumConcurrent: arguments.atOnce) {
         let index = one.index
         switch one.result {
         case .success(let file):
             let resumed = file.resumedByteCount > 0 ? ", continued at \(Board.size(file.resumedByteCount))" : ""
             board.end(index, "\(Board.size(file.byteCount))\(resumed)", isComplete: true)
-            print("\(file.url.path)  \(file.byteCount) bytes\(resumed)")
+            let line = "\(file.url.path)  \(file.byteCount) bytes\(resumed)"
+            outputFailure = StandardStream.print(line) ?? outputFailure
         case .failure(is CancellationError):
             failures += 1
             board.end(index, "interrupted")
         case .failure(let error):
             failures += 1
             board.end(index, "failed")
-            FileHandle.standardError.write(Data("Fetch: \(arguments.urls[index]): \(error)\n".utf8))
+            StandardStream.report("Fetch: \(arguments.urls[index]): \(error)")
         }
     }
-    return failures == 0 ? 0 : 1
+    if let outputFailure { StandardStream.report("Fetch: the output cannot be written: \(outputFailure)") }
+    return failures == 0 && outputFailure == nil ? 0 : 1
 }
 
 signal(SIGINT, SIG_IGN)

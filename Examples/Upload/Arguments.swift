@@ -40,7 +40,8 @@ struct Arguments {
           -q, --quiet             no progress
           -h, --help              this text
 
-        Files are read while they are sent. A file that changes meanwhile is an error.
+        Files are read while they are sent. A file that changes meanwhile is an error. The name of a file has to be UTF-8.
+        A response that is no text is not printed. For a terminal, control characters of one that is text are escaped.
 
         The exit status is 0 if the server accepted the upload, 1 if not, and 2 if the command line is wrong.
         """
@@ -88,6 +89,9 @@ struct Arguments {
         }
         if wantsHelp { return }
         guard let first = operands.first else { throw Wrong(description: "no URL; see --help") }
+        guard let parsed = URL(string: first), ["http", "https"].contains(parsed.scheme?.lowercased()),
+            parsed.host()?.isEmpty == false
+        else { throw Wrong(description: "'\(first)' is not an http or https URL") }
         url = first
         parts = try operands.dropFirst().map { text in
             let (name, value) = try split(text)

@@ -4,13 +4,13 @@ import Foundation
 // An uploader: a multipart form or a single file, read while it is sent, with a progress bar.
 
 func fail(_ text: String, status: Int32) -> Never {
-    FileHandle.standardError.write(Data("Upload: \(text)\n".utf8))
+    StandardStream.report("Upload: \(text)")
     exit(status)
 }
 
-/// Sends what the command line asks for, and returns the response's text.
+/// Sends what the command line asks for, and returns the content of the response.
 struct UploadFiles: Request, Sendable {
-    typealias Model = String
+    typealias Model = Data
 
     let arguments: Arguments
 
@@ -33,6 +33,7 @@ struct UploadFiles: Request, Sendable {
     }
 }
 
+StandardStream.prepare()
 let arguments: Arguments
 do {
     arguments = try Arguments(CommandLine.arguments.dropFirst())
@@ -40,7 +41,9 @@ do {
     fail("\(error)", status: 2)
 }
 if arguments.wantsHelp {
-    print(Arguments.help)
+    if let failure = StandardStream.print(Arguments.help) {
+        fail("the output cannot be written: \(failure)", status: 1)
+    }
     exit(0)
 }
 
@@ -49,8 +52,15 @@ let bar: [any Accessory] = arguments.isQuiet ? [] : [TerminalProgress("upload")]
 do {
     let request = bar.reduce(UploadFiles(arguments: arguments).tag("upload")) { $0.accessory($1) }
     let response = try await agent.response(for: request)
-    print(response.model)
-    if !arguments.isQuiet { FileHandle.standardError.write(Data("accepted with status \(response.statusCode)\n".utf8)) }
+    // What is no text is not printed, whatever the error says.
+    var text = (try? response.payload.text()) ?? "\(response.model.count) bytes that are no text"
+    if isatty(STDOUT_FILENO) == 1 {
+        text = StandardStream.escaped(text.replacing("\r\n", with: "\n"), except: "\n\t")
+    }
+    if let failure = StandardStream.print(text) {
+        StandardStream.report("Upload: the output cannot be written: \(failure)")
+    }
+    if !arguments.isQuiet { StandardStream.report("accepted with status \(response.statusCode)") }
 } catch {
     fail("\(error)", status: 1)
 }

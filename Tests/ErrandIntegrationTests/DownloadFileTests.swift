@@ -182,6 +182,37 @@ import Testing
         #expect(host.names == ["clash"])
     }
 
+    @Test func filesOfTheSameNameAreAllKeptIfWanted() async throws {
+        try Data("mine".utf8).write(to: host.file("x.txt"))
+        let options = DownloadOptions(keepsExistingFiles: true)
+        let requests = (0..<8).map { number in
+            host.server.on(.get, "/\(number)/x.txt", .text("\(number)"))
+            return GeneralRequest("/\(number)/x.txt").downloading(to: host.folder, options)
+        }
+        var contents: [String: String] = ["x.txt": "mine"]
+        for await one in host.agent().resultStream(of: requests, maximumConcurrent: 8) {
+            contents[try one.result.get().url.lastPathComponent] = "\(one.index)"
+        }
+        #expect(host.names == ["x.txt"] + (1...8).map { "x.txt.\($0)" })
+        for (name, content) in contents { #expect(host.data(name) == Data(content.utf8)) }
+        // A file that is itself the target is replaced.
+        let file = try await host.agent().download(GeneralRequest("/1/x.txt"), to: host.file("x.txt"), options: options)
+        #expect(file.url.lastPathComponent == "x.txt" && host.data("x.txt") == Data("1".utf8))
+    }
+
+    @Test func anUnfinishedDownloadContinuesBesideAFileOfItsName() async throws {
+        try Data("mine".utf8).write(to: host.file("big.bin"))
+        host.set { $0.cuts = [.closed(10_000)] }
+        let options = DownloadOptions(keepsExistingFiles: true)
+        await #expect(throws: NetworkError.self) {
+            try await host.agent().download(get, to: host.folder, options: options)
+        }
+        let file = try await host.agent().download(get, to: host.folder, options: options)
+        #expect(file.url.lastPathComponent == "big.bin.1" && file.resumedByteCount > 0)
+        #expect(host.names == ["big.bin", "big.bin.1"] && host.data("big.bin.1") == host.content)
+        #expect(host.data("big.bin") == Data("mine".utf8))
+    }
+
     /// Waits for the first byte of an unfinished file, which is created before it is locked, and written after that.
     private func waitUntilLocked(_ name: String) async {
         let path = host.file(name).path

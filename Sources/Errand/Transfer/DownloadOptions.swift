@@ -11,10 +11,17 @@ public struct DownloadOptions: Sendable, Hashable, Codable {
     /// ``NetworkError/Reason/unexpectedLength(expected:actual:)``.
     public var byteCount: Int64?
 
+    /// Whether an existing file is kept if the response gives its name to the download; `false` by default.
+    ///
+    /// The new file gets a number then, such as `report.pdf.1`. This is for folders: a file that is itself the target is
+    /// replaced.
+    public var keepsExistingFiles: Bool
+
     /// Creates options; by default, nothing is checked in addition to what the server declares.
-    public init(sha256: String? = nil, byteCount: Int64? = nil) {
+    public init(sha256: String? = nil, byteCount: Int64? = nil, keepsExistingFiles: Bool = false) {
         self.sha256 = sha256
         self.byteCount = byteCount
+        self.keepsExistingFiles = keepsExistingFiles
     }
 
     /// - Throws: ``NetworkError`` if a value cannot be that of any file.

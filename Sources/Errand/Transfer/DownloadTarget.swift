@@ -1,5 +1,13 @@
 internal import Foundation
 
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
 /// The place that a download is written to: a file, or a folder in which the response names it.
 struct DownloadTarget: Sendable, Hashable {
     private let folder: String
@@ -67,8 +75,27 @@ struct DownloadTarget: Sendable, Hashable {
     /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if something is in the place of the file that it may not replace.
     func check(named fileName: String?) throws(NetworkError) { try OpenFile.checkReplaceable(path(named: fileName)) }
 
-    /// The path of the finished file.
-    func path(named fileName: String?) -> String { path(of: name ?? fileName ?? FileName.fallback) }
+    /// Moves a file that is complete to its place.
+    ///
+    /// - Returns: The path of the finished file.
+    func finish(_ part: PartialFile, named fileName: String?, _ options: DownloadOptions) throws(NetworkError) -> String
+    {
+        let path = path(named: fileName)
+        guard isFolder, options.keepsExistingFiles else {
+            try part.finish(at: path)
+            return path
+        }
+        let unused = try OpenFile.create(path)
+        do throws(NetworkError) {
+            try part.finish(at: unused)
+        } catch {
+            unlink(unused)
+            throw error
+        }
+        return unused
+    }
+
+    private func path(named fileName: String?) -> String { path(of: name ?? fileName ?? FileName.fallback) }
 
     private func path(of name: String) -> String { folder.hasSuffix("/") ? folder + name : folder + "/" + name }
 }

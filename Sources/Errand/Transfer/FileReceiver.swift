@@ -253,8 +253,7 @@ final class FileReceiver: BodyReceiver {
         try Task.checkCancellation()
         try withOpenState { state in
             guard let (part, target) = state.open else { throw CancellationError() }
-            let path = target.path(named: part.record?.fileName)
-            try part.finish(at: path)
+            let path = try target.finish(part, named: part.record?.fileName, options)
             state.file = DownloadedFile(
                 url: URL(filePath: path),
                 byteCount: part.length,
@@ -336,13 +335,13 @@ extension FileReceiver {
             state.part = nil
             let target = try state.target ?? DownloadTarget(url)
             let name = FileName(of: payload.headers ?? [:], from: state.source?.url ?? url).text
-            let path = target.path(named: name)
+            let path: String
             let part = try target.part(named: name, isHashed: options.sha256 != nil)
             do {
                 try part.discard()
                 try part.append(payload.data)
                 try check(part)
-                try part.finish(at: path)
+                path = try target.finish(part, named: name, options)
             } catch {
                 part.abandon()
                 throw error

@@ -86,6 +86,25 @@ final class OpenFile: Sendable {
         }
     }
 
+    /// Creates an empty file at a path, or, if something is there, at the path with a number at its end.
+    ///
+    /// No other caller gets the same one.
+    ///
+    /// - Returns: The path of the file.
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
+    static func create(_ path: String) throws(NetworkError) -> String {
+        for number in 0..<10_000 {
+            let path = number == 0 ? path : "\(path).\(number)"
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            if descriptor >= 0 {
+                close(descriptor)
+                return path
+            }
+            guard errno == EEXIST else { throw failure(path) }
+        }
+        throw unusable(path, "there are 10,000 files of that name; choose another folder")
+    }
+
     func length() throws(NetworkError) -> Int64 {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.failure(path) }

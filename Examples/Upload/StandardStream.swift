@@ -1,0 +1,1 @@
+../Fetch/StandardStream.swift
