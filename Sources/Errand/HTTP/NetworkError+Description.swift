@@ -33,7 +33,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
         guard case .refreshFailed = reason, let underlying else { return nil }
         let cause =
             switch underlying {
-            case is NetworkError, is ServiceError: "\(underlying)"
+            case let error as any RedactedError: error.description
             case is CancellationError: "the refresh was cancelled"
             // The description of another one may contain anything.
             default: "\(type(of: underlying))"
@@ -44,6 +44,11 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
     /// The ``description``, for `localizedDescription`.
     public var errorDescription: String? { description }
 }
+
+/// An error whose description contains no secret.
+protocol RedactedError: Error, CustomStringConvertible {}
+
+extension NetworkError: RedactedError {}
 
 extension NetworkError.Reason {
     /// The reason and what to do, without a full stop.

@@ -124,3 +124,5 @@ public enum ServiceCode: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
         }
     }
 }
+
+extension ServiceError: RedactedError {}

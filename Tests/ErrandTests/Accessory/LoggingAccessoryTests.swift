@@ -94,18 +94,6 @@ import Musl
         }
     }
 
-    /// More than the pipe has room for waits for its reader, also at the end of the process.
-    @Test func manyLinesArriveBeforeTheProcessEnds() async {
-        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-            for number in 0..<4000 { StandardError.write("line \(number) \(String(repeating: "x", count: 90))\n") }
-            exit(EXIT_SUCCESS)
-        }
-        let lines = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self).split(separator: "\n")
-            .filter { $0.hasPrefix("line ") }
-        #expect(lines.count == 4000)
-        #expect(lines.last?.hasPrefix("line 3999 ") == true)
-    }
-
     /// As programs do that change their log file while they run.
     @Test func linesFollowAStandardErrorThatIsMovedToALog() async {
         await #expect(processExitsWith: .success) {
