@@ -1,7 +1,7 @@
 /// A request that needs no type of its own: `GeneralRequest("/things").method(.post).parameters(["a": 1])`.
 ///
 /// It has the defaults of ``Request``. Each modifier returns a changed copy. Without ``expecting(_:at:)`` or
-/// ``formatted(by:)``, its model is a ``JSONValue``.
+/// ``formatted(by:)->GeneralRequest<Other>``, its model is a ``JSONValue``.
 public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper, ModifiableRequest {
     /// The formatter's output.
     public typealias Model = Formatter.Output
