@@ -89,7 +89,12 @@ struct BlockingHookTimingTests {
             if case .didFinish = event { block() }
         }
 
-        func request(_ context: RequestContext, did event: AccessoryEvent) { if case .didWait = event { block() } }
+        func request(_ context: RequestContext, did event: AccessoryEvent) {
+            switch event {
+            case .didWait, .didRevalidate: block()
+            default: break
+            }
+        }
 
         /// Waits until it has its thread no longer, which the next test needs.
         func end() async { while isWorking.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(10)) } }
@@ -116,6 +121,28 @@ struct BlockingHookTimingTests {
         await #expect(throws: (any Error).self) { try await task.value }
         let elapsed = ContinuousClock.now - began
         #expect(elapsed < .milliseconds(700), "\(elapsed)")
+        await accessory.end()
+    }
+
+    @Test func accessoryThatBlocksAfterARevalidationDelaysNoOther() async throws {
+        defer { server.stop() }
+        let clock = CacheClock()
+        var config = NetworkConfig(baseURL: server.baseURL)
+        config.cache = ResponseCache(disk: nil) { clock.now }
+        config.cachePolicy = .staleWhileRevalidate(maxAge: .seconds(1), maxStale: .seconds(1_000_000))
+        let agent = Agent(config: config)
+        let accessory = SlowAccessory()
+        #expect(try await agent.send(request) == 1)
+        clock.advance(by: 2)
+        let began = ContinuousClock.now
+        #expect(try await agent.send(request.accessory(accessory)) == 1)
+        while server.requestCount < 3, ContinuousClock.now - began < .seconds(1) {
+            try await Task.sleep(for: .milliseconds(10))
+            clock.advance(by: 2)
+            #expect(try await agent.send(request) == 1)
+        }
+        #expect(server.requestCount >= 3)
+        try await Task.sleep(for: .milliseconds(200))
         await accessory.end()
     }
 

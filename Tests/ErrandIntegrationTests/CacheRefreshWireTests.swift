@@ -73,13 +73,19 @@ import Testing
         let revalidations = CacheRevalidations()
         let count = Lock(0)
         let key = CacheKey("a")
+        func start(_ key: CacheKey, since mark: CacheRevalidations.Mark) {
+            revalidations.start(key, since: mark) {
+                count.withLock { $0 += 1 }
+            } report: { _ in
+            }
+        }
         let early = revalidations.mark
-        revalidations.start(key, since: early) { count.withLock { $0 += 1 } }
+        start(key, since: early)
         while revalidations.count > 0 { await Task.yield() }
-        revalidations.start(key, since: early) { count.withLock { $0 += 1 } }
+        start(key, since: early)
         #expect(revalidations.count == 0)
-        revalidations.start(CacheKey("b"), since: early) { count.withLock { $0 += 1 } }
-        revalidations.start(key, since: revalidations.mark) { count.withLock { $0 += 1 } }
+        start(CacheKey("b"), since: early)
+        start(key, since: revalidations.mark)
         while revalidations.count > 0 { await Task.yield() }
         #expect(count.withLock { $0 } == 3)
     }

@@ -87,9 +87,14 @@ import Testing
         #expect(folder.names == ["pipe"])
     }
 
-    @Test(.limit(seconds: 60), arguments: [">&-", "2>&-", "2>/dev/full", "0>&- >&- 2>&-", "2> >(exec 0<&-)"])
+    private static let hasFullDevice = FileManager.default.isWritableFile(atPath: "/dev/full")
+
+    @Test(
+        .enabled(if: hasFullDevice),
+        .limit(seconds: 60),
+        arguments: [">&-", "2>&-", "2>/dev/full", "0>&- >&- 2>&-", "2> >(exec 0<&-)"]
+    )
     func toolEndsWithItsStatusIfAStreamCannotBeWritten(redirection: String) async throws {
-        guard FileManager.default.isWritableFile(atPath: "/dev/full") else { return }
         let fetch = try #require(Self.program("Fetch"), "Fetch is not built; `swift build` builds it")
         let upload = try #require(Self.program("Upload"), "Upload is not built; `swift build` builds it")
         let folder = try Folder()
@@ -108,8 +113,7 @@ import Testing
         #expect(folder.names == ["a"] && server.requestCount == 2)
     }
 
-    @Test(.limit(seconds: 60)) func lostOutputIsReported() async throws {
-        guard FileManager.default.isWritableFile(atPath: "/dev/full") else { return }
+    @Test(.enabled(if: hasFullDevice), .limit(seconds: 60)) func lostOutputIsReported() async throws {
         let server = try MockServer { _ in .text("accepted") }
         defer { server.stop() }
         let folder = try Folder()
@@ -137,11 +141,11 @@ import Testing
         }
     }
 
+    #if os(Linux)
     /// `script` runs a program on a terminal, and prints what is shown there.
-    @Test(.limit(seconds: 60)) func nothingOfAServerOrAURLControlsTheTerminal() async throws {
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script")), .limit(seconds: 60))
+    func nothingOfAServerOrAURLControlsTheTerminal() async throws {
         let script = URL(filePath: "/usr/bin/script")
-        #if os(Linux)
-        guard FileManager.default.isExecutableFile(atPath: script.path) else { return }
         let server = try MockServer { _ in .text("a\u{1B}]0;x\u{7}\u{9B}\u{202E}b\nc") }
         defer { server.stop() }
         let folder = try Folder()
@@ -155,8 +159,8 @@ import Testing
                 #expect(!outcome.output.unicodeScalars.contains { String($0) == sign })
             }
         }
-        #endif
     }
+    #endif
 
     /// The built program of an example, which lies beside the test bundle, or `nil` when it is not there.
     private static func program(_ name: String) -> URL? {

@@ -27,7 +27,7 @@ struct DuplicateKey: Sendable, Hashable {
         _ prepared: PreparedRequest,
         body: OutgoingBody,
         isPassing: Bool,
-        filters: FilterIdentities = FilterIdentities()
+        filters: FilterIdentities
     ) {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }

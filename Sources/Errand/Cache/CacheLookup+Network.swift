@@ -152,24 +152,21 @@ extension CacheLookup {
         }
     }
 
-    /// Revalidates a stored response in the background, stores the result, and notifies the accessories of the outcome.
+    /// Revalidates a stored response in the background and stores the result.
     ///
     /// Without a veto, the result stays in memory until the next send calls the request's.
-    func revalidate(_ stored: Stored, _ conditions: HTTPHeaders, veto: CacheVeto?) async {
+    func revalidate(_ stored: Stored, _ conditions: HTTPHeaders, veto: CacheVeto?) async -> CacheSurroundings.Ended {
         await surroundings.inBackground(prepared) { send in
             let began = surroundings.timeline.now()
-            let outcome: Outcome
             do {
                 var accepted = try await fetch(send, stored, conditions, at: stored.place, after: .expired)
                 storeRevalidated(accepted, veto: veto)
                 accepted.times.total = surroundings.timeline.now() - began
-                outcome = Outcome(accepted)
+                return Outcome(accepted)
             } catch {
                 // The stored response is left as it is.
-                outcome = Outcome((error as? GateRejection)?.error ?? error)
+                return Outcome((error as? GateRejection)?.error ?? error)
             }
-            let accessories = prepared.accessories
-            if !accessories.isEmpty { await accessories.inBackground.notify(.didRevalidate(outcome), of: send.context) }
         }
     }
 

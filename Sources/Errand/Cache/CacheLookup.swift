@@ -7,8 +7,11 @@ struct CacheSurroundings: Sendable {
     /// Runs stages 7 and 8 on a stored response, as if it had just been received.
     let judge: @Sendable (RawResponse, PreparedRequest) throws -> AcceptedResponse
     /// Runs work in the background, as a send of its own that can be ended like any other.
-    let inBackground: @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async -> Void) async -> Void
+    let inBackground: @Sendable (PreparedRequest, @escaping @Sendable (PreparedRequest) async -> Outcome) async -> Ended
     let timeline: Timeline
+
+    /// How work in the background ended, and the context of its send.
+    typealias Ended = (outcome: Outcome, context: RequestContext)
 }
 
 /// The use of the cache by one send: it looks up, decides, and uses the stored response or sends the request.
@@ -75,6 +78,9 @@ struct CacheLookup: Sendable {
                     if let mark {
                         cache.revalidations.start(stored.place.found ?? stored.place.primary, since: mark) {
                             await revalidate(stored, conditions, veto: veto)
+                        } report: { [accessories = prepared.accessories] ended in
+                            guard !accessories.isEmpty else { return }
+                            await accessories.inBackground.notify(.didRevalidate(ended.outcome), of: ended.context)
                         }
                     }
                     if case .first = use.step { accepted.caching?.isFollowed = true }

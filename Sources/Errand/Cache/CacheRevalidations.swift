@@ -34,12 +34,24 @@ final class CacheRevalidations: Sendable {
     var mark: Mark { state.withLock { Mark(number: $0.number) } }
 
     /// Starts a revalidation of an entry that was looked up after a mark, unless one is running or has ended since.
-    func start(_ key: CacheKey, since mark: Mark, _ work: @escaping @Sendable () async -> Void) {
+    ///
+    /// - Parameters:
+    ///   - key: The key of the entry.
+    ///   - mark: The mark.
+    ///   - work: Revalidates the entry.
+    ///   - report: Reports the result once the revalidation has ended, so that a report that blocks does not delay the next.
+    func start<Result: Sendable>(
+        _ key: CacheKey,
+        since mark: Mark,
+        _ work: @escaping @Sendable () async -> Result,
+        report: @escaping @Sendable (Result) async -> Void
+    ) {
         state.withLock { state in
             guard state.running[key] == nil, state.ended[key] ?? 0 <= mark.number else { return }
             state.running[key] = Task { [self] in
-                await work()
+                let result = await work()
                 self.state.withLock { $0.end(key) }
+                await report(result)
             }
         }
     }

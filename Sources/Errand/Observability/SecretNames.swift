@@ -47,7 +47,7 @@ struct SecretNames: Sendable {
             || beginningsOfNoUser.contains(where: name.hasPrefix) || endingsOfNoUser.contains(where: name.hasSuffix)
     }
 
-    /// Whether a header field of this name tells one request from another for traces or against repetition, as
+    /// Whether a header field of this name distinguishes requests for traces or against repetition, as
     /// `X-Request-ID` does, without an effect on the response.
     static func namesOneRequest(_ name: String) -> Bool {
         let name = name.lowercased()

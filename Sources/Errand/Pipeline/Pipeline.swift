@@ -120,7 +120,8 @@ extension Pipeline {
             judge: { try self.judge($0, of: $1, attempt: 0) },
             inBackground: { send, work in
                 let prepared = PreparedRequest(inBackground: send, id: self.makeID(), timeline: self.timeline)
-                await self.sends.run(inBackground: prepared) { await work(prepared) }
+                let outcome = await self.sends.run(inBackground: prepared) { await work(prepared) }
+                return (outcome, prepared.context)
             },
             timeline: timeline
         )

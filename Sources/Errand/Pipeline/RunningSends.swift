@@ -153,13 +153,13 @@ struct RunningSends: Sendable {
     }
 
     /// Runs background work so that it can be ended like a send.
-    func run(inBackground prepared: PreparedRequest, _ work: @Sendable () async -> Void) async {
+    func run(inBackground prepared: PreparedRequest, _ work: @Sendable () async -> Outcome) async -> Outcome {
         let place = state.withLock { $0.running.add(.inBackground(prepared)) }
         // Released outside of the lock.
         defer { _ = state.withLock { $0.running.remove(at: place) } }
         let watch = prepared.deadline?.watch(prepared.stop)
         defer { watch?.cancel() }
-        await work()
+        return await work()
     }
 
     /// Ends a sequence after a send of it that was cancelled too late, if that was the only one that ran.

@@ -59,8 +59,9 @@ extension Request {
     ///
     /// - Parameters:
     ///   - target: The file, or an existing folder. In a folder, the file is named by `Content-Disposition`, or else by the
-    ///     URL's path, and replaces one of that name, unless ``DownloadOptions/keepsExistingFiles`` is set. A folder that does not exist is an error if the URL ends with a
-    ///     slash, such as with `directoryHint: .isDirectory`; otherwise the URL is that of the file.
+    ///     URL's path, and replaces one of that name, unless ``DownloadOptions/keepsExistingFiles`` is set. A folder that does
+    ///     not exist is an error if the URL ends with a slash, such as with `directoryHint: .isDirectory`; otherwise the URL is
+    ///     that of the file.
     ///   - options: What the download has to result in.
     /// - Returns: The request.
     public func downloading(to target: URL, _ options: DownloadOptions = DownloadOptions()) -> DownloadRequest<Self> {

@@ -36,9 +36,9 @@ public struct OutgoingRequest: Sendable {
         hasCredentialInBody = hasCredentialInBody || other.hasCredentialInBody
     }
 
-    /// Whether a session's credential set a header field to the value that it has.
+    /// Whether a header field has the value that a session's credential has set, or one that was made of it.
     func isCredential(_ field: HTTPHeaders.Field) -> Bool {
-        credentialHeaders.contains { $0.name.isSameFieldName(as: field.name) && $0.value == field.value }
+        credentialHeaders.contains { $0.name.isSameFieldName(as: field.name) && field.value.contains($0.value) }
     }
 
     /// Creates a request.

@@ -17,9 +17,9 @@ public enum MockFault: Sendable, Hashable {
     ///
     /// Crashes a URLSession client on Linux toolchains before 6.4, unless `Content-Length` has been sent by then.
     case closeInHead(after: Int)
-    /// The connection is reset after this many bytes of the body.
+    /// The connection is reset after this many bytes of the body, at most all but the last.
     case resetInBody(after: Int)
-    /// The connection is closed after this many bytes of the body.
+    /// The connection is closed after this many bytes of the body, at most all but the last.
     case closeInBody(after: Int)
     /// The response is correct, and the connection is closed after it although it appears reusable.
     case closeAfterResponse
@@ -107,7 +107,8 @@ public enum MockFault: Sendable, Hashable {
 
     /// No response until the client closes or the server stops.
     case hang
-    /// The header section and this many bytes of the body, then nothing until the client closes or the server stops.
+    /// The header section and this many bytes of the body, at most all but the last, then nothing until the client closes or
+    /// the server stops.
     case hangInBody(after: Int)
     /// The status line and header section in pieces of this many bytes with a pause between them; the connection stays
     /// open.

@@ -13,11 +13,13 @@ import Testing
         func credentialScope(for context: RequestContext) -> String? { scope }
     }
 
+    private let filters = FilterIdentities()
+
     private func key(_ request: some Request, scope: String? = nil) throws -> DuplicateKey {
         let config = NetworkConfig.test { $0.adapters = [Scoped(scope: scope)] }
         let send = Agent(config: config).makeSend(request)
         let prepared = try send.prepare(request)
-        return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false))
+        return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: filters))
     }
 
     private let request = GeneralRequest("/x").method(.post).parameters(["a": 1])

@@ -309,7 +309,12 @@ struct DuplicateTests {
         func key(_ request: GeneralRequest<JSONValueFormatter>, body: OutgoingBody? = nil) throws -> DuplicateKey? {
             let send = Agent(config: .test).makeSend(request)
             let prepared = try send.prepare(request)
-            return DuplicateKey(prepared, body: body ?? prepared.outgoing.body, isPassing: false)
+            return DuplicateKey(
+                prepared,
+                body: body ?? prepared.outgoing.body,
+                isPassing: false,
+                filters: FilterIdentities()
+            )
         }
         #expect(try key(request) == key(request.idempotencyKey(.automatic)))
         #expect(try key(request, body: .source(Source())) == nil)

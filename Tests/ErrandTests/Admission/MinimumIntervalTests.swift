@@ -97,7 +97,9 @@ struct MinimumIntervalTests {
             let request = GeneralRequest("/\(number)")
             let send = Agent(config: .test).makeSend(request)
             let prepared = try send.prepare(request)
-            return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false))
+            return try #require(
+                DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterIdentities())
+            )
         }
         for number in 0..<2 * MinimumIntervals.maximumCount {
             let pause = intervals.admit(

@@ -13,7 +13,7 @@ struct CredentialScopeTests {
     }
 
     private static func identity(of prepared: PreparedRequest) -> DuplicateKey? {
-        DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false)
+        DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterIdentities())
     }
 
     private static func identity(_ rig: AuthenticationRig) throws -> DuplicateKey {

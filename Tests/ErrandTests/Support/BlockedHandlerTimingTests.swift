@@ -7,9 +7,8 @@ import Testing
 
 /// Cancellation handlers that block.
 ///
-/// Each keeps a thread of the pool, which may have no more than two, so no other test may run beside them: they run where
-/// `ERRAND_TIMING` is set.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["ERRAND_TIMING"] != nil), .serialized, .limit(seconds: 60))
+/// Each keeps a thread of the pool, which may have no more than two, so no other test may run beside them.
+@Suite(.timing, .serialized, .limit(seconds: 60))
 struct BlockedHandlerTimingTests {
     /// Stops a signal whose innermost work has a cancellation handler that blocks until the end of the outermost.
     ///

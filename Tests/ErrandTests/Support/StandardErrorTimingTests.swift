@@ -4,7 +4,7 @@ import Testing
 @testable import Errand
 
 /// A reader that is slow for as long as other tests run beside it is taken for one that has stopped.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["ERRAND_TIMING"] != nil), .serialized)
+@Suite(.timing, .serialized)
 struct StandardErrorTimingTests {
     /// More than the pipe has room for waits for its reader, also at the end of the process.
     @Test func manyLinesArriveBeforeTheProcessEnds() async {
