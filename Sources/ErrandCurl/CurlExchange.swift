@@ -205,7 +205,7 @@ final class CurlExchange: StoppableExchange {
             }
             return
         }
-        if let length = section.contentLength, length > Int64(options.maximumBodySize) {
+        if !section.isRedirect, let length = section.contentLength, length > Int64(options.maximumBodySize) {
             throw NetworkError(.bodyTooLarge(limit: options.maximumBodySize))
         }
         let isSmall = section.contentLength.map { $0 <= 1 << 20 } ?? false

@@ -55,6 +55,31 @@ struct DigestWireTests {
         #expect(digest.server.requestCount == 7)
     }
 
+    /// Its response is another one than that of the user.
+    @Test(arguments: [true, false])
+    func requestWithoutCredentialsSharesNothingWithTheUsers(isUserFirst: Bool) async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        let challenge = ["WWW-Authenticate": #"Digest realm="r", nonce="abc", qop="auth", algorithm=SHA-256"#]
+        server.on(.get, "/private") {
+            $0.headers.contains("Authorization") ? .text("private") : .status(401, headers: HTTPHeaders(challenge))
+        }
+        server.on(.get, "/home") {
+            .text($0.headers.contains("Authorization") ? "home" : "public", headers: ["Cache-Control": "max-age=60"])
+                .delayed(by: .milliseconds(200))
+        }
+        let agent = Self.agent(server) { $0.cache = ResponseCache(disk: nil) }
+        _ = try await agent.get("/private") as String
+        let user = GeneralRequest("/home").expecting(String.self).duplicatePolicy(.share).cachePolicy(.http)
+        let anonymous = user.authorization(.anonymous)
+        let requests = isUserFirst ? [user, anonymous] : [anonymous, user]
+        let pages = isUserFirst ? ["home", "public"] : ["public", "home"]
+        async let first = agent.send(requests[0])
+        async let second = agent.send(requests[1])
+        #expect(try await [first, second] == pages)
+        for (request, page) in zip(requests, pages) { #expect(try await agent.send(request) == page) }
+    }
+
     @Test func userWithAColonIsAnError() async throws {
         let digest = try DigestServer()
         defer { digest.server.stop() }

@@ -43,7 +43,7 @@ struct SessionOriginWireTests {
 
     /// A login at one port.
     private final class Tokens: Authenticator {
-        enum Place: Sendable { case fields, body, source, query }
+        enum Place: Sendable { case fields, body, source, query, path }
 
         let port: Int?
         let place: Place
@@ -60,6 +60,10 @@ struct SessionOriginWireTests {
             case .body: request.body = .data(Data("token=\(token)".utf8))
             case .source: request.body = .source(Secret(text: "token=\(token)"))
             case .query: request.url.append(queryItems: [URLQueryItem(name: "who", value: token)])
+            case .path:
+                var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: false)
+                parts?.path = "/bot\(token)\(request.url.path())"
+                request.url = parts?.url ?? request.url
             }
         }
         func refresh(_ token: String, with agent: Agent) async throws -> String {
@@ -101,6 +105,43 @@ struct SessionOriginWireTests {
         let sent = try #require(other.requests.last)
         #expect(!sent.headers.contains { $0.value.contains("secret") }, "\(sent.headers.map(\.name))")
         #expect(sent.target == "/x?a=1")
+    }
+
+    @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin], [true, false])
+    func requestWithACredentialInItsPathIsNotMoved(policy: CredentialPolicy, isRebuilt: Bool) async throws {
+        let (home, other) = (try MockServer { .text($0.target) }, try MockServer())
+        defer { home.stop() }
+        defer { other.stop() }
+        let tokens = Tokens(at: home.baseURL.port, in: .path)
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
+        let request = GeneralRequest("/x?a=1").expecting(String.self).credentialPolicy(policy)
+        #expect(try await Agent(config: config).send(request) == "/botsecret/x?a=1")
+        config.credentialOrigins = [BaseURL(other.baseURL)]
+        config.interceptors = isRebuilt ? [Rebuilding()] : []
+        config.interceptors.append(CredentialOriginWireTests.Moving(port: other.baseURL.port))
+        let error = await #expect(throws: NetworkError.self) { try await Agent(config: config).send(request) }
+        #expect(error?.kind == .invalidRequest && error?.description.contains("secret") == false)
+        #expect(other.requestCount == 0)
+    }
+
+    /// `URLComponents`, and with it `append(queryItems:)`, writes all pairs anew.
+    @Test func pairsThatAnAuthenticatorEncodesAnewAreStillOfTheRequest() async throws {
+        let (home, other) = (try MockServer(), try MockServer { .text($0.target) })
+        defer { home.stop() }
+        defer { other.stop() }
+        let tokens = Tokens(at: home.baseURL.port, in: .query)
+        var config = NetworkConfig(baseURL: home.baseURL)
+        config.authentication = .session(AuthenticationSession(tokens, credential: "secret"))
+        config.interceptors = [CredentialOriginWireTests.Moving(port: other.baseURL.port)]
+        let query: Parameters = ["ids": "1,2", "path": "a/b", "since": "2026-01-01T00:00:00Z", "n": 5]
+        let request = GeneralRequest("/items").method(.delete).query(query).expecting(String.self)
+        let target = try await Agent(config: config).send(request)
+        let items = URLComponents(string: target)?.queryItems ?? []
+        #expect(
+            items.map { "\($0.name)=\($0.value ?? "")" }.sorted()
+                == ["ids=1,2", "n=5", "path=a/b", "since=2026-01-01T00:00:00Z"]
+        )
     }
 
     @Test(arguments: [CredentialPolicy.ownOrigins, .anyOrigin], [true, false])

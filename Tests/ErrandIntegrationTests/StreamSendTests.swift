@@ -43,6 +43,24 @@ struct StreamSendTests {
         #expect(try await agent.send(GeneralRequest("/other").expecting(String.self)) == "fine")
     }
 
+    private static let damages: [MockFault] = [
+        .hangInBody(after: 0), .hangInBody(after: 36), .closeInBody(after: 36), .resetInBody(after: 36),
+    ]
+
+    /// In place of a stream, the header section decides.
+    @Test(arguments: [401, 404, 500], damages)
+    func aRejectedStatusIsReportedWhateverBecomesOfItsBody(status: Int, damage: MockFault) async throws {
+        defer { server.stop() }
+        server.on(.get, "/x", .text(String(repeating: "x", count: 1000), status: status).faulted(damage))
+        let agent = agent { $0.retryPolicy = .never }
+        let error = await #expect(throws: NetworkError.self) { try await agent.bytes(for: GeneralRequest("/x")) }
+        #expect(error?.kind == .unacceptableStatus && error?.statusCode == status)
+        let eventError = await #expect(throws: NetworkError.self) {
+            for try await _ in agent.events(for: GeneralRequest("/x"), reconnection: .never) {}
+        }
+        #expect(eventError?.statusCode == status)
+    }
+
     /// The ways to end a stream whose reader does nothing.
     enum End: CaseIterable, Sendable { case cancelAll, deadline, newerRequest }
 

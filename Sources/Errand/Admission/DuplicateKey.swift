@@ -9,8 +9,10 @@ struct DuplicateKey: Sendable, Hashable {
     /// The session whose credential is sent: those of two sessions may have equal scopes.
     private let session: ObjectIdentifier?
     private let digest: String
-    /// The request's own filter, if it can be compared.
+    /// The filter, if it can be compared.
     private let filter: FilterIdentity?
+    /// The config whose filter is used, if that cannot be compared.
+    private let config: ObjectIdentifier?
     /// The cache policy of this step: a send that wants a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: a send that must not wait shares nothing with one that may.
@@ -33,8 +35,9 @@ struct DuplicateKey: Sendable, Hashable {
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
         let filter = prepared.resolved.filter
         let redirects = prepared.resolved.redirectPolicy
+        let isFilterComparable = Self.isComparable(filter.value)
         isShareable =
-            (filter.source != .request || Self.isComparable(filter.value))
+            (filter.source != .request || isFilterComparable)
             && (redirects.source != .request || redirects.value == redirects.value)
         type = prepared.typeID
         session = prepared.pinnedCredential.map { ObjectIdentifier($0.session) }
@@ -47,16 +50,22 @@ struct DuplicateKey: Sendable, Hashable {
         fields.add(prepared.cacheIdentity.user)
         for scope in prepared.scopes { fields.add(scope ?? "") }
         fields.add(prepared.acceptance.identity)
+        // What these sends may be sent, and what is checked before their formatters decode the response.
+        fields.add("\(prepared.mayHoldCredentials) \(prepared.credentials.policy)")
+        fields.add("\(prepared.guarding) \(prepared.guardsPayload)")
         var options = prepared.transportOptions(reportingProgress: false)
         // It limits the wait for a response and is no part of it.
         options.idleTimeout = .zero
         fields.add("\(options)")
         fields.add("\(redirects.value)")
-        let own = filter.source == .request && isShareable ? filter.value : nil
+        let compared = isFilterComparable ? filter.value : nil
         // A description may omit what distinguishes two filters.
-        let comparable = (own as? any ResponseFilter & Hashable).map(filters.identity)
+        let comparable = (compared as? any ResponseFilter & Hashable).map(filters.identity)
         self.filter = comparable
-        fields.add(own.map { comparable == nil ? String(reflecting: $0) : "" } ?? "")
+        fields.add(compared.map { comparable == nil ? String(reflecting: $0) : "" } ?? "")
+        // A changed config may have another filter. Services with the same ID are the same.
+        let isOfConfig = !isFilterComparable && filter.source == .config
+        config = isOfConfig ? ObjectIdentifier(prepared.settings.config) : nil
         let isOwn = !prepared.duplicateKey.isEmpty
         let secrets = prepared.secrets
         for field in request.headers {

@@ -117,10 +117,13 @@ final class InFlightFetches: Sendable {
                     throw CancellationError()
                 case .ended(let result):
                     // The fetch of another send: its adapters may have added nothing, those of this send may.
-                    guard !isStarter, prepared.hasUndeclaredAdapter else { return try result.get() }
-                    _ = try await prepared.previewed()
-                    if prepared.isUnidentified { return try await fetch(prepared) }
-                    return try result.get()
+                    if !isStarter, prepared.hasUndeclaredAdapter {
+                        _ = try await prepared.previewed()
+                        if prepared.isUnidentified { return try await fetch(prepared) }
+                    }
+                    var accepted = try result.get()
+                    accepted.payload.decoding = prepared.decoding
+                    return accepted
                 case .notShared: return try await fetch(prepared)
                 case .event(let event, let attempt):
                     var context = prepared.context

@@ -204,15 +204,36 @@ final class PinnedCredential: Sendable {
         request.hasCredentialInBody = request.isBodyNew && !isSameData
         request.credentialHeaders = new.filter { new.values(for: $0.name) != old.values(for: $0.name) }
         request.credentialPairs = request.url.queryPairs(notIn: before.url)
+        request.credentialPath = request.url.pathComponents(notIn: before.url)
         request.credentialVersion = credential.version
     }
 }
 
 extension URL {
-    /// The encoded pairs of the query that another URL does not have.
+    /// The encoded pairs of the query that another URL does not have, however it is encoded: `URLComponents` writes all of
+    /// them anew.
     fileprivate func queryPairs(notIn other: URL) -> [String] {
         guard self != other, let query = query() else { return [] }
-        let old = Set(other.query()?.split(separator: "&") ?? [])
-        return query.split(separator: "&").filter { !old.contains($0) }.map(String.init)
+        var old: [String: Int] = [:]
+        for pair in other.query()?.split(separator: "&") ?? [] {
+            old[PercentEncoding.content(ofPair: pair), default: 0] += 1
+        }
+        return query.split(separator: "&")
+            .filter { pair in
+                let content = PercentEncoding.content(ofPair: pair)
+                guard let count = old[content], count > 0 else { return true }
+                old[content] = count - 1
+                return false
+            }
+            .map(String.init)
+    }
+
+    /// The decoded components of the path that another URL does not have.
+    fileprivate func pathComponents(notIn other: URL) -> [String] {
+        guard self != other else { return [] }
+        let (path, old) = (path(percentEncoded: false), other.path(percentEncoded: false))
+        guard path != old else { return [] }
+        let known = Set(old.split(separator: "/"))
+        return path.split(separator: "/").filter { !known.contains($0) }.map(String.init)
     }
 }

@@ -134,6 +134,8 @@ struct CacheIdentification: Sendable {
             digest.add(text)
         }
         for (place, scope) in scopes.enumerated() { if let scope { add("scope \(place)", scope) } }
+        // Scopes say whose credentials are added, if any are.
+        if !prepared.mayHoldCredentials { add("credentials:", "") }
         if !identity.user.isEmpty { add("user:", identity.user) }
         let service = prepared.settings.request.service
         // Sessions of two services may have equal scopes.

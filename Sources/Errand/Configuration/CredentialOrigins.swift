@@ -83,14 +83,10 @@ extension URL {
 
     /// Returns this URL without every pair of its query that says the same as one of these, however it is encoded.
     func removing(pairsLike pairs: [String]) throws(NetworkError) -> URL {
-        // In forms, a space is a plus sign.
-        func content(_ pair: some StringProtocol) -> String {
-            (PercentEncoding.unescaping(pair) ?? String(pair)).replacing("+", with: " ")
-        }
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
-        let removed = Set(pairs.map { content($0) })
+        let removed = Set(pairs.map { PercentEncoding.content(ofPair: $0) })
         let left = query.split(separator: "&", omittingEmptySubsequences: false)
-            .filter { !removed.contains(content($0)) }
+            .filter { !removed.contains(PercentEncoding.content(ofPair: $0)) }
         parts.query = left.isEmpty ? nil : left.joined(separator: "&")
         return try parts.url()
     }

@@ -40,6 +40,11 @@ package enum PercentEncoding {
         text.utf8.allSatisfy { isUnreserved($0) || $0 == UInt8(ascii: "/") }
     }
 
+    /// Returns what a pair of a query says, however it is encoded; in forms, a space is a plus sign.
+    static func content(ofPair pair: some StringProtocol) -> String {
+        (unescaping(pair) ?? String(pair)).replacing("+", with: " ")
+    }
+
     /// Decodes all escapes, or returns `nil` if there are none; bytes that are not UTF-8 become replacement characters.
     static func unescaping(_ text: some StringProtocol) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }

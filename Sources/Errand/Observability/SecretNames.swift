@@ -43,7 +43,8 @@ struct SecretNames: Sendable {
     /// Any other field may refer to one: services have names of their own for that.
     static func namesNoUser(_ name: String) -> Bool {
         let name = name.lowercased()
-        return namesOneRequest(name) || fieldsOfNoUser.contains(name)
+        return namesOneRequest(name) || endingsOfOneRequest.contains(where: name.hasSuffix)
+            || fieldsOfNoUser.contains(name)
             || beginningsOfNoUser.contains(where: name.hasPrefix) || endingsOfNoUser.contains(where: name.hasSuffix)
     }
 
@@ -52,7 +53,6 @@ struct SecretNames: Sendable {
     static func namesOneRequest(_ name: String) -> Bool {
         let name = name.lowercased()
         return fieldsOfOneRequest.contains(name) || beginningsOfOneRequest.contains(where: name.hasPrefix)
-            || endingsOfOneRequest.contains(where: name.hasSuffix)
     }
 
     /// Whether a word of a header field's name often refers to a user, as in `X-Org-ID`.
@@ -78,10 +78,13 @@ struct SecretNames: Sendable {
 
     private static let beginningsOfOneRequest = ["x-b3-", "x-datadog-"]
     private static let endingsOfOneRequest = ["request-id", "trace-id", "correlation-id", "-nonce"]
-    // Tracing, and what makes a request unique.
+    // Tracing, and what makes a request unique. Only whole names: `Pull-Request-ID` is of the service.
     private static let fieldsOfOneRequest: Set<String> = [
-        "b3", "elastic-apm-traceparent", "idempotency-key", "newrelic", "sentry-trace", "traceparent", "tracestate",
-        "uber-trace-id", "x-amzn-trace-id", "x-attempt", "x-cloud-trace-context", "x-retry-count", "x-trace",
+        "b3", "client-request-id", "correlation-id", "elastic-apm-traceparent", "idempotency-key", "newrelic",
+        "nonce", "request-id", "sentry-trace", "trace-id", "traceparent", "tracestate", "uber-trace-id",
+        "x-amzn-request-id", "x-amzn-requestid", "x-amzn-trace-id", "x-attempt", "x-ca-nonce",
+        "x-client-request-id", "x-cloud-trace-context", "x-correlation-id", "x-ms-client-request-id",
+        "x-ms-correlation-request-id", "x-nonce", "x-request-id", "x-retry-count", "x-trace", "x-trace-id",
     ]
 
     /// Whether a name or a part of a nested name is one of these: `a[password]`, `user.password` and `password[new]` are like

@@ -12,7 +12,7 @@ extension Pipeline {
         context.url = outgoing.url
         // What an adapter or interceptor moved to another origin has none of its credentials either.
         context.allowsCredentials =
-            try prepared.credentials.areSent && !prepared.isAnonymous && !redirects.contains(where: \.leavesOrigin)
+            try prepared.mayHoldCredentials && !redirects.contains(where: \.leavesOrigin)
             && prepared.allowsCredentials(for: outgoing.url)
         return try await intercept(
             outgoing,
@@ -57,11 +57,6 @@ extension Pipeline {
 }
 
 extension PreparedRequest {
-    /// Whether the request or its service has opted out of credentials.
-    fileprivate var isAnonymous: Bool {
-        resolved.authorization.value == .anonymous && resolved.authorization.source != .library
-    }
-
     /// Whether credentials may be sent to a URL within the origin of the request, or one that it was moved to.
     fileprivate func allowsCredentials(for url: URL) throws -> Bool {
         guard credentials.policy != .anyOrigin, url != outgoing.url else { return true }

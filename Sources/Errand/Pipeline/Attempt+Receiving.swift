@@ -22,9 +22,11 @@ extension PreparedRequest {
     ) async throws -> RawResponse {
         guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
             let body =
-                needsOnlyBeginning(of: response)
-                ? try await response.body.beginning(on: timeline)
-                : try await collect(response, upTo: resolved.maximumBodySize.value ?? .max)
+                if let patience = patience(for: response) {
+                    try await response.body.beginning(within: patience, on: timeline)
+                } else {
+                    try await collect(response, upTo: resolved.maximumBodySize.value ?? .max)
+                }
             return RawResponse(response, response.statusCode, body, to: outgoing, elapsed: elapsed())
         }
         var report: BodyReceiver.ProgressReport?
@@ -42,13 +44,13 @@ extension PreparedRequest {
         return RawResponse(response, status, Data(), to: outgoing, elapsed: elapsed())
     }
 
-    /// Whether a response that no receiver takes is judged by its header section: a redirect, or one in place of a stream,
-    /// whose body may never end.
-    private func needsOnlyBeginning(of response: TransportResponse) -> Bool {
-        guard response.body.whole == nil else { return false }
-        if receiver?.isStream == true { return true }
-        return response.statusCode / 100 == 3
-            && resolved.redirectPolicy.value.location(of: response.statusCode, response.headers) != nil
+    /// The time to wait for the body of a response that is judged by its header section, or `nil` if its body has to be
+    /// complete: a redirect, or one in place of a stream or a file, whose body may never end.
+    private func patience(for response: TransportResponse) -> Duration? {
+        guard response.body.whole == nil else { return nil }
+        if let receiver { return receiver.isStream ? .seconds(1) : .seconds(5) }
+        let location = resolved.redirectPolicy.value.location(of: response.statusCode, response.headers)
+        return response.statusCode / 100 == 3 && location != nil ? .seconds(1) : nil
     }
 
     /// Whether a header section promises the content that the receiver is for.

@@ -28,6 +28,14 @@ extension PreparedRequest {
         return JSONValue.object(JSONObject(values.map { ($0.name, $0.value) })).description
     }
 
+    /// Whether the request or its service has opted out of credentials.
+    private var isAnonymous: Bool {
+        resolved.authorization.value == .anonymous && resolved.authorization.source != .library
+    }
+
+    /// Whether credentials are added to the request, unless it is moved or redirected.
+    var mayHoldCredentials: Bool { credentials.areSent && !isAnonymous }
+
     /// What a redirect to another origin removes.
     var redirectCredentials: RedirectCredentials {
         RedirectCredentials(
@@ -50,11 +58,13 @@ extension PreparedRequest {
             if !request.credentialPairs.isEmpty {
                 request.url = try request.url.removing(pairsLike: request.credentialPairs)
             }
-            guard !request.hasCredentialInBody || request.body.isEmpty else {
+            let isInBody = request.hasCredentialInBody && !request.body.isEmpty
+            let isInPath = try request.hasCredentialInPath && !isOfOwnOrigin(request.url)
+            guard !isInBody, !isInPath else {
                 throw NetworkError(
                     .invalidURL(
-                        "an interceptor moved the request to a URL that its authenticator does not apply to, and the body "
-                            + "holds the credential; move it in a URL filter"
+                        "an interceptor moved the request to a URL that its authenticator does not apply to, and the "
+                            + "\(isInBody ? "body" : "path") holds the credential; move it in a URL filter"
                     )
                 )
             }
@@ -80,6 +90,11 @@ extension PreparedRequest {
             request.url = try request.url.withoutCredentials(of: secrets, except: isMoved ? nil : outgoing.url)
         }
         if isMoved { try withholdBaseParameters(from: &request) }
+    }
+
+    /// Whether a URL is of the request's own origin.
+    private func isOfOwnOrigin(_ url: URL) throws -> Bool {
+        try URLParts(absolute: url.absoluteString)?.originKey == origin
     }
 
     /// Removes base parameters from a request that was moved to another origin.

@@ -42,7 +42,7 @@ final class LineOutput: Sendable {
     /// - Parameters:
     ///   - descriptor: The descriptor to write to.
     ///   - limit: The number of bytes that may wait; of the line that exceeds it, nothing is written.
-    ///   - isUsable: Returns whether the descriptor may be written to; called before each line.
+    ///   - isUsable: Returns whether the descriptor may be written to; called before each write.
     init(
         to descriptor: Int32,
         limit: Int = LineOutput.standardLimit,
@@ -88,20 +88,20 @@ final class LineOutput: Sendable {
         if isTerminal { _ = end.wait(timeout: .now() + Self.terminalPatience) }
     }
 
-    /// Waits until everything is written, or nothing could be written for a time.
-    func finish(patience: Duration = .milliseconds(500)) {
-        var (writeCount, since) = (0, Moment.now)
+    /// Waits until everything is written, nothing could be written for a time, or a longer time is over.
+    func finish(patience: Duration = .milliseconds(500), limit: Duration = .seconds(2)) {
+        let began = Moment.now
+        var (writeCount, since) = (0, began)
         while true {
             let (isBusy, count) = state.withLock { ($0.isBusy, $0.writeCount) }
             if count != writeCount { (writeCount, since) = (count, .now) }
-            guard isBusy, Moment.now - since < patience else { return }
+            guard isBusy, Moment.now - since < patience, Moment.now - began < limit else { return }
             usleep(1000)
         }
     }
 
     /// Writes what the descriptor accepts without waiting, and returns the rest.
     private func writeAtOnce(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard isUsable() else { return [] }
         var rest = line
         while !rest.isEmpty, isReady(within: 0) {
             guard let count = writePiece(of: rest) else { return [] }
@@ -115,7 +115,7 @@ final class LineOutput: Sendable {
     private func writeWaiting() {
         while let lines = nextLines() {
             for line in lines {
-                var rest = isUsable() ? line : []
+                var rest = line
                 while !rest.isEmpty, let count = writePiece(of: rest) {
                     rest = rest.dropFirst(count)
                     if count > 0 {
@@ -138,8 +138,10 @@ final class LineOutput: Sendable {
         }
     }
 
-    /// Writes the first bytes; returns their number, 0 if a non-blocking descriptor accepts none, or `nil` if it fails.
+    /// Writes the first bytes; returns their number, 0 if a non-blocking descriptor accepts none, or `nil` if it fails or must
+    /// not be used any more.
     private func writePiece(of bytes: ArraySlice<UInt8>) -> Int? {
+        guard isUsable() else { return nil }
         let result = bytes.prefix(Self.pieceSize).withUnsafeBytes { piece in
             Self.withoutPipeSignal {
                 while true {

@@ -28,12 +28,22 @@ public struct OutgoingRequest: Sendable {
     var isBodyNew = true
     /// The pairs of the query that a session's credential added, which are sent only to URLs that it applies to.
     var credentialPairs: [String] = []
+    /// The decoded components of the path that a session's credential added.
+    var credentialPath: [String] = []
 
     /// Notes the places of the credential in a request that this one may have been made of.
     mutating func noteCredential(of other: OutgoingRequest) {
         credentialHeaders += other.credentialHeaders.filter { !isCredential($0) }
         credentialPairs += other.credentialPairs.filter { !credentialPairs.contains($0) }
+        credentialPath += other.credentialPath.filter { !credentialPath.contains($0) }
         hasCredentialInBody = hasCredentialInBody || other.hasCredentialInBody
+    }
+
+    /// Whether the path holds a session's credential.
+    var hasCredentialInPath: Bool {
+        guard !credentialPath.isEmpty else { return false }
+        let path = url.path(percentEncoded: false)
+        return credentialPath.contains(where: path.contains)
     }
 
     /// Whether a header field has the value that a session's credential has set, or one that was made of it.

@@ -53,8 +53,8 @@ public struct ResponseBody: Sendable {
     ///   - limit: The maximum number of bytes.
     ///   - time: The maximum time.
     ///   - timeline: The clock of the time.
-    /// - Returns: The bytes that were received.
-    /// - Throws: ``NetworkError``, or `CancellationError`.
+    /// - Returns: The bytes that were received, also if the exchange failed after the header section.
+    /// - Throws: `CancellationError`.
     func beginning(
         upTo limit: Int = NetworkError.maximumBodyByteCount,
         within time: Duration = .seconds(1),
@@ -77,7 +77,9 @@ public struct ResponseBody: Sendable {
                     break
                 }
             }
-        } catch  where isLate.withLock({ $0 }) {
+        } catch let error as CancellationError where !isLate.withLock({ $0 }) {
+            throw error
+        } catch {
             // What has arrived is enough.
         }
         return bytes

@@ -169,8 +169,8 @@ final class SessionExchange: StoppableExchange {
 
     /// Renews the reception if the exchange has reached the age for it.
     ///
-    /// The connection may not have been made yet, or the request not been sent. So the age doubles each time, and while a body is
-    /// being sent, it increases by one second at most.
+    /// The connection may not have been made yet, or the request not been sent. So the age doubles each time, and if the request
+    /// has a body, it increases by one second at most.
     ///
     /// - Returns: The time until the next renewal, or `nil` if there is none.
     func renewIfDue() -> Duration? {
@@ -179,8 +179,7 @@ final class SessionExchange: StoppableExchange {
             guard let task = state.task, let began = state.times.startedMoment else { return (age, nil) }
             let now = Moment.now
             guard now - began >= age else { return (age - (now - began), nil) }
-            let isSending = state.headerSection == nil && state.lastActivity.map { now - $0 < .seconds(1) } ?? false
-            let pause = isSending ? min(now - began, .seconds(1)) : now - began
+            let pause = request.body.isEmpty ? now - began : min(now - began, .seconds(1))
             state.renewalAge = now - began + pause
             return (pause, task)
         }
@@ -215,8 +214,9 @@ final class SessionExchange: StoppableExchange {
             state.lastActivity = state.times.headersReceivedMoment
             state.body = Data()
             state.byteCount = 0
+            // An interim response is followed by another one, and URLSession keeps the body of a redirect to itself.
             guard options.isStream, !SessionPlatform.mayHaveProxy, !state.isSettled,
-                let status = state.headerSection?.statusCode, 200..<300 ~= status
+                let status = state.headerSection?.statusCode, ![1, 3].contains(status / 100)
             else { return (nil, false) }
             let ready = startStreaming(&state, task)
             return (ready, ready == nil)

@@ -43,7 +43,10 @@ import Testing
         #expect(try key(request.header(name, "1")) == key(request.header(name, "2")))
     }
 
-    @Test(arguments: ["X-Other", "Accept", "Range", "User-Agent", "X-Timestamp", "X-Transaction-ID", "X-Api-Key"])
+    @Test(arguments: [
+        "X-Other", "Accept", "Range", "User-Agent", "X-Timestamp", "X-Transaction-ID", "X-Api-Key", "Pull-Request-ID",
+        "X-Friend-Request-Id", "X-Ticket-Correlation-ID", "X-Payment-Nonce",
+    ])
     func otherFieldsCount(name: String) throws {
         #expect(try key(request.header(name, "1")) != key(request.header(name, "2")))
     }
@@ -52,6 +55,53 @@ import Testing
         let limits = Limits(timeout: .seconds(5), deadline: .seconds(9))
         #expect(try key(request.limits(limits)) == key(request))
         #expect(try key(request.limits(Limits(maximumBodySize: 9))) != key(request))
+    }
+
+    @Test func requestsWithOtherCredentialsOrNoneShareNothing() throws {
+        let keys = try [
+            key(request), key(request.authorization(.anonymous)), key(request.credentialPolicy(.requestOrigin)),
+            key(request.credentialPolicy(.anyOrigin)),
+        ]
+        #expect(Set(keys).count == 4)
+    }
+
+    /// What is decoded must have been checked as its formatter requires, or a server could end the process.
+    @Test func formattersThatRequireOtherChecksShareNothing() throws {
+        struct Custom: ResponseFormatter {
+            let readsJSON: Bool
+            let guardsItself: Bool
+            func format(_ payload: Payload) throws -> String { "" }
+        }
+        var keys: [DuplicateKey] = []
+        for (readsJSON, guardsItself) in [(true, true), (true, false), (false, true), (false, false)] {
+            let formatter = Custom(readsJSON: readsJSON, guardsItself: guardsItself)
+            keys.append(try key(GeneralRequest("/x", formatter: formatter)))
+        }
+        keys.append(try key(GeneralRequest("/x", formatter: DecodableFormatter<String>(at: "name"))))
+        keys.append(try key(GeneralRequest("/x", formatter: DecodableFormatter<String>())))
+        #expect(Set(keys).count == keys.count)
+    }
+
+    @Test func filtersOfServicesAndConfigsCount() throws {
+        struct Named: ResponseFilter, Hashable {
+            let name: String
+            func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload {
+                Payload(response.body)
+            }
+        }
+        func key(service: String?, config: String) throws -> DuplicateKey {
+            let request = request.service(Service(id: "s", filter: service.map(Named.init)))
+            let config = NetworkConfig.test { $0.filter = Named(name: config) }
+            let prepared = try Agent(config: config).makeSend(request).prepare(request)
+            let key = DuplicateKey(prepared, body: .empty, isPassing: false, filters: filters)
+            return try #require(key)
+        }
+        let keys = try [
+            key(service: nil, config: "a"), key(service: nil, config: "b"), key(service: "c", config: "a"),
+            key(service: "d", config: "a"),
+        ]
+        #expect(Set(keys).count == 4)
+        #expect(try key(service: "c", config: "b") == keys[2])
     }
 
     /// Otherwise one would receive what its own policy rejects.

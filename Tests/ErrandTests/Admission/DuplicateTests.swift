@@ -217,6 +217,28 @@ struct DuplicateTests {
         #expect(early?.kind == .rejected)
     }
 
+    /// The config may have got another decoder since the exchange began.
+    @Test func sharedPayloadIsDecodedByTheDecoderOfEachSend() async throws {
+        struct User: Decodable {
+            let userName: String?
+        }
+        let rig = AdmissionBench(isOpen: false) { _ in .json(#"{"user_name": "Ada"}"#) }
+        let request = GeneralRequest("/x").expecting(User.self).duplicatePolicy(.share)
+        let first = Task { [agent = rig.agent] in try await agent.send(request) }
+        await rig.waitForFlightWaiters(1)
+        rig.agent.config.decoder = {
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            return decoder
+        }()
+        let second = Task { [agent = rig.agent] in try await agent.send(request) }
+        await rig.waitForFlightWaiters(2)
+        rig.gate.open()
+        #expect(try await first.value.userName == nil)
+        #expect(try await second.value.userName == "Ada")
+        #expect(rig.transport.requestCount == 1)
+    }
+
     /// What a filter prints may omit what distinguishes it.
     @Test func filtersThatPrintTheSameShareNothing() async throws {
         struct Pick: ResponseFilter, Hashable, CustomStringConvertible {

@@ -13,7 +13,7 @@ import Musl
 @Suite(.limit(seconds: 60)) struct LineOutputTests {
     /// A pipe that is full until it is read.
     private final class FullPipe {
-        private let input: Int32
+        let input: Int32
         let descriptor: Int32
         private var filling = 0
 
@@ -75,6 +75,48 @@ import Musl
         output.write("a\n")
         output.finish(patience: .milliseconds(20))
         #expect(pipe.text(2) == "a\n")
+        output.finish()
+    }
+
+    @Test func aSlowReaderDoesNotHoldUpTheEndForLong() throws {
+        let pipe = try FullPipe()
+        let output = LineOutput(to: pipe.descriptor)
+        let line = String(repeating: "x", count: 4095) + "\n"
+        for _ in 0..<50 { output.write(line) }
+        let isDone = Lock(false)
+        let input = pipe.input
+        let reader = Thread {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while !isDone.withLock({ $0 }) {
+                _ = read(input, &buffer, buffer.count)
+                usleep(100_000)
+            }
+        }
+        reader.start()
+        let began = ContinuousClock.now
+        output.finish(patience: .seconds(60), limit: .milliseconds(200))
+        #expect(.now - began < .seconds(3))
+        isDone.withLock { $0 = true }
+        while !reader.isFinished { usleep(1000) }
+        _ = pipe.text(1)
+        output.finish()
+    }
+
+    /// Another file may have got the number of the descriptor while a part of a line waited.
+    @Test func aDescriptorIsCheckedBeforeEachPartOfALine() throws {
+        let pipe = try FullPipe()
+        let checkCount = Lock(0)
+        let output = LineOutput(to: pipe.descriptor) {
+            checkCount.withLock {
+                $0 += 1
+                return $0 != 2
+            }
+        }
+        output.write(String(repeating: "x", count: 20_000))
+        #expect(pipe.text(4096) == String(repeating: "x", count: 4096))
+        output.finish()
+        output.write("b\n")
+        #expect(pipe.text(2) == "b\n")
         output.finish()
     }
 

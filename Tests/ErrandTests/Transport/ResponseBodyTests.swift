@@ -57,7 +57,7 @@ import Testing
         #expect(!short.isCancelled)
         cut.send("abc")
         cut.end(throwing: NetworkError(.closedInBody))
-        await expect(throwing: .closedInBody) { _ = try await cut.response().body.beginning(on: timeline) }
+        #expect(try await cut.response().body.beginning(on: timeline) == Data("abc".utf8))
     }
 
     @Test func aWholeBodyOverTheLimitIsAnError() async {
