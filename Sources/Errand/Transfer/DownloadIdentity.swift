@@ -72,7 +72,12 @@ extension OutgoingRequest {
     /// The header fields that may identify a user.
     fileprivate func credentialFields(of secrets: Secrets) -> [String] {
         headers.filter { secrets.isCredential(header: $0.name) || SecretNames.mayNameUser($0.name) }
-            .map { "\($0.name.lowercased()):\($0.value)" }.sortedUnspecialized(by: <)
+            .map { "\($0.name.lowercased()):\(Self.lastingPart($0.value))" }.sortedUnspecialized(by: <)
+    }
+
+    /// Returns the access key of a credential of AWS, whose signature changes with each request, or the whole value.
+    private static func lastingPart(_ value: String) -> Substring {
+        value.hasPrefix("AWS4-") ? value.prefix { $0 != "/" } : value[...]
     }
 }
 
