@@ -200,6 +200,14 @@ import Testing
         #expect(file.url.lastPathComponent == "x.txt" && host.data("x.txt") == Data("1".utf8))
     }
 
+    @Test func aFileIsNumberedIfAFolderHasItsName() async throws {
+        try FileManager.default.createDirectory(at: host.file("big.bin"), withIntermediateDirectories: true)
+        let options = DownloadOptions(keepsExistingFiles: true)
+        let file = try await host.agent().download(get, to: host.folder, options: options)
+        #expect(file.url.lastPathComponent == "big.bin.1" && host.data("big.bin.1") == host.content)
+        #expect(host.names == ["big.bin", "big.bin.1"])
+    }
+
     @Test func anUnfinishedDownloadContinuesBesideAFileOfItsName() async throws {
         try Data("mine".utf8).write(to: host.file("big.bin"))
         host.set { $0.cuts = [.closed(10_000)] }

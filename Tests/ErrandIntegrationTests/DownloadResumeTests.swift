@@ -148,8 +148,8 @@ import Testing
         let file = try await finish(GeneralRequest("/other.bin"))
         #expect(file.resumedByteCount == 0 && host.ranges == [nil, nil])
         // The signature of a URL changes with each request.
-        await cut(GeneralRequest("/big.bin?access_token=one"))
-        #expect(try await finish(GeneralRequest("/big.bin?access_token=other")).resumedByteCount == 100_000)
+        await cut(GeneralRequest("/big.bin?signature=one"))
+        #expect(try await finish(GeneralRequest("/big.bin?signature=other")).resumedByteCount == 100_000)
     }
 
     @Test func aRedirectToAnotherPathIsAnotherContent() async throws {
@@ -186,15 +186,19 @@ import Testing
             }
             func refresh(_ token: String, with agent: Agent) async throws -> String { "new" }
         }
-        await cut()
-        let host = host
+        let (host, current) = (host, Lock("old"))
         host.server.on(.get, "/big.bin") { request in
-            guard request.headers["Authorization"] == "new" else { return .status(401) }
+            guard request.headers["Authorization"] == current.withLock({ $0 }) else { return .status(401) }
             return host.state.withLock { $0.response(to: request) }
         }
         var config = NetworkConfig(baseURL: host.server.baseURL)
         config.authentication = .session(AuthenticationSession(Login(), credential: "old"))
-        let file = try await Agent(config: config).download(get, to: host.file("a"))
+        config.retryPolicy = .never
+        let agent = Agent(config: config)
+        host.set { $0.cuts = [.closed(100_000)] }
+        await #expect(throws: NetworkError.self) { try await agent.download(get, to: host.file("a")) }
+        current.withLock { $0 = "new" }
+        let file = try await agent.download(get, to: host.file("a"))
         #expect(file.resumedByteCount == 100_000 && host.data("a") == host.content)
     }
 

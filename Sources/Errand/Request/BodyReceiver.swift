@@ -17,9 +17,15 @@ protocol BodyReceiver: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - secrets: What must not be written anywhere.
+    ///   - prepared: The prepared request of the send.
     /// - Throws: An error that ends the attempt.
-    func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws
+    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws
+
+    /// Notes what identifies the user of the current attempt's request, and was not known before it: the credentials of hooks
+    /// without a credential scope, or the scope of one that a session has obtained meanwhile.
+    ///
+    /// - Parameter credentials: Texts that are secret.
+    func didAdd(_ credentials: [String])
 
     /// The status by which the request's ``Acceptance`` judges a response: that of the complete content for a part that
     /// the receiver has requested.
@@ -59,5 +65,6 @@ protocol BodyReceiver: AnyObject, Sendable {
 extension BodyReceiver {
     var isStream: Bool { false }
     var wantsAnotherResponse: Bool { false }
+    func didAdd(_ credentials: [String]) {}
     func judgedStatus(of response: TransportResponse) -> Int { response.statusCode }
 }

@@ -14,7 +14,7 @@ extension PreparedRequest {
         receivedBy receiver: (any BodyReceiver)? = nil
     ) async throws -> OutgoingRequest {
         var request = outgoing
-        try await receiver?.willAttempt(&request, secrets: secrets)
+        try await receiver?.willAttempt(&request, of: self)
         if let validation { request.headers.merge(validation.conditions) }
         guard !adapters.isEmpty || pinnedCredential != nil else {
             if receiver != nil || validation != nil { try request.validate() }
@@ -23,11 +23,12 @@ extension PreparedRequest {
         var context = context
         context.attempt = attempt
         for (index, adapter) in adapters.enumerated() {
+            let before = request
             guard let identityCheck else {
                 try await adapter.adapt(&request, for: context)
+                noteCredentials(of: request, addedTo: before, by: adapter, for: receiver)
                 continue
             }
-            let before = request
             do {
                 try await adapter.adapt(&request, for: context)
             } catch {
@@ -38,9 +39,23 @@ extension PreparedRequest {
         }
         if !adapters.isEmpty { try withholdCredentials(from: &request) }
         try await pinnedCredential?.place(on: &request, for: context)
+        if let receiver, let credential = pinnedCredential, credential.hasLoggedIn {
+            receiver.didAdd([credential.scope])
+        }
         if request.url != outgoing.url { try request.normalize() }
         try request.validate()
         return request
+    }
+
+    /// Informs a receiver of the credentials that a hook without a credential scope has added to a request.
+    func noteCredentials(
+        of request: OutgoingRequest,
+        addedTo before: OutgoingRequest,
+        by hook: any CredentialScoping,
+        for receiver: (any BodyReceiver)?
+    ) {
+        guard let receiver, hook.credentialScope(for: context) == nil else { return }
+        receiver.didAdd(request.credentials(addedTo: before, of: secrets))
     }
 
     /// Whether adapters have to run before a response of another send is used, because one without a scope may add a

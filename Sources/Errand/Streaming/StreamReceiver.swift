@@ -63,7 +63,7 @@ final class StreamReceiver: BodyReceiver {
 
     var isStream: Bool { true }
 
-    func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) {
+    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) {
         events?.prepare(&request)
         let mayBeSentTwice = request.mayBeSentTwice && request.body.isReplayable
         state.withLock { $0.mayBeSentTwice = mayBeSentTwice }

@@ -11,7 +11,7 @@ public struct DownloadOptions: Sendable, Hashable, Codable {
     /// ``NetworkError/Reason/unexpectedLength(expected:actual:)``.
     public var byteCount: Int64?
 
-    /// Whether an existing file is kept if the response gives its name to the download; `false` by default.
+    /// Whether an existing file or folder is kept if the response gives its name to the download; `false` by default.
     ///
     /// The new file gets a number then, such as `report.pdf.1`. This is for folders: a file that is itself the target is
     /// replaced.

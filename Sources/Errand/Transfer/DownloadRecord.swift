@@ -4,9 +4,15 @@ internal import Foundation
 struct DownloadRecord: Codable, Sendable, Hashable {
     /// The version of the format; a record of another one is not used.
     var version = Self.currentVersion
-    /// The method and the URL of the request, as ``place(_:masking:)``.
+    /// The method and the URL of the request, as ``place(_:masking:salt:)``.
     var request: String
-    /// The URL of the response, after redirects, as ``place(_:masking:)``.
+    /// A random text that all digests of secrets contain.
+    var salt: String
+    /// A digest of ``DownloadIdentity/user``.
+    var user: String
+    /// A digest of the credentials that hooks without a credential scope added to the request.
+    var added: String
+    /// The URL of the response, after redirects, as ``place(_:masking:salt:)``.
     var location: String
     /// The value for `If-Range`: a strong entity tag or date, or `nil` if the rest cannot be requested alone.
     var validator: String?
@@ -23,7 +29,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     /// What shows that ``digest`` is that of the file as it is, or `nil` if there is none.
     var seal: String?
 
-    static let currentVersion = 1
+    static let currentVersion = 2
 
     /// The maximum size of a record's file.
     static let maximumSize = 16 << 10
@@ -31,8 +37,20 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     private static let maximumTextSize = 2 << 10
 
     /// Creates the record of a complete response, before its first byte.
-    init(request: String, location: String, headers: HTTPHeaders, statusCode: Int, fileName: String?, boot: String?) {
-        self.request = request
+    init(
+        of identity: DownloadIdentity,
+        adding added: [String] = [],
+        location: String,
+        headers: HTTPHeaders,
+        statusCode: Int,
+        fileName: String?,
+        boot: String?,
+        salt: String = Self.randomSalt()
+    ) {
+        request = identity.request
+        self.salt = salt
+        user = DownloadIdentity.digest(identity.user, salt: salt)
+        self.added = DownloadIdentity.digest(added, salt: salt)
         self.location = location
         self.fileName = fileName
         self.boot = boot
@@ -45,6 +63,10 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         // Variants may have one date, but never one tag.
         if case .date = validator, Self.varies(headers) { return }
         self.validator = validator.fieldValue
+    }
+
+    static func randomSalt() -> String {
+        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
     }
 
     /// Reads a length; one that does not fit is the largest, because libcurl then accepts any body up to the end of the
@@ -63,23 +85,38 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     /// Returns a URL without what is different in each URL of one content: secrets, and when a signature was made.
     ///
-    /// A value that contains a secret, as a URL does, may name the content all the same: it is replaced by its digest.
-    static func place(_ url: URL, masking secrets: Secrets) -> String {
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - secrets: What is masked.
+    ///   - salt: The salt of the digest in place of a value that contains a secret, as a URL does, and may name the content all
+    ///     the same; with `nil`, the secret in it is masked.
+    /// - Returns: A text without a secret.
+    static func place(_ url: URL, masking secrets: Secrets, salt: String? = nil) -> String {
         let text = secrets.redacted(url)
         guard let mark = text.firstIndex(of: "?"), let query = url.query() else { return text }
         let pairs = query.split(separator: "&").map { pair in
             let shown = secrets.redacted(pairs: String(pair))
-            guard shown != pair, !secrets.isCredential(pair: pair) else { return shown[...] }
-            return SHA256.hexadecimal(pair.utf8)[...]
+            guard let salt, shown != pair, !secrets.isCredential(pair: pair) else { return shown[...] }
+            return DownloadIdentity.digest([String(pair)], salt: salt)[...]
         }
         func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
-        let isSigned = pairs.contains { ["sig", "signature"].contains(name($0)) }
-        let lasting = pairs.filter { pair in
-            let name = name(pair)
-            return !name.hasPrefix("x-amz-") && !name.hasPrefix("x-goog-")
-                && !(isSigned && timesOfSignatures.contains(name))
-        }
+        let isSigned = pairs.contains { isSignature(name($0)) }
+        let lasting = pairs.filter { isSignature(name($0)) || !changesWithSignature(name($0), isSigned: isSigned) }
         return text[...mark] + lasting.joined(separator: "&")
+    }
+
+    /// Whether a pair of a query is a signature, by its name in lower case.
+    static func isSignature(_ name: String) -> Bool { ["sig", "signature"].contains(name) }
+
+    /// Whether a pair of a query changes whenever the URL is signed, by its name in lower case.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - isSigned: Whether the query has a signature.
+    /// - Returns: Whether it does not identify the content.
+    static func changesWithSignature(_ name: String, isSigned: Bool) -> Bool {
+        isSignature(name) || name.hasPrefix("x-amz-") || name.hasPrefix("x-goog-")
+            || isSigned && timesOfSignatures.contains(name)
     }
 
     /// The names of what changes with a signature: of CloudFront, older ones of S3 and Google, and of Azure.
@@ -87,11 +124,18 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         "awsaccesskeyid", "expires", "googleaccessid", "key-pair-id", "policy", "se", "ske", "skt", "st",
     ]
 
-    /// Reads a record, or returns `nil` if it is none, one of another request, or one whose validator cannot be sent.
-    init?(_ data: Data, of request: String) {
+    /// Whether hooks added these credentials to the request of the bytes, too.
+    func isOf(adding added: [String]) -> Bool { self.added == DownloadIdentity.digest(added, salt: salt) }
+
+    /// Notes the credentials that hooks added to a later request for the same bytes.
+    mutating func note(adding added: [String]) { self.added = DownloadIdentity.digest(added, salt: salt) }
+
+    /// Reads a record, or returns `nil` if it is none, one of another request or user, or one whose validator cannot be sent.
+    init?(_ data: Data, of identity: DownloadIdentity) {
         guard data.count <= Self.maximumSize, (try? JSONGuard.checkNesting(data)) != nil,
             let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
-            record.version == Self.currentVersion, record.request == request, record.synced >= 0,
+            record.version == Self.currentVersion, record.request == identity.request, record.synced >= 0,
+            record.salt.utf8.count <= 64, record.user == DownloadIdentity.digest(identity.user, salt: record.salt),
             record.length ?? 0 >= 0, record.fileName.map(FileName.isSafe) ?? true,
             record.validator.map({ StrongValidator(fieldValue: $0) != nil }) ?? true
         else { return nil }

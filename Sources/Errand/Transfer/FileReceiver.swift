@@ -9,6 +9,10 @@ final class FileReceiver: BodyReceiver {
         var source: Source?
         /// The place of the finished file, or `nil` before the first attempt.
         var target: DownloadTarget?
+        /// The credentials that hooks without a credential scope added to the request of the current attempt.
+        var added: [String] = []
+        /// Whether the bytes are known to be those of the user that ``added`` identifies.
+        var isOfUser = false
         /// The unfinished file, or `nil` before the first attempt and after the last.
         var part: PartialFile?
         /// The first position that the current attempt requests, or `nil` if it requests all.
@@ -48,12 +52,11 @@ final class FileReceiver: BodyReceiver {
     private struct Source {
         let url: URL
         let secrets: Secrets
-        /// As in ``DownloadRecord/request``.
-        let name: String
+        let identity: DownloadIdentity
 
-        init(_ request: OutgoingRequest, masking secrets: Secrets) {
-            (url, self.secrets) = (request.url, secrets)
-            name = "\(request.method) \(DownloadRecord.place(request.url, masking: secrets))"
+        init(_ request: OutgoingRequest, of prepared: PreparedRequest) {
+            (url, secrets) = (request.url, prepared.secrets)
+            identity = DownloadIdentity(request, of: prepared)
         }
     }
 
@@ -75,14 +78,14 @@ final class FileReceiver: BodyReceiver {
 
     // MARK: The request
 
-    func willAttempt(_ request: inout OutgoingRequest, secrets: Secrets) async throws {
+    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws {
         if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
-        let source = Source(request, masking: secrets)
+        let source = Source(request, of: prepared)
         await waitForEndedDownloads()
         try Task.checkCancellation()
         try withOpenState { state in
             state.source = state.source ?? source
-            (state.file, state.offset, state.wantsAnotherResponse) = (nil, nil, false)
+            (state.file, state.offset, state.wantsAnotherResponse, state.added) = (nil, nil, false, [])
             state.isPart = request.headers.contains("Range")
             state.mayResume = request.method == .get && !state.isPart
             if state.part == nil { try open(&state) }
@@ -102,12 +105,16 @@ final class FileReceiver: BodyReceiver {
         request.headers["If-Range"] = range.validator
     }
 
+    func didAdd(_ credentials: [String]) {
+        withState { state in state.added += credentials.filter { !state.added.contains($0) } }
+    }
+
     /// Opens the unfinished file; not before the first attempt, because a disk may take its time.
     private func open(_ state: inout State) throws {
         guard let source = state.source else { throw CancellationError() }
         let target = try state.target ?? DownloadTarget(url)
-        let part = try target.part(of: source.name, from: source.url, isHashed: options.sha256 != nil)
-        (state.target, state.part, state.found) = (target, part, part.length)
+        let part = try target.part(of: source.identity, from: source.url, isHashed: options.sha256 != nil)
+        (state.target, state.part, state.found, state.isOfUser) = (target, part, part.length, false)
     }
 
     // MARK: The response
@@ -159,13 +166,14 @@ final class FileReceiver: BodyReceiver {
             // An interceptor has sent the request again after its response was received.
             if state.part == nil { try open(&state) }
             guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
-            let location = DownloadRecord.place(request.url, masking: source.secrets)
+            let salt = part.record?.salt ?? DownloadRecord.randomSalt()
+            let location = DownloadRecord.place(request.url, masking: source.secrets, salt: salt)
             let range = response.headers["Content-Range"] ?? "none"
             if state.offset != nil, state.currentOffset == nil, [206, 416].contains(response.statusCode) {
                 state.wantsAnotherResponse = true
                 throw NetworkError(.unexpectedRange(range))
             }
-            let step =
+            var step =
                 state.isPart && !DownloadStep.hasNoContent(response.statusCode)
                 ? .replace
                 : DownloadStep(
@@ -175,28 +183,35 @@ final class FileReceiver: BodyReceiver {
                     after: state.currentOffset,
                     of: part.record
                 )
+            // Only the sent request shows whom hooks without a scope have sent it for.
+            if [.append, .complete].contains(step), !state.isOfUser {
+                if part.record?.isOf(adding: state.added) == true { state.isOfUser = true } else { step = .discard }
+            }
             switch step {
             case .append:
-                try target.check(named: part.record?.fileName)
+                try target.check(named: part.record?.fileName, options)
+                part.note(adding: state.added)
                 if let range = ContentRange(range) {
                     state.end = Int64(range.positions.upperBound)
                     if let length = range.completeLength { part.note(length: Int64(length)) }
                 }
             case .replace:
                 var record = DownloadRecord(
-                    request: part.request,
+                    of: part.identity,
+                    adding: state.added,
                     location: location,
                     headers: response.headers,
                     statusCode: response.statusCode,
                     fileName: target.isFolder ? FileName(of: response.headers, from: request.url).text : nil,
-                    boot: SystemBoot.id
+                    boot: SystemBoot.id,
+                    salt: salt
                 )
-                try target.check(named: record.fileName)
+                try target.check(named: record.fileName, options)
                 // Of other requests, the rest cannot be requested alone.
                 if !state.mayResume { record.validator = nil }
                 if request.method == .head { record.length = nil }
                 try part.restart(record)
-                state.found = 0
+                (state.found, state.isOfUser) = (0, true)
             case .complete: return true
             case .discard:
                 try part.discard()

@@ -23,8 +23,8 @@ final class PartialFile {
     private let path: String
     private let recordPath: String
     let file: OpenFile
-    /// The request, as in ``DownloadRecord/request``.
-    let request: String
+    let identity: DownloadIdentity
+    private let claim: Claim?
     private(set) var length: Int64
     private(set) var record: DownloadRecord?
     /// The SHA-256 of the bytes, or of the first ones before ``hashEarlierBytes()``; `nil` if it is not wanted.
@@ -41,23 +41,47 @@ final class PartialFile {
         var isRunning = false
     }
 
+    /// An identity whose file one download of this process has in a folder, where it can have one of several names.
+    final class Claim: Sendable {
+        private struct Key: Sendable, Hashable {
+            let target: String
+            let identity: DownloadIdentity
+        }
+
+        private static let claimed = Lock<Set<Key>>([])
+        private let key: Key
+
+        /// - Returns: `nil` if another download has it.
+        init?(for target: String, of identity: DownloadIdentity) {
+            let key = Key(target: target, identity: identity)
+            guard Self.claimed.withLock({ $0.insert(key).inserted }) else { return nil }
+            self.key = key
+        }
+
+        deinit { _ = Self.claimed.withLock { $0.remove(key) } }
+    }
+
     /// Opens or creates the file, locks it, and reads its record.
     ///
     /// - Parameters:
     ///   - target: The path of the file without the suffix `.part`.
-    ///   - request: The request, as in ``DownloadRecord/request``; bytes of another one are removed.
+    ///   - identity: The request and its user; bytes of others are removed.
     ///   - isHashed: Whether the SHA-256 is computed.
+    ///   - claim: What shows other downloads of this process that the file is in use, if its lock is not enough.
     /// - Throws: ``NetworkError`` if another download has locked the file, or it cannot be created.
-    init(for target: String, of request: String, isHashed: Bool) throws {
-        self.request = request
+    init(for target: String, of identity: DownloadIdentity, isHashed: Bool, claim: Claim? = nil) throws {
+        (self.identity, self.claim) = (identity, claim)
         path = target + ".part"
         recordPath = path + ".json"
         file = try OpenFile.locked(path)
         let fileLength = try file.length()
         record = OpenFile.contents(of: recordPath, upTo: DownloadRecord.maximumSize)
-            .flatMap { DownloadRecord($0, of: request) }
+            .flatMap { DownloadRecord($0, of: identity) }
         length = record?.usableLength(of: fileLength, boot: SystemBoot.id) ?? 0
-        if length == 0 { record = nil }
+        if length == 0 {
+            record = nil
+            unlink(recordPath)
+        }
         if length < fileLength { try file.truncate(to: length) }
         record?.boot = SystemBoot.id
         sync.asked = record?.synced ?? 0
@@ -65,6 +89,12 @@ final class PartialFile {
             let recorded = record?.digest.flatMap { isSealed($0) ? SHA256(snapshot: Array($0)) : nil }
             hash = recorded.flatMap { $0.count <= UInt64(length) ? $0 : nil } ?? SHA256()
         }
+    }
+
+    /// Whether the unfinished file for a target is that of a request and its user.
+    static func exists(for target: String, of identity: DownloadIdentity) -> Bool {
+        OpenFile.contents(of: target + ".part.json", upTo: DownloadRecord.maximumSize)
+            .map { DownloadRecord($0, of: identity) != nil } ?? false
     }
 
     /// Adds the next bytes of an earlier download to the digest.
@@ -134,6 +164,9 @@ final class PartialFile {
         sync = Synchronization()
         if hash != nil { hash = SHA256() }
     }
+
+    /// Notes the credentials that hooks added to the request that continues the bytes.
+    func note(adding added: [String]) { record?.note(adding: added) }
 
     /// Notes the complete length that a later response declares.
     func note(length: Int64) { if record?.length == nil { record?.length = length } }

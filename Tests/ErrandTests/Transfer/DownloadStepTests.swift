@@ -10,7 +10,7 @@ import Testing
 
     private static func record(_ validator: String? = "\"1\"", length: Int64? = 1_000) -> DownloadRecord {
         var record = DownloadRecord(
-            request: "GET https://host/a",
+            of: DownloadIdentity("GET https://host/a", user: ["alice"]),
             location: place,
             headers: [:],
             statusCode: 200,
@@ -96,17 +96,33 @@ import Testing
     }
 
     @Test func aRecordIsReadOnlyIfItIsOfTheRequest() throws {
+        let identity = DownloadIdentity("GET https://host/a", user: ["alice"])
         let record = Self.record()
         let data = try JSONEncoder().encode(record)
-        #expect(DownloadRecord(data, of: "GET https://host/a") == record)
-        #expect(DownloadRecord(data, of: "GET https://host/b") == nil)
+        #expect(DownloadRecord(data, of: identity) == record)
+        for other in [
+            DownloadIdentity("GET https://host/b", user: ["alice"]),
+            DownloadIdentity("GET https://host/a", user: ["bob"]),
+            DownloadIdentity("GET https://host/a", user: ["alice", ""]), DownloadIdentity("GET https://host/a"),
+        ] { #expect(DownloadRecord(data, of: other) == nil) }
         var other = record
-        other.version = 2
-        #expect(DownloadRecord(try JSONEncoder().encode(other), of: other.request) == nil)
-        (other.version, other.synced) = (1, -1)
-        #expect(DownloadRecord(try JSONEncoder().encode(other), of: other.request) == nil)
+        for version in [1, 3] {
+            other.version = version
+            #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == nil)
+        }
+        (other.version, other.synced) = (2, -1)
+        #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == nil)
         (other.synced, other.length) = (0, .min)
-        #expect(DownloadRecord(try JSONEncoder().encode(other), of: other.request) == nil)
+        #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == nil)
+        other.length = 1_000
+        #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == record)
+    }
+
+    @Test func aRecordKnowsWhatHooksAdded() {
+        var record = Self.record()
+        #expect(record.isOf(adding: []) && !record.isOf(adding: ["authorization:1"]))
+        record.note(adding: ["authorization:1"])
+        #expect(record.isOf(adding: ["authorization:1"]) && !record.isOf(adding: []))
     }
 
     @Test func afterACrashOfTheSystemOnlyConfirmedBytesAreUsable() {
@@ -122,6 +138,7 @@ import Testing
 
     /// Foundation's decoder does not survive it.
     @Test func deeplyNestedFileIsNoRecord() {
-        #expect(DownloadRecord(Data(repeating: UInt8(ascii: "["), count: 513), of: "GET https://host/a") == nil)
+        let data = Data(repeating: UInt8(ascii: "["), count: 513)
+        #expect(DownloadRecord(data, of: DownloadIdentity("GET https://host/a")) == nil)
     }
 }

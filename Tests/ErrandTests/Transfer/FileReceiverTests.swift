@@ -57,11 +57,12 @@ import Testing
     @Test func bytesOfAnUnfinishedFileAreHashedOnce() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "b").path
-        func open() throws -> PartialFile { try PartialFile(for: path, of: "x", isHashed: true) }
+        let identity = DownloadIdentity("x")
+        func open() throws -> PartialFile { try PartialFile(for: path, of: identity, isHashed: true) }
         do {
             let part = try open()
             let record = DownloadRecord(
-                request: "x",
+                of: identity,
                 location: "http://files.example/x",
                 headers: ["ETag": "\"1\"", "Content-Length": "5000000"],
                 statusCode: 200,

@@ -1,0 +1,102 @@
+internal import Foundation
+
+/// What an unfinished download belongs to: its request, and the user for whom it is sent.
+///
+/// The server's validator alone does not tell the contents of two users apart: many servers make it of a time and a size.
+struct DownloadIdentity: Sendable, Hashable {
+    /// The method and the URL of the request, as ``DownloadRecord/place(_:masking:salt:)``.
+    let request: String
+    /// The credential scopes, or else the credentials, and the pairs of the query that contain a secret.
+    ///
+    /// They are secret, so that only a salted digest may be written.
+    let user: [String]
+
+    /// Whether requests of equal names may be of other users, or differ in a secret.
+    var hasUser: Bool { user.contains { !$0.isEmpty } }
+
+    init(_ request: String, user: [String] = []) { (self.request, self.user) = (request, user) }
+
+    /// Creates the identity of a request before adapters.
+    ///
+    /// The scope of a session and ``CacheIdentity/user`` identify a user, whose tokens may change. Without them, the request's
+    /// own credentials count.
+    init(_ request: OutgoingRequest, of prepared: PreparedRequest) {
+        let secrets = prepared.secrets
+        let login = prepared.pinnedCredential?.scope ?? ""
+        let isKnown = !login.isEmpty || !prepared.cacheIdentity.user.isEmpty
+        var user = [login, prepared.cacheIdentity.user]
+        let service = prepared.settings.request.service
+        // Sessions of two services may have equal scopes.
+        user.append(prepared.pinnedCredential != nil && service.authentication.session != nil ? service.id : "")
+        for (hook, scope) in zip(prepared.hooks, prepared.scopes) {
+            // The cookies of a user change with every response.
+            user.append(isKnown && hook is any ExchangeInterceptor ? "" : scope ?? "")
+        }
+        let pairs = request.url.secretPairs(of: secrets)
+        user += request.url.pairsWithSecrets(of: secrets)
+        if isKnown {
+            user += pairs.filter { Self.namesOfContents.contains(String($0.prefix { $0 != "=" }).lowercased()) }
+        } else {
+            user += request.credentialFields(of: secrets) + pairs
+        }
+        self.init("\(request.method) \(DownloadRecord.place(request.url, masking: secrets))", user: user)
+    }
+
+    /// Names of secrets that often name a part of the content, as `code` does in `?code=DE`.
+    private static let namesOfContents: Set<String> = ["code", "pin", "session"]
+
+    /// Returns a digest of secret texts; equal ones have another digest with another salt.
+    static func digest(_ texts: [String], salt: String) -> String {
+        var digest = FieldDigest()
+        digest.add(salt)
+        for text in texts { digest.add(text) }
+        return digest.hexadecimal()
+    }
+}
+
+extension OutgoingRequest {
+    /// Returns the credentials that a hook has added to another request, as texts that are secret.
+    func credentials(addedTo before: OutgoingRequest, of secrets: Secrets) -> [String] {
+        var added: [String] = []
+        if headers != before.headers {
+            let fields = before.credentialFields(of: secrets)
+            added += credentialFields(of: secrets).filter { !fields.contains($0) }
+        }
+        if url != before.url {
+            let pairs = before.url.secretPairs(of: secrets)
+            added += url.secretPairs(of: secrets).filter { !pairs.contains($0) }
+        }
+        return added
+    }
+
+    /// The header fields that may identify a user.
+    fileprivate func credentialFields(of secrets: Secrets) -> [String] {
+        headers.filter { secrets.isCredential(header: $0.name) || SecretNames.mayNameUser($0.name) }
+            .map { "\($0.name.lowercased()):\(Self.lastingPart($0.value))" }.sortedUnspecialized(by: <)
+    }
+
+    /// Returns the access key of a credential of AWS, whose signature changes with each request, or the whole value.
+    private static func lastingPart(_ value: String) -> Substring {
+        value.hasPrefix("AWS4-") ? value.prefix { $0 != "/" } : value[...]
+    }
+}
+
+extension URL {
+    /// The user information and the pairs of the query that are secret, without those of a signature.
+    fileprivate func secretPairs(of secrets: Secrets) -> [String] {
+        let pairs = (query() ?? "").split(separator: "&")
+        let names = pairs.map { $0.prefix { $0 != "=" }.lowercased() }
+        let isSigned = names.contains(where: DownloadRecord.isSignature)
+        let secret = zip(pairs, names).filter { pair, name in
+            secrets.isCredential(pair: pair) && !DownloadRecord.changesWithSignature(name, isSigned: isSigned)
+        }
+        let userInformation = [user(), password()].compactMap { $0 }.map { "user information:\($0)" }
+        return userInformation + secret.map { String($0.0) }
+    }
+
+    /// The pairs of the query that have a secret in their value, as URLs do, and may name the content all the same.
+    fileprivate func pairsWithSecrets(of secrets: Secrets) -> [String] {
+        (query() ?? "").split(separator: "&").map(String.init)
+            .filter { !secrets.isCredential(pair: $0) && secrets.redacted(pairs: $0) != $0 }
+    }
+}

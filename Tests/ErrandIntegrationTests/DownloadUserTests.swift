@@ -1,0 +1,296 @@
+import ErrandTesting
+import Foundation
+import Testing
+
+@testable import Errand
+
+/// The bytes of an unfinished download are used only for the user, and for the secrets, with which they were requested.
+@Suite(.limit(seconds: 60)) struct DownloadUserTests {
+    private typealias Get = GeneralRequest<JSONValueFormatter>
+
+    private let host: DownloadServer
+    private let get = GeneralRequest("/big.bin")
+
+    init() throws { host = try DownloadServer() }
+
+    private func makeAgent(_ change: (inout NetworkConfig) -> Void) -> Agent {
+        var config = NetworkConfig(baseURL: host.server.baseURL)
+        config.environment = [:]
+        config.retryPolicy = .never
+        change(&config)
+        return Agent(config: config)
+    }
+
+    private func cut(_ request: some Request, with agent: Agent? = nil) async {
+        host.set { $0.cuts = [.closed(100_000)] }
+        await #expect(throws: NetworkError.self) {
+            try await (agent ?? host.agent()).download(request, to: host.file("a"))
+        }
+        #expect(host.data("a.part")?.count == 100_000)
+    }
+
+    /// Downloads the content that another user gets, which has the same length and the same validator.
+    private func finishAsAnother(
+        _ request: some Request,
+        with agent: Agent? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        host.set { $0.content = DownloadServer.content(300_000, 9) }
+        let file = try await (agent ?? host.agent()).download(request, to: host.file("a"))
+        #expect(file.resumedByteCount == 0 && host.data("a") == host.content, sourceLocation: sourceLocation)
+        #expect(host.names == ["a"], sourceLocation: sourceLocation)
+        host.set { $0.content = DownloadServer.content(300_000, 1) }
+    }
+
+    private func finishAsTheSame(
+        _ request: some Request,
+        with agent: Agent? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let file = try await (agent ?? host.agent()).download(request, to: host.file("a"))
+        #expect(file.resumedByteCount == 100_000 && host.data("a") == host.content, sourceLocation: sourceLocation)
+        #expect(host.names == ["a"], sourceLocation: sourceLocation)
+    }
+
+    // MARK: Credentials without a scope
+
+    @Test(arguments: [
+        ("/big.bin?access_token=alice", "/big.bin?access_token=bob"), ("/big.bin?code=1", "/big.bin?code=2"),
+        ("/big.bin?u=%2Fx%3Ftoken%3D1", "/big.bin?u=%2Fx%3Ftoken%3D2"), ("/big.bin", "/big.bin?token=bob"),
+    ])
+    func aSecretOfTheQueryIsThatOfAUser(one: String, other: String) async throws {
+        await cut(GeneralRequest(one))
+        try await finishAsTheSame(GeneralRequest(one))
+        await cut(GeneralRequest(one))
+        try await finishAsAnother(GeneralRequest(other))
+    }
+
+    @Test(arguments: ["Authorization", "Cookie", "X-Api-Key", "X-User-ID"])
+    func aHeaderFieldIdentifiesTheUser(name: String) async throws {
+        await cut(get.header(name, "alice"))
+        try await finishAsTheSame(get.header(name, "alice"))
+        for other in [get.header(name, "bob"), get] {
+            await cut(get.header(name, "alice"))
+            try await finishAsAnother(other)
+        }
+    }
+
+    @Test(arguments: [
+        "X-Amz-Date=1&X-Amz-Credential=k&X-Amz-Signature=", "Expires=1&Key-Pair-Id=k&Signature=", "sv=1&se=2&sig=",
+    ])
+    func aURLThatIsSignedAnewIsContinued(query: String) async throws {
+        await cut(GeneralRequest("/big.bin?v=1&\(query)one"))
+        try await finishAsTheSame(GeneralRequest("/big.bin?v=1&\(query)other"))
+    }
+
+    /// Sets a field, as an adapter and as an interceptor.
+    private struct Hook: RequestAdapter, Interceptor {
+        let value: String
+        var name = "Authorization"
+        var scope: String?
+
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers[name] = value
+        }
+
+        func intercept(
+            _ request: OutgoingRequest,
+            for context: RequestContext,
+            next: AttemptChain
+        ) async throws -> RawResponse {
+            var request = request
+            request.headers[name] = value
+            return try await next(request)
+        }
+
+        func credentialScope(for context: RequestContext) -> String? { scope }
+    }
+
+    @Test(arguments: [true, false]) func aHookWithoutAScopeIdentifiesTheUser(isAdapter: Bool) async throws {
+        func agent(_ value: String) -> Agent {
+            let hook = Hook(value: value)
+            return makeAgent { if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] } }
+        }
+        await cut(get, with: agent("alice"))
+        try await finishAsTheSame(get, with: agent("alice"))
+        for other in [agent("bob"), host.agent()] {
+            await cut(get, with: agent("alice"))
+            try await finishAsAnother(get, with: other)
+        }
+        // The bytes are all there.
+        await cut(get, with: agent("alice"))
+        try host.content.write(to: host.file("a.part"))
+        try await finishAsAnother(get, with: agent("bob"))
+    }
+
+    @Test(arguments: [true, false]) func aFieldThatNamesNoUserDoesNotCount(isAdapter: Bool) async throws {
+        func agent(_ value: String) -> Agent {
+            let hook = Hook(value: value, name: "X-Trace")
+            return makeAgent { if isAdapter { $0.adapters = [hook] } else { $0.interceptors = [hook] } }
+        }
+        await cut(get, with: agent("1"))
+        try await finishAsTheSame(get, with: agent("2"))
+    }
+
+    @Test func aNewSignatureOfTheSameAccessKeyIsContinued() async throws {
+        func agent(_ key: String, _ signature: Int) -> Agent {
+            let value = "AWS4-HMAC-SHA256 Credential=\(key)/2026/x/s3/aws4_request, Signature=\(signature)"
+            return makeAgent { $0.adapters = [Hook(value: value)] }
+        }
+        await cut(get, with: agent("alice", 1))
+        try await finishAsTheSame(get, with: agent("alice", 2))
+        await cut(get, with: agent("alice", 1))
+        try await finishAsAnother(get, with: agent("bob", 1))
+    }
+
+    // MARK: Scopes
+
+    private struct Login: Authenticator {
+        func appliesTo(_ url: URL) -> Bool { true }
+        func apply(_ token: [String], to request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.headers["Authorization"] = token[1]
+        }
+        func refresh(_ token: [String], with agent: Agent) async throws -> [String] { token }
+        func scope(of token: [String]) -> String? { token[0] }
+    }
+
+    @Test func theScopeOfASessionIdentifiesTheUser() async throws {
+        func agent(_ user: String, _ token: String) -> Agent {
+            makeAgent { $0.authentication = .session(AuthenticationSession(Login(), credential: [user, token])) }
+        }
+        await cut(get, with: agent("alice", "1"))
+        try await finishAsTheSame(get, with: agent("alice", "2"))
+        await cut(get, with: agent("alice", "1"))
+        try await finishAsAnother(get, with: agent("bob", "1"))
+    }
+
+    @Test func theScopeOfAHookIdentifiesTheUser() async throws {
+        func agent(_ scope: String, _ token: String) -> Agent {
+            makeAgent { $0.adapters = [Hook(value: token, scope: scope)] }
+        }
+        await cut(get, with: agent("alice", "1"))
+        try await finishAsTheSame(get, with: agent("alice", "2"))
+        await cut(get, with: agent("alice", "1"))
+        try await finishAsAnother(get, with: agent("bob", "1"))
+    }
+
+    @Test func theUserOfTheCacheIdentityIsThatOfADownload() async throws {
+        func request(_ user: String, _ token: String) -> GetOf {
+            GetOf(path: "/big.bin?access_token=\(token)", headers: ["Authorization": token], user: user)
+        }
+        await cut(request("alice", "1"))
+        try await finishAsTheSame(request("alice", "2"))
+        await cut(request("alice", "1"))
+        try await finishAsAnother(request("bob", "1"))
+    }
+
+    private struct GetOf: Request {
+        typealias Model = Data
+        var path: String
+        var headers: HTTPHeaders
+        var user: String
+        var cacheIdentity: CacheIdentity { CacheIdentity(user: user) }
+    }
+
+    // MARK: On disk
+
+    @Test func noSecretAndNoDigestOfOneIsWritten() async throws {
+        let pairs = ["access_token=SECRET", "u=%2Fx%3Fcode%3DSECRET"]
+        let request = GeneralRequest("/big.bin?" + pairs.joined(separator: "&")).header("Authorization", "SECRET")
+        var records: [String] = []
+        for _ in 0..<2 {
+            await cut(request)
+            let record = String(decoding: try #require(host.data("a.part.json")), as: UTF8.self)
+            for secret in pairs + ["SECRET", "authorization:SECRET"] {
+                #expect(!record.contains(secret) && !record.contains(SHA256.hexadecimal(secret.utf8).prefix(16)))
+            }
+            records.append(record)
+            try await finishAsTheSame(request)
+        }
+        // Digests of equal secrets differ.
+        let users = try records.map {
+            try #require((JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])?["user"] as? String)
+        }
+        #expect(users[0] != users[1] && users[0].count == 64)
+    }
+
+    @Test(arguments: [1, 2]) func aRecordWithoutAUserIsNotUsed(version: Int) async throws {
+        await cut(get)
+        var record = try #require(
+            JSONSerialization.jsonObject(with: host.data("a.part.json") ?? Data()) as? [String: Any]
+        )
+        for name in ["salt", "user", "added"] { #expect(record.removeValue(forKey: name) != nil) }
+        record["version"] = version
+        try JSONSerialization.data(withJSONObject: record).write(to: host.file("a.part.json"))
+        try await finishAsAnother(get)
+    }
+
+    // MARK: In a folder
+
+    /// Two downloads at once, which end early and are then continued in the other order.
+    @Test(arguments: ["token", "code", "session", "header"])
+    func downloadsThatDifferInASecretAreTwo(name: String) async throws {
+        let host = host
+        let contents = ["A": DownloadServer.content(50_000, 3), "B": DownloadServer.content(50_000, 4)]
+        let isCut = Lock(true)
+        host.server.on(.get, "/dl") { request in
+            let user = (request.query ?? request.headers["Authorization"])?.last.map(String.init) ?? ""
+            let fields: HTTPHeaders = [
+                "ETag": "\"1\"", "Content-Disposition": "attachment; filename=\(user).bin",
+            ]
+            let content = contents[user] ?? Data()
+            guard isCut.withLock({ $0 }) else {
+                guard let start = request.headers["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
+                    return .data(content, headers: fields)
+                }
+                let range = "bytes \(start)-\(content.count - 1)/\(content.count)"
+                return .data(content[start...], status: 206, headers: fields.merging(["Content-Range": range]))
+            }
+            // So that both run at once.
+            return .data(content, headers: fields).faulted(.closeInBody(after: 20_000)).delayed(by: .milliseconds(200))
+        }
+        func request(_ user: String) -> Get {
+            name == "header" ? Get("/dl").header("Authorization", user) : Get("/dl?\(name)=\(user)")
+        }
+        let agent = host.agent()
+        async let one = result { try await agent.download(request("A"), to: host.folder) }
+        async let other = result { try await agent.download(request("B"), to: host.folder) }
+        for error in await [one.error, other.error] { #expect(error?.reason == .closedInBody) }
+        #expect(host.names.filter { $0.hasSuffix(".part") }.count == 2)
+        isCut.withLock { $0 = false }
+        for user in ["B", "A"] {
+            let file = try await agent.download(request(user), to: host.folder)
+            #expect(file.resumedByteCount == 20_000 && file.url.lastPathComponent == "\(user).bin")
+            #expect(host.data("\(user).bin") == contents[user])
+        }
+        #expect(host.names == ["A.bin", "B.bin"])
+    }
+
+    @Test func anEqualDownloadWithASecretIsInProgress() async throws {
+        let host = host
+        host.server.on(.get, "/dl", .text("x").delayed(by: .milliseconds(200)))
+        let agent = host.agent()
+        let results = await withTaskGroup(of: Outcome.self) { group in
+            for _ in 0..<2 {
+                group.addTask { await result { try await agent.download(Get("/dl?token=1"), to: host.folder) } }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let errors = results.compactMap(\.error)
+        #expect(errors.count == 1 && errors.first?.kind == .rejected, "\(errors)")
+        #expect(host.names == ["dl"])
+    }
+
+    private struct Outcome: Sendable {
+        var error: NetworkError?
+    }
+
+    private func result(_ body: () async throws -> DownloadedFile) async -> Outcome {
+        do {
+            _ = try await body()
+            return Outcome()
+        } catch {
+            return Outcome(error: error as? NetworkError)
+        }
+    }
+}
