@@ -63,10 +63,14 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     /// Returns a URL without what is different in each URL of one content: secrets, and when a signature was made.
     ///
-    /// A value that contains a secret, as a URL does, may name the content all the same: it is replaced by its digest.
+    /// A value that contains a secret, as a URL does, may name the content all the same: it is replaced by its digest. So is a
+    /// path with secrets.
     static func place(_ url: URL, masking secrets: Secrets) -> String {
         let text = secrets.redacted(url)
-        guard let mark = text.firstIndex(of: "?"), let query = url.query() else { return text }
+        let mark = text.firstIndex(of: "?") ?? text.endIndex
+        var place = String(text[..<mark])
+        if place.contains(Secrets.mask) { place = "\(url.authority)/#\(SHA256.hexadecimal(url.path().utf8))" }
+        guard mark < text.endIndex, let query = url.query() else { return place }
         let pairs = query.split(separator: "&").map { pair in
             let shown = secrets.redacted(pairs: String(pair))
             guard shown != pair, !secrets.isCredential(pair: pair) else { return shown[...] }
@@ -79,7 +83,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
             return !name.hasPrefix("x-amz-") && !name.hasPrefix("x-goog-")
                 && !(isSigned && timesOfSignatures.contains(name))
         }
-        return text[...mark] + lasting.joined(separator: "&")
+        return place + "?" + lasting.joined(separator: "&")
     }
 
     /// The names of what changes with a signature: of CloudFront, older ones of S3 and Google, and of Azure.
