@@ -19,6 +19,7 @@ extension Secrets {
         guard let parts = try? URLParts(absolute: text) else {
             return url.scheme.map { "\($0):\(Self.mask)" } ?? Self.mask
         }
+        guard parts.query != nil || TextRedaction.mayHaveParameters(parts.path) else { return parts.text }
         let redaction = redaction
         let place = parts.origin + redaction.redacted(path: parts.path)
         return parts.query.map { place + "?" + redaction.redacted($0[...]) } ?? place

@@ -33,11 +33,11 @@ struct TextRedaction {
     }
 
     /// Whether a path contains an equals sign or, percent-encoded any number of times, may contain one.
-    private static func mayHaveParameters(_ path: String) -> Bool {
+    static func mayHaveParameters(_ path: String) -> Bool {
+        if path.utf8.contains(UInt8(ascii: "=")) { return true }
         var rest = path.utf8[...]
-        while let mark = rest.firstIndex(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "%") }) {
-            if rest[mark] == UInt8(ascii: "=") { return true }
-            rest = rest[mark...].dropFirst()
+        while let mark = rest.firstIndex(of: UInt8(ascii: "%")) {
+            rest = rest[rest.index(after: mark)...]
             if rest.first == UInt8(ascii: "3") || rest.starts(with: "25".utf8) { return true }
         }
         return false
