@@ -3,11 +3,19 @@ public import Foundation
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// It contains no content of the response except a number that does not fit the model, and, if a credential could not be
-    /// refreshed because of a ``ServiceError``, the service's code and message. The size is that of the
-    /// whole body, even if only its beginning is kept. Control characters are escaped.
+    /// It is safe to log, with these limits. Of the URL, it contains host and path, without the values of the path's parameters,
+    /// such as that of `;jsessionid=1`. Of a response, it may contain:
+    ///
+    /// - The place in the body that is invalid or does not fit the model. Its names are those of the model, and those that the
+    ///   server sent: the keys of a dictionary, and members that are repeated or unexpected.
+    /// - A number that does not fit its type, unless ``NetworkConfig/secrets`` has a name of that place.
+    /// - The media type, and a `Content-Range` that was not requested.
+    /// - The code and the message of a ``ServiceError`` because of which a credential could not be refreshed.
+    ///
+    /// The size is that of the whole body, even if only its beginning is kept. Control characters are escaped.
     public var description: String {
-        let place = [method?.rawValue, host.map { $0 + (path ?? "").shortened() } ?? requestName].compactMap(\.self)
+        let path = URLParts.redacting(parametersOf: path ?? "").shortened()
+        let place = [method?.rawValue, host.map { $0 + path } ?? requestName].compactMap(\.self)
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
 

@@ -4,8 +4,8 @@ internal import Foundation
 ///
 /// An error thrown by your own code reaches you unchanged, and a cancelled send throws `CancellationError`; every other
 /// failure is a network error. Use ``kind`` to decide what to do, and ``reason`` for the details. The description
-/// contains the method, the host and the path, but no query, no header value except a media type, and no value of a
-/// body except a number that does not fit its type.
+/// contains the method, the host and the path, but no query, no header value except a media type or a range, and of a body only
+/// names of members and a number that does not fit its type; see ``description``.
 public struct NetworkError: Error, Sendable {
     /// The detailed reason.
     public let reason: Reason

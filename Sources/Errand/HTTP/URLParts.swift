@@ -141,33 +141,11 @@ struct URLParts: Sendable, Hashable {
     }
 
     /// Whether the text after the colon of an authority is a valid port; Foundation accepts any number of digits.
-    private static func hasValidPort(_ authority: Substring.UTF8View) -> Bool {
+    static func hasValidPort(_ authority: Substring.UTF8View) -> Bool {
         guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return true }
         let port = authority[authority.index(after: colon)...]
         if port.isEmpty || port.contains(UInt8(ascii: "]")) { return true }
         return Int(String(Substring(port))).map { 0...0xFFFF ~= $0 } ?? false
-    }
-
-    /// Returns a URL or path for messages, without query, fragment and user information.
-    ///
-    /// Also of a text that is no URL because of a mistake, such as a missing colon, or a slash in a password.
-    static func redacted(_ text: String) -> String {
-        // By bytes: a mark after a delimiter would make one `Character` of both.
-        let bytes = text.utf8
-        func isDelimiter(_ byte: UInt8) -> Bool { "/?#".utf8.contains(byte) }
-        let head = bytes.prefix { !isDelimiter($0) }
-        let isURL = bytes[head.endIndex...].starts(with: "//".utf8)
-        let start = isURL ? bytes.index(head.endIndex, offsetBy: 2) : bytes.startIndex
-        let rest = bytes[start...]
-        let authority = rest.prefix { !isDelimiter($0) }
-        let shown = authority.lastIndex(of: UInt8(ascii: "@")).map { bytes[bytes.index(after: $0)...] } ?? rest
-        // A password cut off the host, so that its rest may be anywhere.
-        let isCutOff =
-            isURL && shown.startIndex == start && !hasValidPort(authority) && rest.contains(UInt8(ascii: "@"))
-        if isCutOff { return Substring(bytes[..<start]) + "…" }
-        return String(
-            Substring(bytes[..<start]) + Substring(shown.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
-        )
     }
 
     /// Returns the path and query of an encoded text without its fragment, which is never sent (RFC 9110, section

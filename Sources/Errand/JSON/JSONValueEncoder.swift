@@ -12,7 +12,7 @@ struct JSONValueEncoder {
     /// Renames the keys of the outermost object, or drops them with their values if it returns `nil`.
     var keyFilter: ((any CodingKey) -> String?)?
 
-    /// Whether `nil` is omitted at every depth instead of encoded as `null`.
+    /// Whether `nil` is omitted at every depth instead of encoded as `null`, with its name or key.
     var omitsNil = false
 
     /// The user info that is passed to the value's `encode(to:)`.
@@ -125,7 +125,8 @@ final class JSONEncodingNode {
 
     /// Sorts members by name, and elements by their text.
     ///
-    /// - Parameter isOfPairs: Whether the elements are keys, each followed by its value.
+    /// - Parameter isOfPairs: Whether the elements are keys, each followed by its value. A key whose value is omitted is omitted,
+    ///   too, like the name of a member; otherwise the next key would be in the place of the value.
     func sort(inPairs isOfPairs: Bool) {
         switch content {
         case .object(let members, _):
@@ -138,7 +139,9 @@ final class JSONEncodingNode {
                 let group = elements[start..<min(start + length, elements.count)]
                 return (text: group.map { $0.value.description }.joined(separator: ","), group: group)
             }
-            content = .array(groups.sortedUnspecialized { $0.text < $1.text }.flatMap(\.group))
+            let kept = isOfPairs ? groups.filter { $0.group.last?.isOmitted != true } : groups
+            if isOfPairs { for pair in kept where pair.group.first?.isOmitted == true { pair.group.first?.set(.null) } }
+            content = .array(kept.sortedUnspecialized { $0.text < $1.text }.flatMap(\.group))
         case .none, .omitted, .value: break
         }
     }

@@ -13,8 +13,8 @@ extension SafeDescription {
 }
 
 extension URL {
-    /// Host, port and path, never user information, query or fragment.
-    var place: String { authority + path() }
+    /// Host, port and path, never user information, query, fragment or the value of a parameter of the path.
+    var place: String { authority + URLParts.redacting(parametersOf: path()) }
 
     /// Host and port.
     var authority: String { bracketedHost + (port.map { ":\($0)" } ?? "") }

@@ -4,8 +4,9 @@ internal import Foundation
 ///
 /// Names are compared without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are the same name. A name is
 /// also secret if it ends with the words of a listed name, as `newPassword` and `X-Upload-Token` do for `password` and
-/// `Token`; digits at its end do not count. The names `auth`, `code`, `pin`, `session` and `sig` only match whole names,
-/// because many names that end with them, such as `statusCode`, are not secrets.
+/// `Token`; digits at its end do not count. The names `auth`, `code`, `pin`, `session`, `sig` and `tokens` only match whole
+/// names, because many names that end with them, such as `statusCode` and `max_tokens`, are not secrets. In a member `tokens`
+/// of JSON, numbers are shown, because they are often counts.
 ///
 /// A secret is replaced by ``mask``. What cannot be parsed is omitted or masked as a whole.
 public struct Secrets: Sendable, Hashable {
@@ -36,10 +37,12 @@ public struct Secrets: Sendable, Hashable {
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-Session-Id", "X-Amz-Security-Token", "Token", "Secret", "Password",
             "X-Auth", "X-Session", "X-Sid", "JWT", "DPoP", "Bearer", "Credential", "Credentials", "Assertion", "Ticket",
-            "Auth-Key", "Subscription-Key", "Functions-Key",
+            "Auth-Key", "Subscription-Key", "Functions-Key", "Access-Key", "Secret-Key", "Private-Key", "Signature",
+            "OTP",
+            "Pin", "X-Pin", "Pwd", "Passwd", "CSRF", "XSRF",
         ],
         queryNames: [String] = Self.usualNames,
-        jsonKeys: [String] = Self.usualNames
+        jsonKeys: [String] = Self.usualJSONKeys
     ) {
         self.headers = headers
         self.queryNames = queryNames
@@ -61,13 +64,19 @@ public struct Secrets: Sendable, Hashable {
         hasher.combine(jsonKeys)
     }
 
-    /// The default names of secrets in queries, forms and JSON.
+    /// The default names of secrets in queries and forms.
     public static let usualNames = [
         "password", "passwd", "pwd", "secret", "client_secret", "token", "access_token", "refresh_token", "id_token",
         "api_key", "apikey", "auth", "authorization", "session", "session_id", "signature", "sig", "code", "otp", "pin",
         "passcode", "passphrase", "private_key", "secret_key", "access_key", "auth_code", "authorization_code",
         "verification_code", "device_code", "code_verifier", "cookie", "subscription_key",
+        "password_confirmation", "assertion", "client_assertion", "jwt", "credential", "bearer", "id_token_hint",
+        "SAMLResponse", "csrf", "xsrf",
     ]
+
+    /// The default names of secrets in JSON: the ``usualNames``, and those of objects and arrays of secrets.
+    public static let usualJSONKeys =
+        usualNames + ["passwords", "secrets", "tokens", "access_tokens", "refresh_tokens", "credentials"]
 
     /// Whether the values of a header field are secret; those of `Authorization` always are.
     func isSecret(header name: String) -> Bool {

@@ -42,6 +42,8 @@ extension DecodingError {
 
     /// The reason and the path, without any value of the body but a number that does not fit.
     ///
+    /// In the path, the keys of a dictionary are those that the server sent.
+    ///
     /// - Parameters:
     ///   - secrets: The names of the members whose numbers are left out, with all that is in them; `nil` for every
     ///     number.

@@ -6,7 +6,7 @@ internal import Foundation
 struct DownloadIdentity: Sendable, Hashable {
     /// The method and the URL of the request, as ``DownloadRecord/place(_:masking:salt:)``.
     let request: String
-    /// The credential scopes, or else the credentials, and the pairs of the query that contain a secret.
+    /// The credential scopes, or else the credentials, and the parts of the URL that contain a secret.
     ///
     /// They are secret, so that only a salted digest may be written.
     let user: [String]
@@ -33,7 +33,7 @@ struct DownloadIdentity: Sendable, Hashable {
             user.append(isKnown && hook is any ExchangeInterceptor ? "" : scope ?? "")
         }
         let pairs = request.url.secretPairs(of: secrets)
-        user += request.url.pairsWithSecrets(of: secrets)
+        user += request.url.partsWithSecrets(of: secrets)
         if isKnown {
             user += pairs.filter { Self.namesOfContents.contains(String($0.prefix { $0 != "=" }).lowercased()) }
         } else {
@@ -94,9 +94,10 @@ extension URL {
         return userInformation + secret.map { String($0.0) }
     }
 
-    /// The pairs of the query that have a secret in their value, as URLs do, and may name the content all the same.
-    fileprivate func pairsWithSecrets(of secrets: Secrets) -> [String] {
-        (query() ?? "").split(separator: "&").map(String.init)
-            .filter { !secrets.isCredential(pair: $0) && secrets.redacted(pairs: $0) != $0 }
+    /// The path, and the pairs of the query, that have a secret in them, as URLs do, and may name the content all the same.
+    fileprivate func partsWithSecrets(of secrets: Secrets) -> [String] {
+        let path = secrets.redacted(self).prefix { $0 != "?" }.contains(Secrets.mask) ? ["path:\(path())"] : []
+        let pairs = (query() ?? "").split(separator: "&").map(String.init)
+        return path + pairs.filter { !secrets.isCredential(pair: $0) && secrets.redacted(pairs: $0) != $0 }
     }
 }

@@ -93,7 +93,12 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     /// - Returns: A text without a secret.
     static func place(_ url: URL, masking secrets: Secrets, salt: String? = nil) -> String {
         let text = secrets.redacted(url)
-        guard let mark = text.firstIndex(of: "?"), let query = url.query() else { return text }
+        let mark = text.firstIndex(of: "?") ?? text.endIndex
+        var place = String(text[..<mark])
+        if let salt, place.contains(Secrets.mask) {
+            place = "\(url.authority)/#\(DownloadIdentity.digest([url.path()], salt: salt))"
+        }
+        guard mark < text.endIndex, let query = url.query() else { return place }
         let pairs = query.split(separator: "&").map { pair in
             let shown = secrets.redacted(pairs: String(pair))
             guard let salt, shown != pair, !secrets.isCredential(pair: pair) else { return shown[...] }
@@ -102,7 +107,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
         let isSigned = pairs.contains { isSignature(name($0)) }
         let lasting = pairs.filter { isSignature(name($0)) || !changesWithSignature(name($0), isSigned: isSigned) }
-        return text[...mark] + lasting.joined(separator: "&")
+        return place + "?" + lasting.joined(separator: "&")
     }
 
     /// Whether a pair of a query is a signature, by its name in lower case.

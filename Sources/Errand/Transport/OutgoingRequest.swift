@@ -117,9 +117,48 @@ extension HTTPHeaders.Field {
         }
     }
 
-    /// The name for an error message; what follows a colon may be a value.
+    /// The name for an error message, up to the first character that no name contains, and that character.
+    ///
+    /// It may be a value in the place of the name, or be followed by one, so it is shown only if it consists of words and is
+    /// followed by what can be behind a name by mistake.
     private var quotedName: String {
-        let end = name.firstIndex(of: ":").map(name.index(after:)) ?? name.endIndex
-        return String(name[..<end]).shortened(to: 100).debugDescription
+        guard let place = name.unicodeScalars.firstIndex(where: { !$0.isTokenCharacter }) else { return "\"\"" }
+        let character = name.unicodeScalars[place]
+        let words = name.unicodeScalars[..<place]
+        let number = words.count + 1
+        let isSwapped = value.looksLikeFieldName
+        let isShown =
+            !isSwapped && words.count <= 40 && ": \t\r\n\0".unicodeScalars.contains(character)
+            && words.allSatisfy { $0 == "-" || $0.isASCII && $0.properties.isAlphabetic }
+        let text = isShown ? "\"\(String(words))…\"" : "(which is not shown)"
+        return
+            "\(text), with \(character.phrase) as character \(number)\(isSwapped ? ", as if swapped with its value" : ""),"
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isTokenCharacter: Bool { isASCII && UInt8(value).isTokenCharacter }
+
+    /// The character in words, or its code point if it is not visible ASCII.
+    fileprivate var phrase: String {
+        switch self {
+        case " ": "a space"
+        case "\t": "a tab"
+        case "\r", "\n": "a line break"
+        case "!"..."~": "'\(self)'"
+        default: "U+" + String(repeating: "0", count: max(0, 4 - hexadecimal.count)) + hexadecimal
+        }
+    }
+
+    private var hexadecimal: String { String(value, radix: 16, uppercase: true) }
+}
+
+extension String {
+    /// Whether the text is spelled like the name of a field, such as `Authorization` or `X-Api-Key`.
+    fileprivate var looksLikeFieldName: Bool {
+        split(separator: "-", omittingEmptySubsequences: false).allSatisfy { word in
+            word.utf8.first.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } == true
+                && word.utf8.allSatisfy(\.isASCIILetter)
+        }
     }
 }

@@ -80,6 +80,9 @@ import Testing
         ("https://a.example:8080/@me", "https://a.example:8080/@me"), ("https://[::1]/@me", "https://[::1]/@me"),
         ("/login?token=secret&next=https://app.example/x", "/login"), ("2024:x/y?mail=a@b&token=secret", "2024:x/y"),
         ("?next=//secret@x", ""), ("a//secret", "a//secret"), ("/a//b@c", "/a//b@c"),
+        ("/b;jsessionid=secret", "/b;jsessionid=…"), ("/b;v=secret;w/c;x=secret?d", "/b;v=…;w/c;x=…"),
+        ("https://a.example/b;v=secret/c", "https://a.example/b;v=…/c"), ("/a=1;", "/a=1;"),
+        (";a=secret=secret", ";a=…"),
     ])
     func messagesContainNoSecretsOfAURL(text: String, shown: String) {
         #expect(URLParts.redacted(text) == shown)

@@ -184,6 +184,17 @@ import Testing
         #expect(try encoder.encodeUnlessNil(JSONValue.null) == .null)
     }
 
+    /// A dictionary whose keys are not strings is an array of keys and values.
+    @Test func keysWhoseValueIsNilAreOmittedWithIt() throws {
+        let suits: [Suit: Int?] = [.spades: 1, .hearts: nil, .clubs: 3]
+        let encoder = JSONValueEncoder(omitsNil: true)
+        #expect(try encoder.encode(suits).description == #"["clubs",3,"spades",1]"#)
+        #expect(try encoder.encode([suits]).description == #"[["clubs",3,"spades",1]]"#)
+        #expect(try encoder.encode([Suit.hearts: Int?.none]).description == "[]")
+        #expect(try encoder.encode([Suit?.none: 1]).description == "[null,1]")
+        #expect(try JSONValue(encoding: suits).description == #"["clubs",3,"hearts",null,"spades",1]"#)
+    }
+
     @Test func agreesWithFoundationsEncoder() throws {
         var everything = Everything()
         everything.nested = [:]

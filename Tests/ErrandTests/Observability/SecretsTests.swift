@@ -12,6 +12,8 @@ import Testing
         "googleApiKey", "sessionId", "SessionID", "session_id", "userSessionId", "privateKey", "secretAccessKey",
         "smsOtp", "code", "CODE", "pin", "sig", "auth", "session", "authorizationCode", "a[newPassword]",
         "user.accessToken", "user[session]", "passcode", "_token_", "token1", "tokenV2_token", "subscription-key",
+        "password_confirmation", "passwordConfirmation", "client_assertion", "assertion", "jwt", "credential", "bearer",
+        "id_token_hint", "SAMLResponse", "csrf", "_csrf", "xsrf",
     ])
     func namesAreSecretInAnySpelling(name: String) {
         let secrets = Secrets()
@@ -32,7 +34,8 @@ import Testing
     @Test(arguments: [
         "zipcode", "statusCode", "errorCode", "status_code", "code2", "shipping", "shippingPin", "spin", "signal",
         "author", "oauth", "isAuth", "trainingSession", "sessions", "config", "tokens_used", "passwordHint",
-        "secretary",
+        "secretary", "max_tokens", "totalTokens", "shippingpin", "assertions", "bearers", "SAMLRequest",
+        "passwordLength",
         "otpLength", "hotpot", "", "_", "1", "keyboard", "name",
     ])
     func otherNamesAreNoSecrets(name: String) {
@@ -50,10 +53,33 @@ import Testing
         ("Authorization", true), ("authorization", true), ("X-Auth-Token", true), ("X-Refresh-Token", true),
         ("PRIVATE-TOKEN", true), ("X-Goog-Api-Key", true), ("Set-Cookie", true), ("x_api_key", true),
         ("X-Auth-Key", true), ("Ocp-Apim-Subscription-Key", true), ("x-functions-key", true), ("Sort-Key", false),
+        ("X-Secret-Key", true), ("X-Access-Key", true), ("X-Private-Key", true), ("X-OTP", true), ("X-Pwd", true),
+        ("X-Passwd", true), ("X-Pin", true), ("Pin", true), ("Signature", true), ("X-Amz-Signature", true),
+        ("X-Hub-Signature-256", true), ("X-CSRF", true), ("X-Shipping-Pin", false), ("Signature-Input", false),
+        ("Sec-WebSocket-Key", false), ("WWW-Authenticate", false),
         ("Content-Type", false), ("Accept", false), ("X-Request-Id", false), ("Status-Code", false), ("ETag", false),
     ])
     func fieldsAreSecretByTheSameRule(name: String, isSecret: Bool) {
         #expect(Secrets().redacted("x", of: name) == (isSecret ? Secrets.mask : "x"))
+    }
+
+    @Test func groupsOfSecretsInJSONAreMaskedAndCountsOfTokensAreNot() {
+        let secrets = Secrets()
+        let groups: JSONValue = [
+            "passwords": ["x", 1], "client_secrets": ["a": 1], "refresh_tokens": ["x"], "credentials": 1,
+        ]
+        let masked: JSONValue = [
+            "passwords": "•••", "client_secrets": "•••", "refresh_tokens": "•••", "credentials": "•••",
+        ]
+        #expect(secrets.redacted(groups) == masked)
+        let tokens: JSONValue = [
+            "tokens": ["x", ["id": "x", "n": 1]], "user.tokens": "x", "usage": ["tokens": 5, "max_tokens": 6],
+        ]
+        let counted: JSONValue = [
+            "tokens": ["•••", ["id": "•••", "n": 1]], "user.tokens": "•••", "usage": ["tokens": 5, "max_tokens": 6],
+        ]
+        #expect(secrets.redacted(tokens) == counted)
+        #expect(secrets.redacted(pairs: "tokens=5&secrets=x") == "tokens=5&secrets=x")
     }
 
     @Test func customNamesFollowTheSameRule() {
@@ -93,6 +119,7 @@ import Testing
             "variables=%7B%22a%22%3A%5B1%5D%2C%22password%22%3A%22•••%22%7D"
         ),
         (#"v={"token":1}"#, #"v={"token":"•••"}"#),
+        (#"v={"q":"what? a;b #1","token":1}"#, #"v={"q":"what? a;b #1","token":"•••"}"#),
         ("u=%2F%3Fv%3D%257B%2522token%2522%253A1%257D", "u=%2F%3Fv%3D%257B%2522token%2522%253A%2522•••%2522%257D"),
         // In what is encoded more often than that, anything may be.
         ("a=%25252525252525253Ftoken", "a=•••"), ("https://h/?x%25252525252525253Fb=abc", "•••=•••"),
@@ -124,13 +151,74 @@ import Testing
         ("0; url=https://host/?sig=abc", "0; url=https://host/?sig=•••"),
         // The end of a secret is not known.
         ("<https://host/?page=2&token=abc>; rel=\"next\"", "<https://host/?page=2&token=•••"),
-        ("text/html; charset=utf-8", "text/html; charset=utf-8"), ("a/b=1", "a/b=1"), ("token=abc", "token=abc"),
+        ("text/html; charset=utf-8", "text/html; charset=utf-8"), ("a/b=1", "a/b=1"), ("token=abc", "token=•••"),
         ("see https://host/a?b=1, and more", "see https://host/a?b=1, and more"),
-        ("me@host.example", "me@host.example"),
+        ("me@host.example", "me@host.example"), ("x?token=abc", "x?token=•••"), ("?token=abc", "?token=•••"),
+        ("../x?access_token=abc", "../x?access_token=•••"),
+        ("myapp:/cb#access_token=abc", "myapp:/cb#access_token=•••"),
+        ("myapp:cb?token=abc", "myapp:cb?token=•••"), ("0; url=/x?token=abc", "0; url=/x?token=•••"),
+        ("0;url=x?token=abc", "0;url=x?token=•••"), ("</x?token=abc>; rel=next", "</x?token=•••"),
+        ("<?token=abc>; rel=next", "<?token=•••"), ("/b;jsessionid=abc", "/b;jsessionid=•••"),
+        ("%2Fcb%3Ftoken%3Dabc", "%2Fcb%3Ftoken%3D•••"), (#"https:\\ada:abc@host/"#, #"https:\\host/"#),
+        ("https://ada:p&abc@host/", "https://host/"), (#"{"token":"abc"}"#, #"{"token":"•••"}"#),
+        (#" [{"a":"b&c=d?;#","token":"abc"}]"#, #"[{"a":"b&c=d?;#","token":"•••"}]"#),
+        (#"{"a": "b=c"}"#, #"{"a": "b=c"}"#),
+        (#"{"a":"{\"password\":\"abc\"}"}"#, #"{"a":"{\"password\":\"•••\"}"}"#),
+        ("grant_type=password&password=abc", "grant_type=password&password=•••"), ("{a=b", "{a=b"),
+        ("[x] 1 = 1", "[x] 1 = 1"),
+        ("rate = 5 %, see [1]", "rate = 5 %, see [1]"), ("dGVzdA==", "dGVzdA=="), ("Token==", "Token=="),
     ])
     func secretsOfAURLInAFieldOrAMemberAreRedacted(text: String, redacted: String) {
         #expect(Secrets().redacted(text, of: "Referer") == redacted)
         #expect(Secrets().redacted(["a": [.string(text)]]) == ["a": [.string(redacted)]])
+    }
+
+    @Test func deeplyNestedJSONIsMaskedAsAWhole() {
+        var (text, depth) = (#"{"token":"abc"}"#, 0)
+        while depth < 8 {
+            let redacted = Secrets().redacted(text, of: "X-Params")
+            #expect(!redacted.contains("abc"), "\(depth)")
+            #expect(redacted.contains("token") == (depth < 4), "\(depth)")
+            (text, depth) = (JSONValue.object(["a": .string(text)]).description, depth + 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("/b;jsessionid=abc", "/b;jsessionid=•••"), ("/b;v=1;sessionid=abc/c;d=1", "/b;v=1;sessionid=•••/c;d=1"),
+        ("/token=abc/x", "/token=•••/x"), ("/b%3Btoken%3Dabc", "/b%3Btoken%3D•••"),
+        ("/b;v=1,2/c(id=7)", "/b;v=1,2/c(id=7)"),
+        ("/token/abc", "/token/abc"), ("/a%20b%25/%E2%82%AC", "/a%20b%25/%E2%82%AC"),
+    ])
+    func secretParametersOfAPathAreRedacted(path: String, redacted: String) throws {
+        for query in ["", "?a=1"] {
+            let url = try #require(URL(string: "https://api.example\(path)\(query)"))
+            #expect(Secrets().redacted(url) == "https://api.example\(redacted)\(query)")
+        }
+    }
+
+    @Test func parameterOfAPathIsRedactedInEveryText() async throws {
+        let log = Record<String>()
+        let accessory = LoggingAccessory(level: .events) { log.add($0) }
+        let rig = Rig(config: .test { $0.accessories = [accessory] }) { request in
+            guard request.url.path() == "/a" else { return .json("1", status: 404) }
+            return .status(302, headers: ["Location": "/b;jsessionid=CANARY"])
+        }
+        let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/a")) } as? NetworkError)
+        #expect(error.description.contains("api.example/b;jsessionid=…: the status 404"), "\(error)")
+        let request = GeneralRequest("/b;license=CANARY")
+        let plan = try await rig.agent.plan(for: request)
+        for text in ["\(request)", "\(plan)", "\(plan.request)", "\(plan.context)", "\(plan["path"]?.value ?? "")"] {
+            log.add(text)
+        }
+        #expect(rig.transport.requests.last?.url.path() == "/b;jsessionid=CANARY")
+        #expect(log.all.contains { $0.contains("goes on to https://api.example/b;jsessionid=•••") }, "\(log.all)")
+        #expect(!log.all.contains { $0.contains("CANARY") }, "\(log.all)")
+    }
+
+    @Test func curlCommandMasksJSONInAField() throws {
+        let url = try #require(URL(string: "https://api.example/b;token=abc"))
+        let request = OutgoingRequest(url: url, headers: ["X-Params": #"{"token":"abc"}"#])
+        #expect(request.curl() == #"curl 'https://api.example/b;token=•••' -H 'X-Params: {"token":"•••"}'"#)
     }
 
     @Test func nestedURLIsRedactedInEveryText() async throws {
@@ -158,6 +246,17 @@ import Testing
         let secrets = Secrets()
         expectLinear(2_000) { count in
             _ = secrets.redacted(pairs: "a=" + String(repeating: part, count: count))
+        }
+    }
+
+    @Test(arguments: ["[", "?a={", "&a=[\"", "?a=[\"", "/;a=", "%253D", "\\\""])
+    func textsThatMayBeJSONAreRedactedInLinearTime(part: String) {
+        let secrets = Secrets()
+        expectLinear(200) { count in
+            let text = String(repeating: part, count: count)
+            _ = secrets.redacted("[\"" + text, of: "X-A")
+            _ = secrets.redacted(.array([.string(text), .string("{\"a\":[" + text)]))
+            _ = URL(string: "https://api.example/" + text).map(secrets.redacted)
         }
     }
 

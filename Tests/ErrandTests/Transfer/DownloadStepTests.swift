@@ -141,4 +141,15 @@ import Testing
         let data = Data(repeating: UInt8(ascii: "["), count: 513)
         #expect(DownloadRecord(data, of: DownloadIdentity("GET https://host/a")) == nil)
     }
+
+    /// The path may name the content, even behind a secret.
+    @Test func pathWithASecretIsReplacedByItsDigest() throws {
+        func place(_ path: String) throws -> String {
+            DownloadRecord.place(try #require(URL(string: "https://host\(path)")), masking: Secrets())
+        }
+        #expect(try place("/a;v=1?b=2") == "https://host/a;v=1?b=2")
+        let places = try ["/a;token=1", "/a;token=2", "/a;token=1;b=1", "/a;token=1?b=1"].map(place)
+        #expect(Set(places).count == 4)
+        #expect(places.allSatisfy { $0.hasPrefix("host/#") && !$0.contains("token") }, "\(places)")
+    }
 }
