@@ -15,8 +15,13 @@ import Testing
 
     private let filters = FilterIdentities()
 
-    private func key(_ request: some Request, scope: String? = nil) throws -> DuplicateKey {
-        let config = NetworkConfig.test { $0.adapters = [Scoped(scope: scope)] }
+    private func key(
+        _ request: some Request,
+        scope: String? = nil,
+        config: NetworkConfig = .test
+    ) throws -> DuplicateKey {
+        var config = config
+        config.adapters = [Scoped(scope: scope)]
         let send = Agent(config: config).makeSend(request)
         let prepared = try send.prepare(request)
         return try #require(DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: filters))
@@ -89,12 +94,9 @@ import Testing
                 Payload(response.body)
             }
         }
-        func key(service: String?, config: String) throws -> DuplicateKey {
+        func key(service: String?, config filter: String) throws -> DuplicateKey {
             let request = request.service(Service(id: "s", filter: service.map(Named.init)))
-            let config = NetworkConfig.test { $0.filter = Named(name: config) }
-            let prepared = try Agent(config: config).makeSend(request).prepare(request)
-            let key = DuplicateKey(prepared, body: .empty, isPassing: false, filters: filters)
-            return try #require(key)
+            return try self.key(request, config: NetworkConfig.test { $0.filter = Named(name: filter) })
         }
         let keys = try [
             key(service: nil, config: "a"), key(service: nil, config: "b"), key(service: "c", config: "a"),
