@@ -29,14 +29,20 @@ let package = Package(
         ),
         .executableTarget(
             name: "Fetch",
-            dependencies: ["Errand"],
+            dependencies: ["Errand", "ToolSupport"],
             path: "Examples/Fetch",
             swiftSettings: settings
         ),
         .executableTarget(
             name: "Upload",
-            dependencies: ["Errand"],
+            dependencies: ["Errand", "ToolSupport"],
             path: "Examples/Upload",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ToolSupport",
+            dependencies: ["Errand"],
+            path: "Examples/ToolSupport",
             swiftSettings: settings
         ),
         .executableTarget(
@@ -81,7 +87,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ExampleTests",
-            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            dependencies: ["Errand", "ErrandTesting", "TestSupport", "ToolSupport"],
             swiftSettings: settings
         ),
     ],

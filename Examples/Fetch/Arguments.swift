@@ -1,9 +1,10 @@
 import Errand
 import Foundation
+import ToolSupport
 
 /// What the command line asks for.
 struct Arguments {
-    var urls: [String] = []
+    var addresses: [Address] = []
     /// The file, or `nil` if the responses name the files in the folder.
     var output: String?
     var folder = "."
@@ -14,10 +15,6 @@ struct Arguments {
     var timeout = 30
     var isQuiet = false
     var wantsHelp = false
-
-    struct Wrong: Error, CustomStringConvertible {
-        let description: String
-    }
 
     static let help = """
         Downloads files, and continues what was interrupted.
@@ -36,70 +33,76 @@ struct Arguments {
           -q, --quiet             no progress
           -h, --help              this text
 
-        While a file is incomplete, its bytes are in FILE.part, and what is known of it in FILE.part.json. The same
-        command continues it, if the server still has the same content. A file that is complete is downloaded again. In a
-        folder, no file is replaced: a new one of the same name gets a number, such as FILE.1. With --output, the file is
-        replaced, unless it is a device or a pipe.
+        A user name and password in a URL, as in http://ada:secret@host/, are sent as Basic credentials to that origin
+        only, unless there is a header field Authorization. They are not printed.
+
+        While a file is incomplete, its bytes are in FILE.part, and what is known of it in FILE.part.json. In a folder,
+        where the response may give another name, they are in NAME-DIGEST.part, with the name in the URL and some digits
+        that depend on the request, such as film.mp4-4893c685.part. The same command continues the file, if the server
+        still has the same content. A file that is complete is downloaded again. In a folder, no file is replaced: a new
+        one of the same name gets a number, such as FILE.1. With --output, the file is replaced, unless it is a device or
+        a pipe. All files that are written can be read by their owner alone (mode 0600).
 
         The exit status is 0 if all files are complete, 1 if any is not or the output cannot be written, 2 if the command
         line is wrong, and 130 after an interruption.
         """
 
-    init(_ words: some Sequence<String>) throws {
-        var rest = Array(words)[...]
-        func value(of option: String) throws -> String {
-            guard let value = rest.popFirst() else { throw Wrong(description: "\(option) needs a value; see --help") }
-            return value
-        }
-        func number(of option: String, in range: ClosedRange<Int>) throws -> Int {
-            let text = try value(of: option)
-            guard let number = Int(text), range.contains(number) else {
-                throw Wrong(
-                    description:
-                        "\(option) needs a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'"
-                )
-            }
-            return number
-        }
-        while let word = rest.popFirst() {
+    init(_ commandLine: some Sequence<String>) throws {
+        var words = Words(commandLine)
+        var folder: String?
+        while let word = try words.next() {
             switch word {
-            case "-o", "--output": output = try value(of: word)
-            case "-d", "--directory": folder = try value(of: word)
-            case "-n", "--at-once": atOnce = try number(of: word, in: 1...64)
-            case "--retries": retries = try number(of: word, in: 0...1_000)
-            case "--timeout": timeout = try number(of: word, in: 1...86_400)
-            case "--sha256":
-                let text = try value(of: word)
-                guard text.utf8.count == 64, text.allSatisfy(\.isHexDigit) else {
-                    throw Wrong(description: "\(word) needs 64 hexadecimal digits, not '\(text)'")
+            case .operand(let url): addresses.append(try Address(url))
+            case .option(let option):
+                switch option {
+                case "-o", "--output": output = try words.value()
+                case "-d", "--directory": folder = try words.value()
+                case "-n", "--at-once": atOnce = try words.number(in: 1...64)
+                case "--retries": retries = try words.number(in: 0...1_000)
+                case "--timeout": timeout = try words.number(in: 1...86_400)
+                case "--sha256":
+                    let text = try words.value()
+                    guard text.utf8.count == 64, text.allSatisfy(\.isHexDigit) else {
+                        throw Words.Wrong("\(option) needs 64 hexadecimal digits, not '\(text)'")
+                    }
+                    sha256 = text
+                case "-q", "--quiet": isQuiet = true
+                case "-h", "--help": wantsHelp = true
+                case "-H", "--header":
+                    let (name, value) = try words.header()
+                    headers.add(name, value)
+                default: throw words.unknown(option)
                 }
-                sha256 = text
-            case "-q", "--quiet": isQuiet = true
-            case "-h", "--help": wantsHelp = true
-            case "-H", "--header":
-                let text = try value(of: word)
-                guard let colon = text.firstIndex(of: ":") else {
-                    throw Wrong(description: "\(word) needs 'NAME: VALUE', not '\(text)'")
-                }
-                let name = text[..<colon].trimmingCharacters(in: .whitespaces)
-                headers.add(name, text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
-            case "--":
-                urls += rest
-                rest = []
-            case _ where word.hasPrefix("-") && word != "-":
-                throw Wrong(description: "there is no option \(word); see --help")
-            default: urls.append(word)
             }
         }
         if wantsHelp { return }
-        guard !urls.isEmpty else { throw Wrong(description: "no URL; see --help") }
-        for url in urls {
-            guard let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme?.lowercased()),
-                parsed.host()?.isEmpty == false
-            else { throw Wrong(description: "'\(url)' is not an http or https URL") }
+        self.folder = folder ?? "."
+        try check(folder: folder)
+    }
+
+    /// Checks what does not depend on one word alone.
+    private func check(folder: String?) throws {
+        guard !addresses.isEmpty else { throw Words.Wrong("no URL; see --help") }
+        guard addresses.count == 1 || output == nil && sha256 == nil else {
+            throw Words.Wrong("--output and --sha256 are for one URL; there are \(addresses.count)")
         }
-        guard urls.count == 1 || output == nil && sha256 == nil else {
-            throw Wrong(description: "--output and --sha256 are for one URL; there are \(urls.count)")
+        if let output {
+            guard folder == nil else {
+                throw Words.Wrong("--output names the file, and --directory lets the response name it; use one of them")
+            }
+            guard output != "-" else {
+                throw Words.Wrong(
+                    "--output needs a file, because a download that is interrupted is continued there; "
+                        + "the standard output is not supported, and a file of this name is ./-"
+                )
+            }
+            guard !output.hasSuffix("/") else {
+                throw Words.Wrong("--output needs a file, and '\(output)' is a folder; use --directory for a folder")
+            }
+        }
+        var known: Set<Substring> = []
+        for address in addresses where !known.insert(address.text.prefix { $0 != "#" }).inserted {
+            throw Words.Wrong("\(address.shown) is given twice; give each URL once")
         }
     }
 }

@@ -1,5 +1,6 @@
 import Errand
 import Foundation
+import ToolSupport
 
 // A downloader like `curl -C -`: several URLs at once, progress bars, a checksum, and continuing what was interrupted.
 
@@ -40,13 +41,16 @@ if arguments.output == nil {
     }
 }
 let options = DownloadOptions(sha256: arguments.sha256, keepsExistingFiles: true)
-let names = arguments.urls.map { StandardStream.escaped(URL(string: $0)?.lastPathComponent ?? $0) }
-let board = Board(names: names, isShown: !arguments.isQuiet)
+let addresses = arguments.addresses
+let board = Board(names: addresses.map(\.name), isShown: !arguments.isQuiet)
 
-let downloads = arguments.urls.enumerated().map { index, url in
-    GeneralRequest(url).downloading(to: target, options).accessory { event in
-        if case .didProgress(let progress) = event { board.show(progress, of: index) }
-    }
+let downloads = addresses.enumerated().map { index, address in
+    GeneralRequest(address.text)
+        .authorization(arguments.headers["Authorization"] == nil ? address.authorization : .inherited)
+        .downloading(to: target, options)
+        .accessory { event in
+            if case .didProgress(let progress) = event { board.show(progress, of: index) }
+        }
 }
 
 let work = Task { () -> Int32 in
@@ -56,20 +60,21 @@ let work = Task { () -> Int32 in
         let index = one.index
         switch one.result {
         case .success(let file):
-            let resumed = file.resumedByteCount > 0 ? ", continued at \(Board.size(file.resumedByteCount))" : ""
-            board.end(index, "\(Board.size(file.byteCount))\(resumed)", isComplete: true)
+            let start = BoardLines.size(file.resumedByteCount)
+            let resumed = file.resumedByteCount > 0 ? ", continued at \(start)" : ""
+            board.end(index, "\(BoardLines.size(file.byteCount))\(resumed)", isComplete: true)
             let line = "\(file.url.path)  \(file.byteCount) bytes\(resumed)"
-            outputFailure = StandardStream.print(line) ?? outputFailure
+            outputFailure = board.print(line) ?? outputFailure
         case .failure(is CancellationError):
             failures += 1
             board.end(index, "interrupted")
         case .failure(let error):
             failures += 1
             board.end(index, "failed")
-            StandardStream.report("Fetch: \(arguments.urls[index]): \(error)")
+            board.report("Fetch: \(addresses[index].message(of: error, needsQuery: addresses.count > 1))")
         }
     }
-    if let outputFailure { StandardStream.report("Fetch: the output cannot be written: \(outputFailure)") }
+    if let outputFailure { board.report("Fetch: the output cannot be written: \(outputFailure)") }
     return failures == 0 && outputFailure == nil ? 0 : 1
 }
 
@@ -79,5 +84,5 @@ interruption.setEventHandler { work.cancel() }
 interruption.resume()
 
 let status = await work.value
-if work.isCancelled { fail("interrupted; the same command continues", status: 130) }
-exit(status)
+if work.isCancelled { board.report("Fetch: interrupted; the same command continues") }
+exit(work.isCancelled ? 130 : status)

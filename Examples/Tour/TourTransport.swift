@@ -9,7 +9,10 @@ struct TourTransport {
     private static let usage = """
         usage: swift run Tour [--transport urlsession|curl]
 
-        Shows every capability over real sockets, and prints whether each one works.
+        Sends requests over real sockets to a server in the same process, and prints whether each step works: declaring
+        and configuring requests, callbacks, duplicates and limits, batches and chains, logs, decoding, errors, retries,
+        refresh of credentials, caching, and transfers of files. It shows no event streams, multipart forms, cookies or
+        paused downloads.
 
           --transport   what to send over: URLSession, the default, or the libcurl of the system, on Linux
           --help        this
@@ -28,9 +31,17 @@ struct TourTransport {
             if let missing = CurlTransport.unavailability { Self.fail(missing) }
             make = { CurlTransport() }
         #endif
+        case _ where arguments.first?.hasPrefix("--transport") == true && arguments.count <= 2:
+            Self.fail("--transport needs \(Self.transports)\n\n\(Self.usage)")
         default: Self.fail("unknown arguments: \(arguments.joined(separator: " "))\n\n\(Self.usage)")
         }
     }
+
+    #if os(Linux)
+    private static let transports = "urlsession or curl"
+    #else
+    private static let transports = "urlsession; curl is for Linux"
+    #endif
 
     private static func fail(_ text: String) -> Never {
         FileHandle.standardError.write(Data("Tour: \(text)\n".utf8))

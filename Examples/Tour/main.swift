@@ -2,7 +2,7 @@ import Errand
 import ErrandTesting
 import Foundation
 
-// Shows every capability over real sockets: a MockServer runs in this process, and every step sends requests to it.
+// Shows most capabilities over real sockets: a MockServer runs in this process, and every step sends requests to it.
 // Each step prints its result. The tour exits with a nonzero status if any step fails.
 
 let transports = TourTransport(Array(CommandLine.arguments.dropFirst()))

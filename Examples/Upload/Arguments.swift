@@ -1,5 +1,6 @@
 import Errand
 import Foundation
+import ToolSupport
 
 /// What the command line asks for.
 struct Arguments {
@@ -9,7 +10,8 @@ struct Arguments {
         case file(name: String, path: String)
     }
 
-    var url = ""
+    /// The URL, or `nil` if only the help is wanted.
+    var address: Address?
     var parts: [Part] = []
     /// The file that is the whole body, or `nil` for a form.
     var body: String?
@@ -18,10 +20,6 @@ struct Arguments {
     var timeout = 60
     var isQuiet = false
     var wantsHelp = false
-
-    struct Wrong: Error, CustomStringConvertible {
-        let description: String
-    }
 
     static let help = """
         Uploads files, as a form or as they are, and prints the response.
@@ -40,67 +38,74 @@ struct Arguments {
           -q, --quiet             no progress
           -h, --help              this text
 
+        A user name and password in the URL, as in http://ada:secret@host/, are sent as Basic credentials to that origin
+        only, unless there is a header field Authorization. They are not printed.
+
         Files are read while they are sent. A file that changes meanwhile is an error. The name of a file has to be UTF-8.
-        A response that is no text is not printed. For a terminal, control characters of one that is text are escaped.
+        The response is printed on the standard output, also if its status is an error: then up to its first 64 KiB, and
+        the error on the standard error. Of a response that is no text, only the size is printed. For a terminal, control
+        characters of one that is text are escaped.
 
         The exit status is 0 if the server accepted the upload, 1 if not, and 2 if the command line is wrong.
         """
 
-    init(_ words: some Sequence<String>) throws {
-        var rest = Array(words)[...]
-        func value(of option: String) throws -> String {
-            guard let value = rest.popFirst() else { throw Wrong(description: "\(option) needs a value; see --help") }
-            return value
-        }
+    init(_ commandLine: some Sequence<String>) throws {
+        var words = Words(commandLine)
         func split(_ text: String) throws -> (name: String, value: Substring) {
             guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-                throw Wrong(description: "'\(text)' is neither NAME=TEXT nor NAME=@FILE")
+                throw Words.Wrong("'\(text)' is neither NAME=TEXT nor NAME=@FILE")
             }
             return (String(text[..<equals]), text[text.index(after: equals)...])
         }
         var operands: [String] = []
         var texts: [Part] = []
-        while let word = rest.popFirst() {
+        while let word = try words.next() {
             switch word {
-            case "-f", "--file": body = try value(of: word)
-            case "-X", "--method": method = HTTPMethod(rawValue: try value(of: word))
-            case "-t", "--text":
-                let (name, value) = try split(try value(of: word))
-                texts.append(.field(name: name, text: String(value)))
-            case "-q", "--quiet": isQuiet = true
-            case "-h", "--help": wantsHelp = true
-            case "--timeout":
-                let text = try value(of: word)
-                guard let number = Int(text), (1...86_400).contains(number) else {
-                    throw Wrong(description: "\(word) needs a number from 1 to 86400, not '\(text)'")
+            case .operand(let text): operands.append(text)
+            case .option(let option):
+                switch option {
+                case "-f", "--file": body = try words.value()
+                case "-X", "--method": method = try words.method()
+                case "-t", "--text":
+                    let (name, value) = try split(try words.value())
+                    texts.append(.field(name: name, text: String(value)))
+                case "-q", "--quiet": isQuiet = true
+                case "-h", "--help": wantsHelp = true
+                case "--timeout": timeout = try words.number(in: 1...86_400)
+                case "-H", "--header":
+                    let (name, value) = try words.header()
+                    headers.add(name, value)
+                default: throw words.unknown(option)
                 }
-                timeout = number
-            case "-H", "--header":
-                let text = try value(of: word)
-                guard let colon = text.firstIndex(of: ":") else {
-                    throw Wrong(description: "\(word) needs 'NAME: VALUE', not '\(text)'")
-                }
-                let name = text[..<colon].trimmingCharacters(in: .whitespaces)
-                headers.add(name, text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
-            case _ where word.hasPrefix("-") && word.count > 1:
-                throw Wrong(description: "there is no option \(word); see --help")
-            default: operands.append(word)
             }
         }
         if wantsHelp { return }
-        guard let first = operands.first else { throw Wrong(description: "no URL; see --help") }
-        guard let parsed = URL(string: first), ["http", "https"].contains(parsed.scheme?.lowercased()),
-            parsed.host()?.isEmpty == false
-        else { throw Wrong(description: "'\(first)' is not an http or https URL") }
-        url = first
+        guard let url = operands.first else { throw Words.Wrong("no URL; see --help") }
+        address = try Address(url)
         parts = try operands.dropFirst().map { text in
             let (name, value) = try split(text)
             return value.first == "@"
                 ? .file(name: name, path: String(value.dropFirst())) : .field(name: name, text: String(value))
         }
         parts += texts
+        try check()
+    }
+
+    /// Checks what does not depend on one word alone.
+    private func check() throws {
         guard parts.isEmpty != (body == nil) else {
-            throw Wrong(description: body == nil ? "nothing to send; see --help" : "--file sends one file, and no form")
+            throw Words.Wrong(body == nil ? "nothing to send; see --help" : "--file sends one file, and no form")
+        }
+        let files =
+            parts.compactMap { if case .file(_, let path) = $0 { path } else { nil } } + [body].compactMap(\.self)
+        guard !files.contains("-") else {
+            throw Words.Wrong("the standard input cannot be uploaded; write it to a file first (a file named - is ./-)")
+        }
+        guard body != nil || headers["Content-Type"] == nil else {
+            throw Words.Wrong("a form has a Content-Type of its own; omit the header, or send a file with --file")
+        }
+        if let method, [.get, .head, .trace].contains(method) {
+            throw Words.Wrong("a \(method) request has no content; use another method, such as POST or PUT")
         }
     }
 }

@@ -44,7 +44,7 @@ import Testing
     }
 
     /// A folder of its own, which goes with it.
-    private final class Folder {
+    final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "errand-example-\(UUID().uuidString)")
 
         init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
@@ -152,7 +152,7 @@ import Testing
         let url = "http://127.0.0.1:\(server.port)/%1B%5D0;x%07%C2%9B%E2%80%AEb"
         for (name, words) in [("Fetch", "-d '\(folder.path)' '\(url)'"), ("Upload", "-q '\(url)' a=b")] {
             let program = try #require(Self.program(name), "\(name) is not built; `swift build` builds it")
-            let words = ["-qec", "'\(program.path)' \(words)", folder.file("typescript").path]
+            let words = ["-qec", "TERM=xterm '\(program.path)' \(words)", folder.file("typescript").path]
             let outcome = try await Self.run(script, words)
             #expect(outcome.status == 0 && outcome.output.contains("\\u{1B}]0;x\\u{7}\\u"), "\(outcome.output)")
             for sign in ["\u{1B}]", "\u{7}", "\u{9B}", "\u{202E}"] {
@@ -163,14 +163,14 @@ import Testing
     #endif
 
     /// The built program of an example, which lies beside the test bundle, or `nil` when it is not there.
-    private static func program(_ name: String) -> URL? {
+    static func program(_ name: String) -> URL? {
         let bundles = Bundle.allBundles.map(\.bundleURL).filter { $0.pathExtension == "xctest" }
         let places = bundles + [Bundle.main.executableURL, URL(filePath: CommandLine.arguments[0])].compactMap(\.self)
         return places.map { $0.deletingLastPathComponent().appending(path: name) }
             .first { FileManager.default.isExecutableFile(atPath: $0.path) }
     }
 
-    private static func run(
+    static func run(
         _ program: URL,
         _ arguments: [String] = []
     ) async throws -> (status: Int32, output: String) {
@@ -178,10 +178,30 @@ import Testing
         try Data().write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }  // what is left over is only a temporary file
         let output = try FileHandle(forWritingTo: file)
+        let status = try await run(program, arguments, to: output)
+        return (status, try String(contentsOf: file, encoding: .utf8))
+    }
+
+    /// Runs a program until its end.
+    ///
+    /// - Parameters:
+    ///   - program: The program.
+    ///   - arguments: Its arguments.
+    ///   - output: Both of its outputs, which are closed.
+    ///   - environment: Variables that replace those of this process.
+    /// - Returns: The status.
+    /// - Throws: An error if it cannot be run.
+    static func run(
+        _ program: URL,
+        _ arguments: [String],
+        to output: FileHandle,
+        environment: [String: String] = [:]
+    ) async throws -> Int32 {
         let process = Process()
         process.executableURL = program
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+            .merging(environment) { $1 }
         process.standardOutput = output
         process.standardError = output
         try await withTaskCancellationHandler {
@@ -189,6 +209,7 @@ import Testing
                 process.terminationHandler = { _ in continuation.resume() }
                 do {
                     try process.run()
+                    try output.close()
                 } catch {
                     process.terminationHandler = nil
                     continuation.resume(throwing: error)
@@ -198,7 +219,6 @@ import Testing
             // The time limit cancels; a program that hangs ends here, and what it printed so far is shown.
             if process.isRunning { process.terminate() }
         }
-        try output.close()
-        return (process.terminationStatus, try String(contentsOf: file, encoding: .utf8))
+        return process.terminationStatus
     }
 }

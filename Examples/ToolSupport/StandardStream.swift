@@ -3,10 +3,10 @@ import Foundation
 /// The standard streams, which may be closed, full, or a pipe that nobody reads.
 ///
 /// `FileHandle.write(_:)` ends the process in these cases.
-enum StandardStream {
+package enum StandardStream {
     /// Opens `/dev/null` in place of the streams that are closed, so that no file or connection gets their numbers, and
     /// ignores the signal of a pipe that nobody reads.
-    static func prepare() {
+    package static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
@@ -17,7 +17,7 @@ enum StandardStream {
     ///
     /// - Returns: What failed, or `nil` if all was written.
     @discardableResult
-    static func write(_ data: some Collection<UInt8>, to descriptor: Int32) -> String? {
+    package static func write(_ data: some Collection<UInt8>, to descriptor: Int32) -> String? {
         var rest = Array(data)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
@@ -31,10 +31,10 @@ enum StandardStream {
     /// Prints a line on the standard output.
     ///
     /// - Returns: What failed, or `nil`.
-    static func print(_ line: String) -> String? { write("\(line)\n".utf8, to: STDOUT_FILENO) }
+    package static func print(_ line: String) -> String? { write("\(line)\n".utf8, to: STDOUT_FILENO) }
 
     /// Prints a line on the standard error; one that cannot be written is lost.
-    static func report(_ line: String) { write("\(line)\n".utf8, to: STDERR_FILENO) }
+    package static func report(_ line: String) { write("\(line)\n".utf8, to: STDERR_FILENO) }
 
     /// Returns a text without an effect on a terminal: control characters and those that change the order of others are
     /// escaped.
@@ -43,7 +43,7 @@ enum StandardStream {
     ///   - text: The text.
     ///   - kept: The characters that are left as they are.
     /// - Returns: The text.
-    static func escaped(_ text: String, except kept: String = "") -> String {
+    package static func escaped(_ text: String, except kept: String = "") -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.value {
