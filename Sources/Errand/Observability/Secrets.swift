@@ -37,9 +37,8 @@ public struct Secrets: Sendable, Hashable {
             "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Auth-Token",
             "X-Access-Token", "X-CSRF-Token", "X-Session-Id", "X-Amz-Security-Token", "Token", "Secret", "Password",
             "X-Auth", "X-Session", "X-Sid", "JWT", "DPoP", "Bearer", "Credential", "Credentials", "Assertion", "Ticket",
-            "Auth-Key", "Subscription-Key", "Functions-Key", "Access-Key", "Secret-Key", "Private-Key", "Signature",
-            "OTP",
-            "Pin", "X-Pin", "Pwd", "Passwd", "CSRF", "XSRF",
+            "Auth-Key", "Subscription-Key", "Functions-Key", "Access-Key", "Secret-Key", "Private-Key", "OTP", "Pin",
+            "X-Pin", "Pwd", "Passwd", "CSRF", "XSRF",
         ],
         queryNames: [String] = Self.usualNames,
         jsonKeys: [String] = Self.usualJSONKeys

@@ -56,8 +56,8 @@ import Testing
         rig.clock.advance(by: 100)
         counter.failure = isOffline ? NetworkError(.noConnection) : nil
         #expect(try await rig.agent.send(request) == 1)
-        await wait { rig.cache.revalidations.count == 0 }
-        #expect(lines.all.count == 3)
+        await wait { lines.all.count == 3 && events.names.all.contains { $0.hasSuffix(" didRevalidate") } }
+        #expect(rig.cache.revalidations.count == 0)
         #expect(lines.all.contains { $0.contains("/x: revalidation in the background: \(words)") }, "\(lines.all)")
         let number = events.names.all.first { $0.hasSuffix(" didRevalidate") }?.split(separator: " ").first
         // It is not one of the events of a send.

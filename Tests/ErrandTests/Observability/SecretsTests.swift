@@ -54,8 +54,8 @@ import Testing
         ("PRIVATE-TOKEN", true), ("X-Goog-Api-Key", true), ("Set-Cookie", true), ("x_api_key", true),
         ("X-Auth-Key", true), ("Ocp-Apim-Subscription-Key", true), ("x-functions-key", true), ("Sort-Key", false),
         ("X-Secret-Key", true), ("X-Access-Key", true), ("X-Private-Key", true), ("X-OTP", true), ("X-Pwd", true),
-        ("X-Passwd", true), ("X-Pin", true), ("Pin", true), ("Signature", true), ("X-Amz-Signature", true),
-        ("X-Hub-Signature-256", true), ("X-CSRF", true), ("X-Shipping-Pin", false), ("Signature-Input", false),
+        ("X-Passwd", true), ("X-Pin", true), ("Pin", true), ("Signature", false), ("X-Signature", false),
+        ("X-CSRF", true), ("X-Shipping-Pin", false), ("Signature-Input", false),
         ("Sec-WebSocket-Key", false), ("WWW-Authenticate", false),
         ("Content-Type", false), ("Accept", false), ("X-Request-Id", false), ("Status-Code", false), ("ETag", false),
     ])
