@@ -83,23 +83,25 @@ import Musl
         let output = LineOutput(to: pipe.descriptor)
         let line = String(repeating: "x", count: 4095) + "\n"
         for _ in 0..<50 { output.write(line) }
-        let isDone = Lock(false)
+        let (isSlow, isDone) = (Lock(true), Lock(false))
         let input = pipe.input
+        _ = fcntl(input, F_SETFL, O_NONBLOCK)
         let reader = Thread {
             var buffer = [UInt8](repeating: 0, count: 4096)
             while !isDone.withLock({ $0 }) {
                 _ = read(input, &buffer, buffer.count)
-                usleep(100_000)
+                usleep(isSlow.withLock { $0 } ? 100_000 : 100)
             }
         }
         reader.start()
         let began = ContinuousClock.now
         output.finish(patience: .seconds(60), limit: .milliseconds(200))
         #expect(.now - began < .seconds(3))
+        // Nothing may be written to the descriptor once another test has its number.
+        isSlow.withLock { $0 = false }
+        output.finish(patience: .seconds(10), limit: .seconds(20))
         isDone.withLock { $0 = true }
         while !reader.isFinished { usleep(1000) }
-        _ = pipe.text(1)
-        output.finish()
     }
 
     /// Another file may have got the number of the descriptor while a part of a line waited.
