@@ -39,7 +39,7 @@ package struct Address: Sendable {
     ///
     /// - Parameters:
     ///   - error: The error.
-    ///   - needsQuery: Whether the query is needed to tell the address from others.
+    ///   - needsQuery: Whether the query is needed to distinguish the address from others.
     /// - Returns: The message.
     package func message(of error: any Error, needsQuery: Bool = false) -> String {
         let end = shown.firstIndex(of: "?") ?? shown.endIndex

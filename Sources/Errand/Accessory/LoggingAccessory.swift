@@ -5,8 +5,8 @@ internal import Foundation
 /// No line contains a secret: URLs are redacted by ``Secrets/redacted(_:)-(URL)``, values of header fields and bodies are never
 /// written, and of an error that is not the library's only the type. Control characters, such as line breaks in a service's
 /// message, are escaped, so that each event is one line. What cannot be written to the standard error is dropped: lines wait for
-/// a slow reader, but never more than 1 MiB of them, and at the end of the process
-/// half a second if it reads nothing, and two seconds in all.
+/// a slow reader, but never more than 1 MiB of them, and at the end of the process half a second if it reads nothing, and two
+/// seconds in all.
 public struct LoggingAccessory: Accessory {
     /// The events that are written.
     public enum Level: Int, Sendable, Hashable, Comparable {

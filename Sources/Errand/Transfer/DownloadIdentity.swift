@@ -2,7 +2,7 @@ internal import Foundation
 
 /// What an unfinished download belongs to: its request, and the user for whom it is sent.
 ///
-/// The server's validator alone does not tell the contents of two users apart: many servers make it of a time and a size.
+/// The server's validator alone does not distinguish the contents of two users: many servers make it of a time and a size.
 struct DownloadIdentity: Sendable, Hashable {
     /// The method and the URL of the request, as ``DownloadRecord/place(_:masking:salt:)``.
     let request: String
