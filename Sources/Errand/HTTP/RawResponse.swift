@@ -40,6 +40,14 @@ public struct RawResponse: Sendable {
     /// A filter that finds no more specific error throws it.
     public internal(set) var failure: (any Error)?
 
+    /// Why the body is not complete, or `nil` if it is.
+    ///
+    /// That of a response that is rejected in place of a file or a stream need not be.
+    var bodyFailure: (any Error)? {
+        get { notes.value.bodyFailure }
+        _modify { yield &notes.value.bodyFailure }
+    }
+
     /// The version of the credential that the request had, or `nil` if it had none.
     var credentialVersion: Int? {
         get { notes.value.credentialVersion }
@@ -58,6 +66,7 @@ public struct RawResponse: Sendable {
         var method: HTTPMethod?
         var rejection: String?
         var timing: ExchangeTiming?
+        var bodyFailure: (any Error)?
         var credentialVersion: Int?
         var note: (any ExchangeNote)?
     }

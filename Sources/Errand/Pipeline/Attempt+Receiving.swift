@@ -20,14 +20,17 @@ extension PreparedRequest {
         on timeline: Timeline,
         elapsed: () -> Duration
     ) async throws -> RawResponse {
-        guard let receiver, accepts(response, to: outgoing, for: receiver) || receiver.takesRejected(response) else {
-            let body =
-                if let patience = patience(for: response) {
-                    try await response.body.beginning(within: patience, on: timeline)
+        let isAccepted = accepts(response, to: outgoing)
+        guard let receiver, isAccepted && takesAccepted(response) || receiver.takesRejected(response) else {
+            let body: (bytes: Data, failure: (any Error)?) =
+                if let (size, time) = beginning(of: response, isAccepted: isAccepted) {
+                    try await response.body.beginning(upTo: size, within: time, on: timeline)
                 } else {
-                    try await collect(response, upTo: resolved.maximumBodySize.value ?? .max)
+                    (try await collect(response, upTo: resolved.maximumBodySize.value ?? .max), nil)
                 }
-            return RawResponse(response, response.statusCode, body, to: outgoing, elapsed: elapsed())
+            var read = RawResponse(response, response.statusCode, body.bytes, to: outgoing, elapsed: elapsed())
+            if let failure = body.failure { read.bodyFailure = failure }
+            return read
         }
         var report: BodyReceiver.ProgressReport?
         if !accessories.isEmpty {
@@ -44,25 +47,33 @@ extension PreparedRequest {
         return RawResponse(response, status, Data(), to: outgoing, elapsed: elapsed())
     }
 
-    /// The time to wait for the body of a response that is judged by its header section, or `nil` if its body has to be
-    /// complete: a redirect, or one in place of a stream or a file, whose body may never end.
-    private func patience(for response: TransportResponse) -> Duration? {
+    /// The maximum size and time for the body of a response that is judged by its header section, or `nil` if its body has to
+    /// be complete: a redirect, or one that is rejected in place of a stream or a file, whose body may never end.
+    private func beginning(of response: TransportResponse, isAccepted: Bool) -> (size: Int, time: Duration)? {
         guard response.body.whole == nil else { return nil }
-        if let receiver { return receiver.isStream ? .seconds(1) : .seconds(5) }
-        let location = resolved.redirectPolicy.value.location(of: response.statusCode, response.headers)
-        return response.statusCode / 100 == 3 && location != nil ? .seconds(1) : nil
+        let size = NetworkError.maximumBodyByteCount
+        if isRedirect(response) { return (size, .seconds(1)) }
+        guard let receiver, !isAccepted else { return nil }
+        if receiver.isStream { return (size, .seconds(1)) }
+        // A filter has to see the error of the service, whatever its length.
+        return (min(resolved.maximumBodySize.value ?? .max, 4 << 20), .seconds(5))
+    }
+
+    private func isRedirect(_ response: TransportResponse) -> Bool {
+        resolved.redirectPolicy.value.location(of: response.statusCode, response.headers) != nil
     }
 
     /// Whether a header section promises the content that the receiver is for.
-    private func accepts(
-        _ response: TransportResponse,
-        to outgoing: OutgoingRequest,
-        for receiver: any BodyReceiver
-    ) -> Bool {
+    private func accepts(_ response: TransportResponse, to outgoing: OutgoingRequest) -> Bool {
+        guard let receiver, !isRedirect(response) else { return false }
         let status = receiver.judgedStatus(of: response)
-        guard status / 100 == 2 else { return false }
         let head = RawResponse(statusCode: status, headers: response.headers, url: outgoing.url)
         return acceptance.failure(of: head, hasBody: true) == nil
+    }
+
+    /// Whether the receiver takes a response that is accepted; of a file, a filter first sees the error of the service.
+    private func takesAccepted(_ response: TransportResponse) -> Bool {
+        response.statusCode / 100 == 2 || receiver?.isStream == true || resolved.filter.source == .library
     }
 }
 

@@ -281,6 +281,8 @@ extension Pipeline {
                 if let receiver = prepared.receiver { accepted.payload.received = receiver }
             }
             if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
+            // Such as of an error response that the filter accepts.
+            if let failure = response.bodyFailure { throw failure }
             if prepared.guardsPayload { try accepted.payload.guardTraps(of: response) }
         } catch {
             let secrets = prepared.settings.config.secrets

@@ -53,8 +53,9 @@ enum DownloadStep: Sendable, Hashable {
         }
     }
 
-    /// Whether a successful response has no content of the resource (RFC 9110, sections 15.3.3, 15.3.5 and 15.3.6).
-    static func hasNoContent(_ statusCode: Int) -> Bool { [202, 204, 205].contains(statusCode) }
+    /// Whether a response that may be accepted has no content of the resource (RFC 9110, sections 15.3.3, 15.3.5, 15.3.6 and
+    /// 15.4.5).
+    static func hasNoContent(_ statusCode: Int) -> Bool { [202, 204, 205, 304].contains(statusCode) }
 
     /// Whether a response has the validator.
     ///

@@ -53,13 +53,13 @@ public struct ResponseBody: Sendable {
     ///   - limit: The maximum number of bytes.
     ///   - time: The maximum time.
     ///   - timeline: The clock of the time.
-    /// - Returns: The bytes that were received, also if the exchange failed after the header section.
+    /// - Returns: The bytes that were received, and why they are not all, or `nil` if they are.
     /// - Throws: `CancellationError`.
     func beginning(
         upTo limit: Int = NetworkError.maximumBodyByteCount,
         within time: Duration = .seconds(1),
         on timeline: Timeline
-    ) async throws -> Data {
+    ) async throws -> (bytes: Data, failure: (any Error)?) {
         let (chunks, isLate) = (chunks, Lock(false))
         let end = timeline.now() + time
         let timer = Task {
@@ -71,18 +71,19 @@ public struct ResponseBody: Sendable {
         var bytes = Data()
         do {
             while let chunk = try await chunks.next() {
-                bytes.append(chunk.prefix(limit - bytes.count))
-                guard bytes.count < limit else {
+                let rest = limit - bytes.count
+                bytes.append(chunk.prefix(rest))
+                guard chunk.count <= rest else {
                     chunks.cancel()
-                    break
+                    return (bytes, NetworkError(.bodyTooLarge(limit: limit)))
                 }
             }
-        } catch let error as CancellationError where !isLate.withLock({ $0 }) {
-            throw error
+            return (bytes, nil)
         } catch {
-            // What has arrived is enough.
+            if isLate.withLock({ $0 }) { return (bytes, NetworkError(.closedInBody)) }
+            if error is CancellationError { throw error }
+            return (bytes, error)
         }
-        return bytes
     }
 
     /// Returns the bytes if all of them have been received, or `nil`.

@@ -145,6 +145,22 @@ import Testing
         for task in cancelled { await #expect(throws: CancellationError.self) { try await task.value } }
     }
 
+    @Test func aRedirectWhoseBodyDoesNotEndIsFollowedAfterASecond() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (clock, body) = (ManualClock(), PushedBody())
+        let transport = StubTransport { request in
+            guard request.url.path() == "/old" else { return .data(Data("small".utf8)) }
+            return body.response(headers: ["Location": "/new"], status: 302)
+        }
+        let agent = Agent(config: agent.config, transport: transport, clock: clock)
+        let download = Task { try await agent.download(GeneralRequest("/old"), to: target) }
+        await wait { clock.sleeperCount > 0 }
+        clock.advance(by: .milliseconds(999))
+        #expect(!body.isCancelled)
+        clock.advance(by: .milliseconds(1))
+        #expect(try await download.value.byteCount == 5)
+    }
+
     @Test func aCompletionMayStartTheFailedDownloadAgain() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let (agent, target) = (agent, target)

@@ -35,29 +35,30 @@ import Testing
     @Test func theBeginningOfABodyThatGoesOnEndsInTime() async throws {
         let (clock, body) = (ManualClock(), PushedBody())
         body.send("ab")
-        async let bytes = body.response().body.beginning(on: Timeline(clock))
+        async let beginning = body.response().body.beginning(on: Timeline(clock))
         while clock.sleeperCount == 0 { await Task.yield() }
         clock.advance(by: .milliseconds(999))
         #expect(!body.isCancelled)
         clock.advance(by: .milliseconds(1))
-        #expect(try await bytes == Data("ab".utf8))
+        let (bytes, failure) = try await beginning
+        #expect(bytes == Data("ab".utf8) && (failure as? NetworkError)?.reason == .closedInBody)
         #expect(body.isCancelled)
     }
 
     @Test func theBeginningOfABodyHasALimitedSize() async throws {
-        let timeline = Timeline(ManualClock())
-        let (long, short, cut) = (PushedBody(), PushedBody(), PushedBody())
-        long.send("abc")
-        long.send("def")
-        #expect(try await long.response().body.beginning(upTo: 4, on: timeline) == Data("abcd".utf8))
-        #expect(long.isCancelled)
-        short.send("abc")
-        short.end()
-        #expect(try await short.response().body.beginning(upTo: 4, on: timeline) == Data("abc".utf8))
-        #expect(!short.isCancelled)
-        cut.send("abc")
-        cut.end(throwing: NetworkError(.closedInBody))
-        #expect(try await cut.response().body.beginning(on: timeline) == Data("abc".utf8))
+        typealias Reason = NetworkError.Reason
+        func check(_ chunks: [String], end: Reason? = nil, _ text: String, _ reason: Reason?) async throws {
+            let body = PushedBody()
+            for chunk in chunks { body.send(chunk) }
+            body.end(throwing: end.map { NetworkError($0) })
+            let (bytes, failure) = try await body.response().body.beginning(upTo: 4, on: Timeline(ManualClock()))
+            #expect(bytes == Data(text.utf8) && (failure as? NetworkError)?.reason == reason)
+            #expect(body.isCancelled == (reason == .bodyTooLarge(limit: 4)))
+        }
+        try await check(["abc", "def"], "abcd", .bodyTooLarge(limit: 4))
+        try await check(["abc", "d"], "abcd", nil)
+        try await check(["abc"], "abc", nil)
+        try await check(["abc"], end: .closedInBody, "abc", .closedInBody)
     }
 
     @Test func aWholeBodyOverTheLimitIsAnError() async {
