@@ -146,7 +146,9 @@ import Testing
     // MARK: Scopes
 
     private struct Login: Authenticator {
-        func appliesTo(_ url: URL) -> Bool { true }
+        var applies = true
+
+        func appliesTo(_ url: URL) -> Bool { applies }
         func apply(_ token: [String], to request: inout OutgoingRequest, for context: RequestContext) async throws {
             request.headers["Authorization"] = token[1]
         }
@@ -164,6 +166,27 @@ import Testing
         try await finishAsAnother(get, with: agent("bob", "1"))
     }
 
+    private static let pairsOfOneUser: [(Get, Get, Bool)] = [
+        (Get("/big.bin").header("X-Tenant-ID", "acme"), Get("/big.bin").header("X-Tenant-ID", "globex"), true),
+        (Get("/big.bin").header("X-Api-Key", "acme"), Get("/big.bin").header("X-Api-Key", "globex"), true),
+        (Get("/big.bin?token=acme"), Get("/big.bin?token=globex"), true),
+        (Get("/big.bin").header("Authorization", "acme"), Get("/big.bin").header("Authorization", "globex"), false),
+    ]
+
+    /// A user may send requests for several tenants, and URLs that others have shared.
+    @Test(arguments: 0..<pairsOfOneUser.count)
+    func oneUserOfASessionMayHaveSeveralContents(index: Int) async throws {
+        let (one, other, applies) = Self.pairsOfOneUser[index]
+        let agent = makeAgent {
+            let login = Login(applies: applies)
+            $0.authentication = .session(AuthenticationSession(login, credential: ["admin", "1"]))
+        }
+        await cut(one, with: agent)
+        try await finishAsTheSame(one, with: agent)
+        await cut(one, with: agent)
+        try await finishAsAnother(other, with: agent)
+    }
+
     @Test func theScopeOfAHookIdentifiesTheUser() async throws {
         func agent(_ scope: String, _ token: String) -> Agent {
             makeAgent { $0.adapters = [Hook(value: token, scope: scope)] }
@@ -175,13 +198,16 @@ import Testing
     }
 
     @Test func theUserOfTheCacheIdentityIsThatOfADownload() async throws {
-        func request(_ user: String, _ token: String) -> GetOf {
-            GetOf(path: "/big.bin?access_token=\(token)", headers: ["Authorization": token], user: user)
+        func request(_ user: String, _ token: String, tenant: String = "acme") -> GetOf {
+            let headers: HTTPHeaders = ["Authorization": token, "X-Tenant-ID": tenant]
+            return GetOf(path: "/big.bin?access_token=\(token)", headers: headers, user: user)
         }
         await cut(request("alice", "1"))
         try await finishAsTheSame(request("alice", "2"))
         await cut(request("alice", "1"))
         try await finishAsAnother(request("bob", "1"))
+        await cut(request("alice", "1"))
+        try await finishAsAnother(request("alice", "1", tenant: "globex"))
     }
 
     private struct GetOf: Request {

@@ -49,6 +49,11 @@ extension Pipeline {
         let next = AttemptChain { [self] request in
             let scope = first.interceptor.credentialScope(of: request, isRedirected: !redirects.isEmpty)
             prepared.identityCheck?.check(scope, by: first.hook, of: prepared)
+            if prepared.receiver != nil {
+                // The cookies after a redirect, too.
+                let sent = first.interceptor.credentialScope(of: request, isRedirected: false)
+                prepared.noteScope(sent, ofHook: first.hook)
+            }
             let rest = interceptors.dropFirst()
             return try await intercept(request, rest, of: prepared, context, record, after: redirects)
         }

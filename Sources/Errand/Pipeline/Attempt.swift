@@ -80,7 +80,7 @@ extension Pipeline {
         }
         let next = AttemptChain { [self] request in
             prepared.identityCheck?.compare(request, with: outgoing, by: hook, of: prepared)
-            prepared.noteCredentials(of: request, addedTo: outgoing, by: first, for: prepared.receiver)
+            prepared.noteCredentials(of: request, addedTo: outgoing, by: hook)
             return try await intercept(
                 request,
                 interceptors.dropFirst(),

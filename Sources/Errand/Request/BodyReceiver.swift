@@ -21,8 +21,9 @@ protocol BodyReceiver: AnyObject, Sendable {
     /// - Throws: An error that ends the attempt.
     func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws
 
-    /// Notes what identifies the user of the current attempt's request, and was not known before it: the credentials of hooks
-    /// without a credential scope, or the scope of one that a session has obtained meanwhile.
+    /// Notes what identifies the user of the current attempt's request, and may not have been known before it: the credentials
+    /// of hooks without a credential scope, the scopes of the others, whose user or cookies may have changed, or the scope of a
+    /// credential that a session has obtained meanwhile.
     ///
     /// - Parameter credentials: Texts that are secret.
     func didAdd(_ credentials: [String])

@@ -26,7 +26,7 @@ extension PreparedRequest {
             let before = request
             guard let identityCheck else {
                 try await adapter.adapt(&request, for: context)
-                noteCredentials(of: request, addedTo: before, by: adapter, for: receiver)
+                noteCredentials(of: request, addedTo: before, by: index)
                 continue
             }
             do {
@@ -47,15 +47,20 @@ extension PreparedRequest {
         return request
     }
 
-    /// Informs a receiver of the credentials that a hook without a credential scope has added to a request.
-    func noteCredentials(
-        of request: OutgoingRequest,
-        addedTo before: OutgoingRequest,
-        by hook: any CredentialScoping,
-        for receiver: (any BodyReceiver)?
-    ) {
-        guard let receiver, hook.credentialScope(for: context) == nil else { return }
-        receiver.didAdd(request.credentials(addedTo: before, of: secrets))
+    /// Informs the receiver of the scope of a hook that has changed a request, or else of the credentials that it has added.
+    func noteCredentials(of request: OutgoingRequest, addedTo before: OutgoingRequest, by hook: Int) {
+        guard let receiver else { return }
+        if let scope = hooks[hook].credentialScope(for: context) {
+            noteScope(scope, ofHook: hook)
+        } else {
+            receiver.didAdd(request.credentials(addedTo: before, of: secrets))
+        }
+    }
+
+    /// Informs the receiver of the scope of a hook, which may have changed since the request was identified.
+    func noteScope(_ scope: String?, ofHook hook: Int) {
+        guard let receiver, let text = DownloadIdentity.scope(scope, ofHook: hook, of: self) else { return }
+        receiver.didAdd([text])
     }
 
     /// Whether adapters have to run before a response of another send is used, because one without a scope may add a

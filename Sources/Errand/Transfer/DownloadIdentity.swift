@@ -6,44 +6,51 @@ internal import Foundation
 struct DownloadIdentity: Sendable, Hashable {
     /// The method and the URL of the request, as ``DownloadRecord/place(_:masking:salt:)``.
     let request: String
-    /// The credential scopes, or else the credentials, and the parts of the URL that contain a secret.
+    /// The scope of the session, the credentials of the request, the parts of its URL that contain a secret, and ``scopes``.
     ///
     /// They are secret, so that only a salted digest may be written.
     let user: [String]
+    /// The credential scopes of hooks, which may be others with each attempt; they are secret too.
+    let scopes: [String]
 
     /// Whether requests of equal names may be of other users, or differ in a secret.
     var hasUser: Bool { user.contains { !$0.isEmpty } }
 
-    init(_ request: String, user: [String] = []) { (self.request, self.user) = (request, user) }
+    init(_ request: String, user: [String] = [], scopes: [String] = []) {
+        (self.request, self.user, self.scopes) = (request, user + scopes, scopes)
+    }
 
     /// Creates the identity of a request before adapters.
     ///
-    /// The scope of a session and ``CacheIdentity/user`` identify a user, whose tokens may change. Without them, the request's
-    /// own credentials count.
+    /// The scope of a session and ``CacheIdentity/user`` identify a user, whose tokens may change: the session adds its own
+    /// later, and those of a request that declares its user do not count. All other credentials of the request may be of
+    /// another content.
     init(_ request: OutgoingRequest, of prepared: PreparedRequest) {
         let secrets = prepared.secrets
-        let login = prepared.pinnedCredential?.scope ?? ""
-        let isKnown = !login.isEmpty || !prepared.cacheIdentity.user.isEmpty
-        var user = [login, prepared.cacheIdentity.user]
+        let declared = prepared.cacheIdentity.user
+        var user = [prepared.pinnedCredential?.scope ?? "", declared]
         let service = prepared.settings.request.service
         // Sessions of two services may have equal scopes.
         user.append(prepared.pinnedCredential != nil && service.authentication.session != nil ? service.id : "")
-        for (hook, scope) in zip(prepared.hooks, prepared.scopes) {
-            // The cookies of a user change with every response.
-            user.append(isKnown && hook is any ExchangeInterceptor ? "" : scope ?? "")
-        }
-        let pairs = request.url.secretPairs(of: secrets)
         user += request.url.partsWithSecrets(of: secrets)
-        if isKnown {
-            user += pairs.filter { Self.namesOfContents.contains(String($0.prefix { $0 != "=" }).lowercased()) }
-        } else {
-            user += request.credentialFields(of: secrets) + pairs
+        user += (request.credentialFields(of: secrets) + request.url.secretPairs(of: secrets)).filter { text in
+            declared.isEmpty || !Self.tokensOfDeclaredUsers.contains(where: text.hasPrefix)
         }
-        self.init("\(request.method) \(DownloadRecord.place(request.url, masking: secrets))", user: user)
+        let scopes = prepared.scopes.enumerated().compactMap { Self.scope($1, ofHook: $0, of: prepared) }
+        let place = DownloadRecord.place(request.url, masking: secrets)
+        self.init("\(request.method) \(place)", user: user, scopes: scopes)
     }
 
-    /// Names of secrets that often name a part of the content, as `code` does in `?code=DE`.
-    private static let namesOfContents: Set<String> = ["code", "pin", "session"]
+    /// The beginnings of credentials that identify the user whom the request declares.
+    private static let tokensOfDeclaredUsers = ["authorization:", "cookie:", "access_token="]
+
+    /// Returns a text for the credential scope of a hook, or `nil` if it does not identify the user.
+    static func scope(_ scope: String?, ofHook hook: Int, of prepared: PreparedRequest) -> String? {
+        guard let scope else { return nil }
+        // The cookies of a user change with every response.
+        if prepared.hasKnownUser, prepared.hooks[hook] is any ExchangeInterceptor { return nil }
+        return "hook \(hook): \(scope)"
+    }
 
     /// Returns a digest of secret texts; equal ones have another digest with another salt.
     static func digest(_ texts: [String], salt: String) -> String {
@@ -51,6 +58,15 @@ struct DownloadIdentity: Sendable, Hashable {
         digest.add(salt)
         for text in texts { digest.add(text) }
         return digest.hexadecimal()
+    }
+}
+
+extension PreparedRequest {
+    /// Whether a session or the request itself identifies the user.
+    fileprivate var hasKnownUser: Bool {
+        if !cacheIdentity.user.isEmpty { return true }
+        guard let pinnedCredential, pinnedCredential.session.appliesTo(outgoing.url) else { return false }
+        return !pinnedCredential.scope.isEmpty
     }
 }
 

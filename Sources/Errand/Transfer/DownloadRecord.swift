@@ -10,7 +10,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     var salt: String
     /// A digest of ``DownloadIdentity/user``.
     var user: String
-    /// A digest of the credentials that hooks without a credential scope added to the request.
+    /// A digest of the credential scopes of hooks, and of the credentials that those without one added to the request.
     var added: String
     /// The URL of the response, after redirects, as ``place(_:masking:salt:)``.
     var location: String
@@ -131,9 +131,6 @@ struct DownloadRecord: Codable, Sendable, Hashable {
 
     /// Whether hooks added these credentials to the request of the bytes, too.
     func isOf(adding added: [String]) -> Bool { self.added == DownloadIdentity.digest(added, salt: salt) }
-
-    /// Notes the credentials that hooks added to a later request for the same bytes.
-    mutating func note(adding added: [String]) { self.added = DownloadIdentity.digest(added, salt: salt) }
 
     /// Reads a record, or returns `nil` if it is none, one of another request or user, or one whose validator cannot be sent.
     init?(_ data: Data, of identity: DownloadIdentity) {

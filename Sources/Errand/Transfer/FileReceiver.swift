@@ -9,10 +9,10 @@ final class FileReceiver: BodyReceiver {
         var source: Source?
         /// The place of the finished file, or `nil` before the first attempt.
         var target: DownloadTarget?
-        /// The credentials that hooks without a credential scope added to the request of the current attempt.
+        /// The scopes of hooks, and the credentials of those without one, in the requests of the current attempt.
         var added: [String] = []
-        /// Whether the bytes are known to be those of the user that ``added`` identifies.
-        var isOfUser = false
+        /// The maximum size of the file.
+        var limit = Int.max
         /// The unfinished file, or `nil` before the first attempt and after the last.
         var part: PartialFile?
         /// The first position that the current attempt requests, or `nil` if it requests all.
@@ -85,7 +85,8 @@ final class FileReceiver: BodyReceiver {
         try Task.checkCancellation()
         try withOpenState { state in
             state.source = state.source ?? source
-            (state.file, state.offset, state.wantsAnotherResponse, state.added) = (nil, nil, false, [])
+            (state.file, state.offset, state.wantsAnotherResponse) = (nil, nil, false)
+            (state.added, state.limit) = (source.identity.scopes, prepared.transportOptions.maximumBodySize)
             state.isPart = request.headers.contains("Range")
             state.mayResume = request.method == .get && !state.isPart
             if state.part == nil { try open(&state) }
@@ -114,7 +115,7 @@ final class FileReceiver: BodyReceiver {
         guard let source = state.source else { throw CancellationError() }
         let target = try state.target ?? DownloadTarget(url)
         let part = try target.part(of: source.identity, from: source.url, isHashed: options.sha256 != nil)
-        (state.target, state.part, state.found, state.isOfUser) = (target, part, part.length, false)
+        (state.target, state.part, state.found) = (target, part, part.length)
     }
 
     // MARK: The response
@@ -183,14 +184,12 @@ final class FileReceiver: BodyReceiver {
                     after: state.currentOffset,
                     of: part.record
                 )
-            // Only the sent request shows whom hooks without a scope have sent it for.
-            if [.append, .complete].contains(step), !state.isOfUser {
-                if part.record?.isOf(adding: state.added) == true { state.isOfUser = true } else { step = .discard }
-            }
+            // Only the sent request shows whom hooks have sent it for, which may change with each attempt.
+            if [.append, .complete].contains(step), part.record?.isOf(adding: state.added) != true { step = .discard }
+            if step == .complete, part.length > state.limit { throw NetworkError(.bodyTooLarge(limit: state.limit)) }
             switch step {
             case .append:
                 try target.check(named: part.record?.fileName, options)
-                part.note(adding: state.added)
                 if let range = ContentRange(range) {
                     state.end = Int64(range.positions.upperBound)
                     if let length = range.completeLength { part.note(length: Int64(length)) }
@@ -211,7 +210,7 @@ final class FileReceiver: BodyReceiver {
                 if !state.mayResume { record.validator = nil }
                 if request.method == .head { record.length = nil }
                 try part.restart(record)
-                (state.found, state.isOfUser) = (0, true)
+                state.found = 0
             case .complete: return true
             case .discard:
                 try part.discard()

@@ -165,9 +165,6 @@ final class PartialFile {
         if hash != nil { hash = SHA256() }
     }
 
-    /// Notes the credentials that hooks added to the request that continues the bytes.
-    func note(adding added: [String]) { record?.note(adding: added) }
-
     /// Notes the complete length that a later response declares.
     func note(length: Int64) { if record?.length == nil { record?.length = length } }
 

@@ -8,9 +8,14 @@ import Testing
 @Suite struct DownloadStepTests {
     private static let place = "https://host/a"
 
-    private static func record(_ validator: String? = "\"1\"", length: Int64? = 1_000) -> DownloadRecord {
+    private static func record(
+        _ validator: String? = "\"1\"",
+        length: Int64? = 1_000,
+        adding added: [String] = []
+    ) -> DownloadRecord {
         var record = DownloadRecord(
             of: DownloadIdentity("GET https://host/a", user: ["alice"]),
+            adding: added,
             location: place,
             headers: [:],
             statusCode: 200,
@@ -119,10 +124,9 @@ import Testing
     }
 
     @Test func aRecordKnowsWhatHooksAdded() {
-        var record = Self.record()
-        #expect(record.isOf(adding: []) && !record.isOf(adding: ["authorization:1"]))
-        record.note(adding: ["authorization:1"])
+        let record = Self.record(adding: ["authorization:1"])
         #expect(record.isOf(adding: ["authorization:1"]) && !record.isOf(adding: []))
+        #expect(Self.record().isOf(adding: []) && !Self.record().isOf(adding: ["authorization:1"]))
     }
 
     @Test func afterACrashOfTheSystemOnlyConfirmedBytesAreUsable() {
