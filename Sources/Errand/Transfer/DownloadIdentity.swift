@@ -101,13 +101,10 @@ extension URL {
     /// The user information and the pairs of the query that are secret, without those of a signature.
     fileprivate func secretPairs(of secrets: Secrets) -> [String] {
         let pairs = (query() ?? "").split(separator: "&")
-        let names = pairs.map { $0.prefix { $0 != "=" }.lowercased() }
-        let isSigned = names.contains(where: DownloadRecord.isSignature)
-        let secret = zip(pairs, names).filter { pair, name in
-            secrets.isCredential(pair: pair) && !DownloadRecord.changesWithSignature(name, isSigned: isSigned)
-        }
+        let signature = URLSignature(of: pairs)
+        let secret = pairs.filter { secrets.isCredential(pair: $0) && !signature.changes($0) }
         let userInformation = [user(), password()].compactMap { $0 }.map { "user information:\($0)" }
-        return userInformation + secret.map { String($0.0) }
+        return userInformation + secret.map(String.init)
     }
 
     /// The path, and the pairs of the query, that have a secret in them, as URLs do, and may name the content all the same.

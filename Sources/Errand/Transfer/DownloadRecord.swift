@@ -99,37 +99,17 @@ struct DownloadRecord: Codable, Sendable, Hashable {
             place = "\(url.authority)/#\(DownloadIdentity.digest([url.path()], salt: salt))"
         }
         guard mark < text.endIndex, let query = url.query() else { return place }
-        let pairs = query.split(separator: "&").map { pair in
+        let pairs = query.split(separator: "&")
+        let signature = URLSignature(of: pairs)
+        let lasting = pairs.filter { !signature.changes($0) }.map { pair in
             let shown = secrets.redacted(pairs: String(pair))
-            guard let salt, shown != pair, !secrets.isCredential(pair: pair) else { return shown[...] }
-            return DownloadIdentity.digest([String(pair)], salt: salt)[...]
+            guard let salt, shown != pair, !secrets.isCredential(pair: pair) else { return shown }
+            return DownloadIdentity.digest([String(pair)], salt: salt)
         }
-        func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
-        let isSigned = pairs.contains { isSignature(name($0)) }
-        let lasting = pairs.filter { isSignature(name($0)) || !changesWithSignature(name($0), isSigned: isSigned) }
         return place + "?" + lasting.joined(separator: "&")
     }
 
-    /// Whether a pair of a query is a signature, by its name in lower case.
-    static func isSignature(_ name: String) -> Bool { ["sig", "signature"].contains(name) }
-
-    /// Whether a pair of a query changes whenever the URL is signed, by its name in lower case.
-    ///
-    /// - Parameters:
-    ///   - name: The name.
-    ///   - isSigned: Whether the query has a signature.
-    /// - Returns: Whether it does not identify the content.
-    static func changesWithSignature(_ name: String, isSigned: Bool) -> Bool {
-        isSignature(name) || name.hasPrefix("x-amz-") || name.hasPrefix("x-goog-")
-            || isSigned && timesOfSignatures.contains(name)
-    }
-
-    /// The names of what changes with a signature: of CloudFront, older ones of S3 and Google, and of Azure.
-    private static let timesOfSignatures: Set<String> = [
-        "awsaccesskeyid", "expires", "googleaccessid", "key-pair-id", "policy", "se", "ske", "skt", "st",
-    ]
-
-    /// Whether hooks added these credentials to the request of the bytes, too.
+    /// Whether the request of the bytes had the same scopes of hooks, and the same credentials of those without one.
     func isOf(adding added: [String]) -> Bool { self.added == DownloadIdentity.digest(added, salt: salt) }
 
     /// Reads a record, or returns `nil` if it is none, one of another request or user, or one whose validator cannot be sent.
@@ -151,4 +131,37 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         guard validator != nil, length.map({ fileLength <= $0 }) ?? true else { return 0 }
         return boot != nil && boot == self.boot ? fileLength : min(fileLength, synced)
     }
+}
+
+/// The signature of a URL, whose pairs are others whenever the URL is signed, and name no content.
+///
+/// Only whole schemes count: names such as `policy` and `sig` alone may name the content, or its user.
+struct URLSignature {
+    private let names: Set<String>
+
+    /// - Parameter pairs: The pairs of the query.
+    init(of pairs: [Substring]) {
+        let all = Set(pairs.map(Self.name))
+        let schemes = Self.schemes.filter { $0.required.isSubset(of: all) }
+        names = Set(schemes.flatMap { $0.required.union($0.changing) }).subtracting(["sv"])
+    }
+
+    /// Whether a pair of the query changes with the signature.
+    func changes(_ pair: Substring) -> Bool {
+        let name = Self.name(pair)
+        return names.contains(name) || Self.prefixes.contains { name.hasPrefix($0) && names.contains($0 + "signature") }
+    }
+
+    private static func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
+
+    /// The beginnings of the names of the signatures with version 4 of S3 and Google.
+    private static let prefixes = ["x-amz-", "x-goog-"]
+
+    /// Those of S3 and Google, their older ones, which others have too, and those of CloudFront and Azure.
+    private static let schemes: [(required: Set<String>, changing: Set<String>)] = [
+        (["x-amz-signature"], []), (["x-goog-signature"], []),
+        (["awsaccesskeyid", "expires", "signature"], []), (["googleaccessid", "expires", "signature"], []),
+        (["ossaccesskeyid", "expires", "signature"], []),
+        (["key-pair-id", "signature"], ["expires", "policy"]), (["sv", "sig"], ["se", "ske", "skt", "st"]),
+    ]
 }
