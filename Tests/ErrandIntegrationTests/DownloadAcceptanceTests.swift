@@ -96,4 +96,37 @@ import Testing
         for try await chunk in stream { bytes += chunk }
         #expect(stream.response.statusCode == 404 && bytes == host.content)
     }
+
+    // MARK: The limit of the request
+
+    @Test func theLimitIncludesTheBytesOfEarlierCalls() async throws {
+        let content = host.content
+        host.server.on(.get, "/chunked") { request in
+            let fields: HTTPHeaders = ["ETag": "\"c\""]
+            guard let start = request.headers["Range"].flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
+                return .data(content, headers: fields).chunked(10_000)
+            }
+            let range = "bytes \(start)-\(content.count - 1)/\(content.count)"
+            return .data(content[start...], status: 206, headers: fields.merging(["Content-Range": range]))
+                .chunked(10_000)
+        }
+        let request = GeneralRequest("/chunked").limits(Limits(maximumBodySize: 200_000))
+        for _ in 0..<3 {
+            let error = await #expect(throws: NetworkError.self) {
+                try await host.agent().download(request, to: host.file("a"))
+            }
+            #expect(error?.reason == .bodyTooLarge(limit: 200_000) && host.names.isEmpty)
+        }
+    }
+
+    @Test(arguments: [150_000, 250_000]) func aPartOfMoreThanTheLimitIsNotContinued(limit: Int) async throws {
+        let get = GeneralRequest("/big.bin")
+        host.set { $0.cuts = [.closed(200_000)] }
+        await #expect(throws: NetworkError.self) { try await host.agent().download(get, to: host.file("a")) }
+        let error = await #expect(throws: NetworkError.self) {
+            let request = get.limits(Limits(maximumBodySize: limit))
+            return try await host.agent().download(request, to: host.file("a"))
+        }
+        #expect(error?.reason == .bodyTooLarge(limit: limit) && host.names.isEmpty)
+    }
 }

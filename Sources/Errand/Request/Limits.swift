@@ -17,6 +17,8 @@ public struct Limits: Sendable, Hashable {
 
     /// The maximum number of bytes of a body in memory, after content decoding.
     ///
+    /// That of a request is also the limit of its stream, or of the whole file of its download.
+    ///
     /// The library default is 64 MiB.
     public var maximumBodySize: Int?
 

@@ -3,8 +3,8 @@ public import Foundation
 /// A request whose response is downloaded to a file, made by ``Request/downloading(to:_:)``.
 ///
 /// It is sent like any other request: alone, in a batch or a chain, with a handle, or in a scope. It is not stored in a cache,
-/// and ``Limits/maximumBodySize`` applies only if the request itself sets it. An error response is read into memory and passes
-/// the filter of the wrapped request.
+/// and ``Limits/maximumBodySize`` applies only if the request itself sets it, then to the whole file. An error response is read
+/// into memory and passes the filter of the wrapped request.
 public struct DownloadRequest<Base: Request>: RequestWrapper, ReceivingRequest {
     /// The downloaded file.
     public typealias Model = DownloadedFile

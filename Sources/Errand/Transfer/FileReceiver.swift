@@ -154,6 +154,10 @@ final class FileReceiver: BodyReceiver {
             return [206, 416].contains(response.statusCode) && hasRequestedPart ? 200 : response.statusCode
         } catch {
             chunks.cancel()
+            // What is there would be continued by the next call.
+            if case .bodyTooLarge? = (error as? NetworkError)?.reason {
+                throw withState { $0.abandon(because: error) }
+            }
             throw error
         }
     }
@@ -220,6 +224,7 @@ final class FileReceiver: BodyReceiver {
             case .reject(let reason): throw NetworkError(reason)
             }
             let total = part.record?.length ?? options.byteCount
+            if total ?? 0 > state.limit { throw NetworkError(.bodyTooLarge(limit: state.limit)) }
             if let total, let expected = options.byteCount, total != expected {
                 let error = NetworkError(.unexpectedLength(expected: expected, actual: total))
                 throw state.abandon(because: error.with(note: ", and the server declares \(total)"))
@@ -238,6 +243,9 @@ final class FileReceiver: BodyReceiver {
                 guard let part = state.part else { throw CancellationError() }
                 if let end = state.end, part.length + Int64(chunk.count) > end {
                     throw NetworkError(.unexpectedRange("\(part.length + Int64(chunk.count)) bytes in place of \(end)"))
+                }
+                if part.length + Int64(chunk.count) > state.limit {
+                    throw NetworkError(.bodyTooLarge(limit: state.limit))
                 }
                 if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
                     let actual = part.length + Int64(chunk.count)
