@@ -23,6 +23,7 @@ struct DownloadListing: Sendable {
             throw NetworkError(.fileUnusable("the folder of the downloads is not a file URL"))
         }
         var path = folder.path(percentEncoded: false)
+        try OpenFile.checkNUL(path)
         if !path.hasSuffix("/") { path += "/" }
         self.folder = path
         do {

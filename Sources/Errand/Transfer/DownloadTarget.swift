@@ -19,6 +19,7 @@ struct DownloadTarget: Sendable, Hashable {
     init(_ url: URL) throws(NetworkError) {
         guard url.isFileURL else { throw NetworkError(.fileUnusable("the target is not a file URL")) }
         let path = url.path(percentEncoded: false)
+        try OpenFile.checkNUL(path)
         var isFolder: ObjCBool = false
         var exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
         if exists && isFolder.boolValue {
@@ -30,9 +31,6 @@ struct DownloadTarget: Sendable, Hashable {
             guard !url.hasDirectoryPath, !last.isEmpty, last != "/", last != "..", last != "." else {
                 let detail = exists ? "it is a file, and not a folder" : "there is no such folder; create it first"
                 throw NetworkError(.fileUnusable("'\(last)': \(detail)"))
-            }
-            guard !last.utf8.contains(0) else {
-                throw NetworkError(.fileUnusable("the name of the target contains NUL"))
             }
             (folder, name) = (url.deletingLastPathComponent().path(percentEncoded: false), last)
             try OpenFile.checkReplaceable(path)

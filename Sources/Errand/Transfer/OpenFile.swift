@@ -232,6 +232,11 @@ final class OpenFile: Sendable {
         return NetworkError(.fileUnusable("'\(name(path))'\(folder): \(detail)"), underlying: error)
     }
 
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if a path contains NUL, at which the system would end it.
+    static func checkNUL(_ path: String) throws(NetworkError) {
+        guard !path.utf8.contains(0) else { throw NetworkError(.fileUnusable("the path contains NUL; remove it")) }
+    }
+
     /// - Throws: ``NetworkError/Reason/fileUnusable(_:)`` if there is a folder at a path, a device or a pipe.
     static func checkReplaceable(_ path: String) throws(NetworkError) {
         if let kind = SpecialFile.kind(at: path) {
