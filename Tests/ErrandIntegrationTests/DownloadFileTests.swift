@@ -182,6 +182,26 @@ import Testing
         #expect(host.names == ["clash"])
     }
 
+    /// The system would end the path there.
+    @Test(arguments: ["kept%00x/c.bin", "kept%00x", "kept%00/", "%00/kept"])
+    func aTargetWithNULInItsPathIsRefused(path: String) async throws {
+        try Data("kept".utf8).write(to: host.file("kept"))
+        let url = try #require(URL(string: "file://\(host.folder.path)/\(path)"))
+        #expect(await reason(of: url).contains("NUL"))
+        let error = #expect(throws: NetworkError.self) { try DownloadStore<DownloadStoreTests.GetFile>(folder: url) }
+        #expect(error?.kind == .unusableFile && host.names == ["kept"] && host.data("kept") == Data("kept".utf8))
+    }
+
+    @Test func aPartOfAnotherProgramIsKeptUntilThereIsContent() async throws {
+        let other = Data("of another program".utf8)
+        try other.write(to: host.file("a.part"))
+        host.server.on(.get, "/missing", .status(404))
+        #expect(await reason(of: host.file("a"), GeneralRequest("/missing")).contains("404"))
+        #expect(host.data("a.part") == other && host.names == ["a.part"])
+        try await host.agent().download(get, to: host.file("a"))
+        #expect(host.data("a") == host.content && host.names == ["a"])
+    }
+
     @Test func filesOfTheSameNameAreAllKeptIfWanted() async throws {
         try Data("mine".utf8).write(to: host.file("x.txt"))
         let options = DownloadOptions(keepsExistingFiles: true)

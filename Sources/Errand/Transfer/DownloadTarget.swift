@@ -1,13 +1,5 @@
 internal import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
-
 /// The place that a download is written to: a file, or a folder in which the response names it.
 struct DownloadTarget: Sendable, Hashable {
     private let folder: String
@@ -114,19 +106,7 @@ struct DownloadTarget: Sendable, Hashable {
     /// - Returns: The path of the finished file.
     func finish(_ part: PartialFile, named fileName: String?, _ options: DownloadOptions) throws(NetworkError) -> String
     {
-        let path = path(named: fileName)
-        guard keepsExistingFiles(options) else {
-            try part.finish(at: path)
-            return path
-        }
-        let unused = try OpenFile.create(path)
-        do throws(NetworkError) {
-            try part.finish(at: unused)
-        } catch {
-            unlink(unused)
-            throw error
-        }
-        return unused
+        try part.finish(at: path(named: fileName), keepingExisting: keepsExistingFiles(options))
     }
 
     private func path(named fileName: String?) -> String { path(of: name ?? fileName ?? FileName.fallback) }

@@ -86,19 +86,24 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Creates an empty file at a path, or, if something is there, at the path with a number at its end.
+    /// Gives a file a second name, or, if something has that, the name with a number at its end.
     ///
-    /// No other caller gets the same one.
+    /// No other caller gets the same one. Where the file system has no links, it is that of an empty file.
     ///
-    /// - Returns: The path of the file.
+    /// - Parameters:
+    ///   - path: The path with the second name.
+    ///   - file: The path of the file.
+    /// - Returns: The path that was used, and whether it leads to the file.
     /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
-    static func create(_ path: String) throws(NetworkError) -> String {
+    static func claim(_ path: String, for file: String) throws(NetworkError) -> (path: String, isLinked: Bool) {
         for number in 0..<10_000 {
             let path = number == 0 ? path : "\(path).\(number)"
+            if link(file, path) == 0 { return (path, true) }
+            if errno == EEXIST { continue }
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             if descriptor >= 0 {
                 close(descriptor)
-                return path
+                return (path, false)
             }
             guard errno == EEXIST else { throw failure(path) }
         }

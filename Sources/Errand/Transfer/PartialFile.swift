@@ -30,6 +30,8 @@ final class PartialFile {
     /// The SHA-256 of the bytes, or of the first ones before ``hashEarlierBytes()``; `nil` if it is not wanted.
     private var hash: SHA256?
     private var isFinished = false
+    /// Whether the file has bytes of something else, which are kept until there is a content.
+    private var isForeign: Bool
     private var sync = Synchronization()
 
     /// What the disk was asked to confirm.
@@ -65,7 +67,7 @@ final class PartialFile {
     ///
     /// - Parameters:
     ///   - target: The path of the file without the suffix `.part`.
-    ///   - identity: The request and its user; bytes of others are removed.
+    ///   - identity: The request and its user; bytes of others are replaced when there is a content.
     ///   - isHashed: Whether the SHA-256 is computed.
     ///   - claim: What shows other downloads of this process that the file is in use, if its lock is not enough.
     /// - Throws: ``NetworkError`` if another download has locked the file, or it cannot be created.
@@ -78,11 +80,14 @@ final class PartialFile {
         record = OpenFile.contents(of: recordPath, upTo: DownloadRecord.maximumSize)
             .flatMap { DownloadRecord($0, of: identity) }
         length = record?.usableLength(of: fileLength, boot: SystemBoot.id) ?? 0
-        if length == 0 {
-            record = nil
-            unlink(recordPath)
+        isForeign = record == nil && fileLength > 0
+        if !isForeign {
+            if length == 0 {
+                record = nil
+                unlink(recordPath)
+            }
+            if length < fileLength { try file.truncate(to: length) }
         }
-        if length < fileLength { try file.truncate(to: length) }
         record?.boot = SystemBoot.id
         sync.asked = record?.synced ?? 0
         if isHashed {
@@ -137,6 +142,7 @@ final class PartialFile {
     }
 
     private func remove() {
+        guard !isForeign else { return }
         unlink(recordPath)
         // What something else has put there is not the download's.
         if file.isAtPath { unlink(path) }
@@ -147,17 +153,15 @@ final class PartialFile {
     /// Begins with the first byte of a content.
     func restart(_ record: DownloadRecord) throws {
         // First, so that at no time the record is of other bytes than those in the file.
-        try file.truncate(to: 0)
-        length = 0
-        sync = Synchronization()
-        if hash != nil { hash = SHA256() }
+        try discard()
         self.record = record
-        if record.validator != nil { try save() } else { unlink(recordPath) }
+        if record.validator != nil { try save() }
     }
 
     /// Removes all bytes, because they belong to no content that can be requested.
     func discard() throws {
         try file.truncate(to: 0)
+        isForeign = false
         unlink(recordPath)
         length = 0
         record = nil
@@ -226,15 +230,31 @@ final class PartialFile {
         return copy?.hexadecimal()
     }
 
-    /// Moves the file to its target, which is replaced if it is a file.
-    func finish(at target: String) throws(NetworkError) {
+    /// Moves the file to its target.
+    ///
+    /// - Parameters:
+    ///   - target: The path of the target, which is replaced if it is a file.
+    ///   - isKept: Whether the file gets a number instead if something is there.
+    /// - Returns: The path of the finished file.
+    /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
+    func finish(at target: String, keepingExisting isKept: Bool) throws(NetworkError) -> String {
         try check()
         guard file.isAtPath else { throw file.changed }
-        // It may have changed since the beginning of the transfer.
-        try OpenFile.checkReplaceable(target)
-        guard rename(path, target) == 0 else { throw OpenFile.failure(target) }
+        let (target, isLinked) = isKept ? try OpenFile.claim(target, for: path) : (target, false)
+        if isLinked {
+            unlink(path)
+        } else {
+            // It may have changed since the beginning of the transfer.
+            try OpenFile.checkReplaceable(target)
+            guard rename(path, target) == 0 else {
+                let error = OpenFile.failure(target)
+                if isKept { unlink(target) }
+                throw error
+            }
+        }
         isFinished = true
         unlink(recordPath)
+        return target
     }
 
     /// Ends the download without keeping anything.

@@ -77,6 +77,17 @@ import Testing
         #expect(try !part.hashEarlierBytes())
     }
 
+    /// So that a process that is killed leaves no empty file that seems to be finished.
+    @Test func aNumberedFileHasItsNameWithAllBytes() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("old".utf8).write(to: target)
+        try Data("new".utf8).write(to: folder.appending(path: "part"))
+        let (path, isLinked) = try OpenFile.claim(target.path, for: folder.appending(path: "part").path)
+        #expect(path == target.path + ".1" && isLinked)
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data("new".utf8))
+        #expect(try Data(contentsOf: target) == Data("old".utf8))
+    }
+
     @Test func aDownloadThatReplacesAnEqualOneWaitsForItsLastWrite() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let download = GeneralRequest("/x?large").downloading(to: target).duplicatePolicy(.cancelPrevious)
