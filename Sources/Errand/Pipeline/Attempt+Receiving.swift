@@ -56,7 +56,7 @@ extension PreparedRequest {
         guard let receiver, !isAccepted else { return nil }
         if receiver.isStream { return (size, .seconds(1)) }
         // A filter has to see the error of the service, whatever its length.
-        return (min(resolved.maximumBodySize.value ?? .max, 4 << 20), .seconds(5))
+        return (min(max(0, resolved.maximumBodySize.value ?? .max), 4 << 20), .seconds(5))
     }
 
     private func isRedirect(_ response: TransportResponse) -> Bool {
