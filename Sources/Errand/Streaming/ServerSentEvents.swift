@@ -47,9 +47,8 @@ public struct ServerSentEvents: AsyncSequence {
                     try await advance(isolation: actor)
                 } catch {
                     isFinished = true
-                    connection?.stream.cancel()
-                    connection = nil
-                    throw error
+                    defer { connection = nil }
+                    throw connection?.stream.end(throwing: error) ?? error
                 }
             }
             return nil

@@ -122,11 +122,16 @@ final class StreamReceiver: BodyReceiver {
     }
 
     /// Records that the reader has finished, which ends the send; the first call counts.
-    func finish(_ end: Result<Void, any Error>) {
+    ///
+    /// - Parameters:
+    ///   - end: The outcome.
+    ///   - isComplete: Whether the reader has received the whole body, unless it fails.
+    func finish(_ end: Result<Void, any Error>, isComplete: Bool = true) {
         notify { state in
             guard state.end == nil else { return }
             state.end = end
-            if case .success = end { state.progress = state.steps?.last(at: state.byteCount) ?? state.progress }
+            guard isComplete, case .success = end else { return }
+            state.progress = state.steps?.last(at: state.byteCount) ?? state.progress
         }
     }
 
