@@ -52,7 +52,7 @@ public final class AuthenticationSession<A: Authenticator>: CredentialHolder {
     /// The credential of requests from now on, or `nil` if no user is logged in.
     public var credential: A.Credential? { state.withLock { $0.held?.credential } }
 
-    /// Replaces the credential; a running refresh is cancelled and its result ignored.
+    /// Replaces the credential; a running refresh is cancelled and its result ignored, and the ``RefreshWindow`` begins anew.
     ///
     /// Sends that were prepared with the credential of another user, by ``Authenticator/scope(of:)``, fail with
     /// ``NetworkError/Reason/credentialChanged`` and are not sent with the new one. Without a scope, every other credential is

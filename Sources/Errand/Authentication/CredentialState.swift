@@ -74,6 +74,7 @@ struct CredentialState<Credential: Sendable>: Sendable {
         loginCount += 1
         version += 1
         failure = nil
+        if credential != nil { window.restart() }
         held = credential.map { Held(credential: $0, version: version, scope: scope(loginCount)) }
         return refresh
     }

@@ -3,7 +3,7 @@
 public struct RefreshWindow: Sendable {
     /// The maximum number of refreshes that start in ``duration``; 0 allows none.
     ///
-    /// One that had no connection to its server doesn't count. The default is 5.
+    /// One that had no connection to its server doesn't count, nor does one before the last login. The default is 5.
     public let maximumCount: Int
 
     /// The length of the window, which moves with time.
@@ -36,6 +36,9 @@ public struct RefreshWindow: Sendable {
         starts.append(now)
         return true
     }
+
+    /// Forgets the refreshes so far.
+    mutating func restart() { starts = [] }
 
     /// Removes a refresh that started at a time and was not sent.
     mutating func discount(_ start: Duration) {

@@ -98,8 +98,11 @@ private struct AuthenticatedAttempt {
         let began = timeline.now()
         do {
             try await session.wait(for: reason, by: client)
-        } catch let error as NetworkError {
-            throw failure.map { error.with(response: $0.response) } ?? error
+        } catch var error as NetworkError {
+            guard let failure else { throw error }
+            // Without a refresh, the cause is the rejection itself.
+            if case .excessiveRefresh = error.reason { error.underlying = failure.error }
+            throw error.with(response: failure.response)
         }
         return timeline.now() - began
     }

@@ -59,7 +59,8 @@ extension NetworkError {
         // The authentication failed.
         /// The server did not accept the credential, and its refresh failed with the underlying error.
         case refreshFailed
-        /// The server did not accept the credential, even after the maximum number of refreshes within a time window.
+        /// The server did not accept the credential, even after the maximum number of refreshes within a time window; the
+        /// underlying error is that of the rejected response.
         case excessiveRefresh(limit: Int, window: Duration)
 
         // No connection was made.

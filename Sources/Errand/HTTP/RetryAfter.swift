@@ -4,10 +4,12 @@ internal import Foundation
 enum RetryAfter {
     /// The names of the fields, in descending precedence.
     ///
-    /// `Retry-After` applies to any status. The others are also sent with successes, and request a delay only if the
-    /// status indicates that a limit was exceeded; a reset only if nothing is left of the quota that it is of.
+    /// `Retry-After` applies to any status, and so does its more exact form in milliseconds, which Azure and OpenAI send in
+    /// addition. The others are also sent with successes, and request a delay only if the status indicates that a limit was
+    /// exceeded; a reset only if nothing is left of the quota that it is of.
     private static let fields = [
-        "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset", "X-Rate-Limit-Reset",
+        "Retry-After-Ms", "Retry-After", "RateLimit-Reset", "X-RateLimit-Retry-After", "X-RateLimit-Reset",
+        "X-Rate-Limit-Reset",
     ]
     private static let limitingStatuses = [413, 429, 503]
 
@@ -19,8 +21,8 @@ enum RetryAfter {
 
     /// Returns the delay that the server requests, or `nil` if it requests none or the fields are malformed.
     ///
-    /// Each field may contain a number of seconds or a date; a malformed or repeated field is ignored. Reads each byte
-    /// once or twice, whatever the content. Source: RFC 9110, section 10.2.3.
+    /// Each field may contain a number of seconds or a date, `Retry-After-Ms` a number of milliseconds; a malformed or repeated
+    /// field is ignored. Reads each byte once or twice, whatever the content. Source: RFC 9110, section 10.2.3.
     ///
     /// - Parameters:
     ///   - statusCode: The status of the response.
@@ -29,9 +31,13 @@ enum RetryAfter {
     ///     not subject to clock skew.
     /// - Returns: A delay of zero or more, or `nil` for the retry policy's own.
     static func pause(statusCode: Int, headers: HTTPHeaders, now: Date) -> Duration? {
-        let count = limitingStatuses.contains(statusCode) ? fields.count : 1
+        let count = limitingStatuses.contains(statusCode) ? fields.count : 2
         for field in fields.prefix(count) {
             guard let value = single(field, in: headers) else { continue }
+            if field == "Retry-After-Ms" {
+                guard let number = Number(value.utf8) else { continue }
+                return number.duration / 1000
+            }
             if field.hasSuffix("Reset"), isQuotaLeft(of: field, headers) { continue }
             let isReset = field != "Retry-After"
             if let number = Number(value.utf8) {

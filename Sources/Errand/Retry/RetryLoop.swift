@@ -170,12 +170,13 @@ struct RetryLoop: Sendable {
         let pause: Duration
         switch decision {
         case .retry(let delay, _): pause = delay
-        case .stop(.notReplayable): return .none(because: "the body can be read only once")
         case .stop(.serverTiming(let delay)):
             return .none(because: "the server asks to wait \(delay.words), more than maximumServerDelay of the policy")
         case .stop(.deadline): return .none(because: "the delay would not end before the deadline")
-        case .stop(.notIdempotent):
-            return .none(because: "a \(failure.request.method) may take effect twice; allow it with idempotencyKey")
+        case .stop(.notIdempotent) where (error as? NetworkError)?.kind == .unreachable:
+            // libcurl may have sent it on a connection that a failing server closed, and then tried a new one.
+            return .none(because: "a retry of a \(failure.request.method) needs an idempotencyKey")
+        case .stop(.notIdempotent), .stop(.notReplayable): return .none(because: failure.request.retryObstacle)
         case .stop: return .none(because: nil)
         }
         try prepared.stop.check()
@@ -219,6 +220,14 @@ struct RetryLoop: Sendable {
         } catch {
             throw final(error, of: prepared, attempt: attempt, repetitionCount)
         }
+    }
+}
+
+extension OutgoingRequest {
+    /// Why the request must not be sent once more after a failure, or `nil` if it may be.
+    var retryObstacle: String? {
+        guard mayBeSentTwice else { return "a \(method) may take effect twice; allow it with idempotencyKey" }
+        return body.isReplayable ? nil : "the body can be read only once"
     }
 }
 

@@ -76,8 +76,7 @@ public struct JSONLines<Element: Decodable>: AsyncSequence {
                 } catch let error as NetworkError {
                     throw reader.fail(error.inLine(reader.count, decoding: Element.self))
                 } catch {
-                    reader.end()
-                    throw error
+                    throw reader.fail(error)
                 }
             }
             return nil

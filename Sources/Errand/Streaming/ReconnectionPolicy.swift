@@ -2,13 +2,15 @@ internal import Foundation
 
 /// The rules for reconnecting to a stream of server-sent events.
 ///
-/// A pure value. A stream reconnects after the server has ended the response, after a lost or idle connection, after one that could
-/// not be made, and after a status of 500 to 599. So it does if the refresh of a credential failed for such a reason, or if a
-/// ``CircuitBreaker`` rejected the connection, or ``Limits/minimumInterval`` a connection after the first one; it waits for the time
-/// that these state. Every other failure is final: a status of 400 to 499, another content type, an event that is too large, or
-/// an expired deadline. A request that may not be sent twice is never sent again.
+/// A pure value. It applies after the first accepted header section; until then, the request's ``RetryPolicy`` does. A stream
+/// reconnects after the server has ended the response, after a lost or idle connection, after one that could not be made, and
+/// after a status of 429 or of 500 to 599. So it does if the refresh of a credential failed for such a reason, or if a
+/// ``CircuitBreaker`` or ``Limits/minimumInterval`` rejected the connection; it waits for the time that these or `Retry-After`
+/// state. Every other failure is final: another status of 400 to 499, another content type, an event that is too large, or an
+/// expired deadline. A request whose method is not safe is not sent again after a complete response, and one that may not be
+/// sent twice is never sent again.
 public struct ReconnectionPolicy: Sendable, Hashable {
-    /// The maximum number of connections in succession that fail before an accepted header section; the failure of the last one
+    /// The maximum number of reconnections in succession that fail before an accepted header section; the failure of the last one
     /// ends the stream.
     ///
     /// The default is 10.
@@ -38,7 +40,7 @@ public struct ReconnectionPolicy: Sendable, Hashable {
 
     /// Creates a policy; the defaults are those of ``standard``, and values outside of their ranges are limited.
     ///
-    /// With a `maximumFailures` of 0, the stream ends with the first response or failure.
+    /// With a `maximumFailures` of 0, the stream ends with the first response.
     public init(
         maximumFailures: Int = 10,
         initialDelay: Duration = .seconds(3),
@@ -77,24 +79,23 @@ public struct ReconnectionPolicy: Sendable, Hashable {
 
     /// Decides whether another connection may succeed after a failure.
     ///
-    /// - Parameters:
-    ///   - error: The error of a connection.
-    ///   - isReconnection: Whether there was a connection before. Only the first one is rejected because of another stream.
+    /// - Parameter error: The error of a connection after the first one.
     /// - Returns: Whether it may.
-    func isTemporary(_ error: any Error, isReconnection: Bool = false) -> Bool {
+    func isTemporary(_ error: any Error) -> Bool {
+        func isTemporary(_ status: Int) -> Bool { status == 429 || 500..<600 ~= status }
         guard let error = error as? NetworkError else {
             // An error code of the service does not replace a rejected status.
-            return (error as? ServiceError)?.refusedStatus.map { 500..<600 ~= $0 } ?? false
+            return (error as? ServiceError)?.refusedStatus.map(isTemporary) ?? false
         }
         switch error.reason {
-        case .idleTimeout, .circuitOpen: return true
-        case .tooSoon: return isReconnection
-        case .refreshFailed: return error.underlying.map { isTemporary($0) } ?? false
-        case .status(let code): return 500..<600 ~= code
+        case .idleTimeout, .circuitOpen, .tooSoon: return true
+        case .refreshFailed: return error.underlying.map { self.isTemporary($0) } ?? false
+        case .status(let code): return isTemporary(code)
         case .bodyUnreadable, .proxyRefused(400..<500): return false
         default: return error.kind == .unreachable || error.kind == .connectionLost
         }
     }
+
     /// Returns the minimum delay that a failure requests, or `nil` if it requests none.
     func retryAfter(_ error: any Error, now: Date) -> Duration? {
         switch (error as? NetworkError)?.reason {

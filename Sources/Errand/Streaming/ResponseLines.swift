@@ -86,8 +86,7 @@ struct LineReader: Sendable {
                 chunk = try await chunks.next(isolation: actor)
             } catch {
                 // The line that was not received whole is not the last one.
-                end()
-                throw error
+                throw fail(error)
             }
             guard let chunk else {
                 isEnded = true
@@ -98,15 +97,9 @@ struct LineReader: Sendable {
         return nil
     }
 
-    /// Ends the exchange and the lines.
-    mutating func end() {
+    /// Ends the exchange and the lines; returns the error with its place.
+    mutating func fail(_ error: any Error) -> any Error {
         isEnded = true
-        stream.cancel()
-    }
-
-    /// Ends the exchange and the lines, and returns an error with its place.
-    mutating func fail(_ error: NetworkError) -> NetworkError {
-        end()
-        return error.with(response: stream.response).with(url: stream.response.url, method: stream.method)
+        return stream.end(throwing: error)
     }
 }

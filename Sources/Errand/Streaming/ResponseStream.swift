@@ -3,11 +3,12 @@ public import Foundation
 /// A response whose body is read while it arrives, as a sequence of chunks; see `bytes(for:)` of ``Agent``.
 ///
 /// A chunk is a `Data` of at least one byte, as it arrived, and its size has no meaning. That is much faster than single bytes,
-/// which is what `bytes(for:)` of URLSession returns. Iterate ``lines`` or `jsonLines(of:)` for a body of lines.
+/// which is what `bytes(for:)` of URLSession returns. Iterate ``lines`` or `jsonLines(of:)` for a body of lines, and ``events``
+/// for one of server-sent events.
 ///
 /// The body is read once, by one task at a time; a second loop continues where the first one ended. If the reader is slow,
 /// the server has to wait: at most 1 MiB is kept in memory. The exchange ends with the body, with ``cancel()``, with the task
-/// that reads, and when the stream and its iterators are deallocated.
+/// that reads, and when the stream and its iterators are deallocated, such as after a `break`. The last is a success of the send.
 public struct ResponseStream: AsyncSequence, Sendable {
     /// The status, the header fields and the URL, after redirects, as received.
     ///
@@ -32,10 +33,20 @@ public struct ResponseStream: AsyncSequence, Sendable {
     /// The header fields of the response.
     public var headers: HTTPHeaders { response.headers }
 
-    /// Ends the exchange; a task that reads receives `CancellationError`.
+    /// Ends the exchange as cancelled; a task that reads receives `CancellationError`.
     ///
     /// Returns at once. Has no effect after the end.
     public func cancel() { body.cancel() }
+
+    /// Ends the exchange because its content is not usable; returns the error, with its place unless it has one.
+    func end(throwing error: any Error) -> any Error {
+        var error = error
+        if let failure = error as? NetworkError, failure.host == nil {
+            error = failure.with(response: response).with(url: response.url, method: method)
+        }
+        body.end(throwing: error)
+        return error
+    }
 
     /// Returns an iterator, which shares the body with all others.
     public func makeAsyncIterator() -> Iterator { Iterator(body: body) }

@@ -10,12 +10,24 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var id: String
     /// The reconnection time that was sent with this event, or `nil` if there was none.
     public var retry: Duration?
+    /// The number of the connection on which the event was received, starting at 1.
+    ///
+    /// If it is greater than that of the event before, the stream has reconnected in between. A server that ignores
+    /// `Last-Event-ID` then sends the earlier events again.
+    public var connection: Int
 
     /// Creates an event, such as for a test.
-    public init(event: String = "message", data: String, id: String = "", retry: Duration? = nil) {
+    public init(
+        event: String = "message",
+        data: String,
+        id: String = "",
+        retry: Duration? = nil,
+        connection: Int = 1
+    ) {
         self.event = event
         self.data = data
         self.id = id
         self.retry = retry
+        self.connection = connection
     }
 }

@@ -2,19 +2,20 @@ internal import Foundation
 
 /// The events that a server sends, across reconnections; see `events(for:)` of ``Agent``.
 ///
-/// Each iteration begins with a connection of its own.
-public struct ServerSentEvents: AsyncSequence {
-    /// Opens a connection.
-    typealias Open = (StreamReceiver) async throws -> ResponseStream
+/// Each iteration begins with a connection of its own. A sequence whose request is `Sendable` may be iterated in any task.
+public struct ServerSentEvents<R: Request>: AsyncSequence {
+    /// Opens a connection for a request that may leave its caller.
+    typealias Open = @Sendable (Agent, R, StreamReceiver) async throws -> ResponseStream
 
+    let agent: Agent
+    let request: R
     let lastEventID: String
     let reconnection: ReconnectionPolicy
     let maximumEventSize: Int
-    let timeline: Timeline
-    let sends: RunningSends
+    /// Opens a connection, or is `nil` if the request is prepared on the actor that iterates.
+    let open: Open?
     /// Makes random numbers in 0..<1.
-    var unit: () -> Double = { .random(in: 0..<1) }
-    let open: Open
+    var unit: @Sendable () -> Double = { .random(in: 0..<1) }
 
     /// Returns an iterator; the request is sent when the first event is requested.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -23,16 +24,19 @@ public struct ServerSentEvents: AsyncSequence {
     public struct Iterator: AsyncIteratorProtocol {
         private let events: ServerSentEvents
         private var parser: ServerSentEventParser
-        private var connection: (stream: ResponseStream, chunks: ResponseStream.Iterator, mayBeSentTwice: Bool)?
+        private var connection: (stream: ResponseStream, chunks: ResponseStream.Iterator, receiver: StreamReceiver)?
+        /// The number of connections with an accepted header section.
+        private var connectionCount = 0
         /// The number of connections in succession that failed before an accepted header section.
         private var failures = 0
-        private var isReconnection = false
+        /// The key of every connection whose request has an automatic one: without the same key, it must not be sent again.
+        private let idempotencyKey = UUID().uuidString
         private var isFinished = false { didSet { if isFinished { sequence = nil } } }
         private var sequence: SendSequence?
 
         fileprivate init(_ events: ServerSentEvents) {
             self.events = events
-            sequence = SendSequence(events.sends)
+            sequence = SendSequence(events.agent.pipeline.sends)
             parser = ServerSentEventParser(lastEventID: events.lastEventID, limit: events.maximumEventSize)
         }
 
@@ -43,13 +47,15 @@ public struct ServerSentEvents: AsyncSequence {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
             while !isFinished {
                 do {
-                    if let event = try parser.next() { return event }
+                    if var event = try parser.next() {
+                        event.connection = connectionCount
+                        return event
+                    }
                     try await advance(isolation: actor)
                 } catch {
                     isFinished = true
-                    connection?.stream.cancel()
-                    connection = nil
-                    throw error
+                    defer { connection = nil }
+                    throw connection?.stream.end(throwing: error) ?? error
                 }
             }
             return nil
@@ -69,39 +75,53 @@ public struct ServerSentEvents: AsyncSequence {
             } catch {
                 failure = error
             }
-            let mayBeSentTwice = connection?.mayBeSentTwice == true
+            let ended = connection
             connection = nil
-            guard mayBeSentTwice, events.reconnection.maximumFailures > 0,
-                failure.map({ events.reconnection.isTemporary($0) }) ?? true
+            guard let ended, events.reconnection.maximumFailures > 0,
+                failure.map({ events.reconnection.isTemporary($0) }) ?? ended.receiver.mayRepeatComplete(ended.stream)
             else {
                 isFinished = true
                 if let failure { throw failure }
                 return
             }
+            if let failure, let obstacle = ended.receiver.retryObstacle { throw failure.with(retryObstacle: obstacle) }
             try await wait(retryAfter: nil, isolation: actor)
         }
 
         private mutating func connect(isolation actor: isolated (any Actor)?) async throws {
-            let receiver = StreamReceiver(events: EventConnection(lastEventID: parser.lastEventID), in: sequence)
-            defer { isReconnection = true }
+            let next = EventConnection(
+                lastEventID: parser.lastEventID,
+                idempotencyKey: idempotencyKey,
+                isReconnection: connectionCount > 0
+            )
+            let receiver = StreamReceiver(events: next, in: sequence)
             do {
-                let stream = try await events.open(receiver)
+                let stream = try await open(receiver)
+                // It succeeded, but the sequence was ended meanwhile.
+                if sequence?.mustEnd == true { stream.cancel() }
                 try sequence?.check()
                 failures = 0
                 if stream.statusCode == 204 {
                     isFinished = true
                 } else {
-                    connection = (stream, stream.makeAsyncIterator(), receiver.mayBeSentTwice)
+                    connectionCount += 1
+                    connection = (stream, stream.makeAsyncIterator(), receiver)
                     parser = parser.afterReconnection
                 }
             } catch {
                 failures += 1
-                guard receiver.mayBeSentTwice, failures < events.reconnection.maximumFailures,
-                    events.reconnection.isTemporary(error, isReconnection: isReconnection)
+                let reconnection = events.reconnection
+                guard next.isReconnection, receiver.retryObstacle == nil, failures < reconnection.maximumFailures,
+                    reconnection.isTemporary(error)
                 else { throw error }
-                let retryAfter = events.reconnection.retryAfter(error, now: events.timeline.date())
+                let retryAfter = reconnection.retryAfter(error, now: events.agent.pipeline.timeline.date())
                 try await wait(retryAfter: retryAfter, isolation: actor)
             }
+        }
+
+        private func open(_ receiver: StreamReceiver) async throws -> ResponseStream {
+            if let open = events.open { return try await open(events.agent, events.request, receiver) }
+            return try await events.agent.open(events.request, receivedBy: receiver)
         }
 
         private func wait(retryAfter: Duration?, isolation actor: isolated (any Actor)?) async throws {
@@ -111,11 +131,13 @@ public struct ServerSentEvents: AsyncSequence {
                 retryAfter: retryAfter,
                 unit: events.unit()
             )
-            let end = events.timeline.now() + pause
-            try await sequence?.wait(until: end, on: events.timeline)
+            let timeline = events.agent.pipeline.timeline
+            try await sequence?.wait(until: timeline.now() + pause, on: timeline)
         }
     }
 }
+
+extension ServerSentEvents: Sendable where R: Sendable {}
 
 extension Agent {
     /// Returns the server-sent events of a response of the type `text/event-stream`, across reconnections.
@@ -131,12 +153,16 @@ extension Agent {
     /// `Last-Event-ID`; see ``ReconnectionPolicy``. A 204 ends the sequence. A response that is not a 200 with the right content type
     /// fails, whatever the request's own ``Acceptance``, with what arrives of its body within a second, up to 64 KiB.
     ///
-    /// A request that may not be sent twice, such as a POST without an `Idempotency-Key`, is sent once: the sequence ends with its
-    /// response, and a lost connection is an error.
+    /// A request whose method is not safe, such as a POST, is not sent again after a complete response, which ends the
+    /// sequence. If its connection is lost, it is sent again only if it may be sent twice, such as with an `Idempotency-Key`,
+    /// which is then the same for every connection, also an ``IdempotencyKey/automatic`` one; otherwise the loss is an error. A
+    /// server that ignores `Last-Event-ID` sends the events from the first one on again; ``ServerSentEvent/connection``
+    /// distinguishes them.
     ///
-    /// Each connection is a send like that of `bytes(for:)`, for which the reconnection policy takes the place of the
-    /// request's ``RetryPolicy``. Its ``Limits/timeout`` is the maximum time without an event or comment before the stream
-    /// reconnects. A ``Limits/deadline`` is that of one connection, and ends the sequence with an error.
+    /// Each connection is a send like that of `bytes(for:)`. The request's ``RetryPolicy`` applies until the first accepted
+    /// header section, and the reconnection policy after it. Its ``Limits/timeout`` is the maximum time without an event or
+    /// comment before the stream reconnects. A ``Limits/deadline`` is that of one connection, and ends the sequence with an
+    /// error. For the header fields of the response, use ``ResponseStream/events`` of `bytes(for:)`.
     ///
     /// - Parameters:
     ///   - request: The request to send.
@@ -151,10 +177,16 @@ extension Agent {
         lastEventID: String = "",
         reconnection: ReconnectionPolicy = .standard,
         maximumEventSize: Int = 1 << 20
-    ) -> ServerSentEvents {
-        events(after: lastEventID, reconnection, maximumEventSize) { receiver in
-            if request.formattingContext == .caller { return try await self.open(request, receivedBy: receiver) }
-            return try await self.openInBackground(request, receivedBy: receiver)
+    ) -> ServerSentEvents<R> {
+        ServerSentEvents(
+            agent: self,
+            request: request,
+            lastEventID: lastEventID,
+            reconnection: reconnection,
+            maximumEventSize: maximumEventSize
+        ) { agent, request, receiver in
+            if request.formattingContext == .caller { return try await agent.open(request, receivedBy: receiver) }
+            return try await agent.openInBackground(request, receivedBy: receiver)
         }
     }
 
@@ -166,25 +198,14 @@ extension Agent {
         lastEventID: String = "",
         reconnection: ReconnectionPolicy = .standard,
         maximumEventSize: Int = 1 << 20
-    ) -> ServerSentEvents {
-        events(after: lastEventID, reconnection, maximumEventSize) { receiver in
-            try await self.open(request, receivedBy: receiver)
-        }
-    }
-
-    private func events(
-        after lastEventID: String,
-        _ reconnection: ReconnectionPolicy,
-        _ maximumEventSize: Int,
-        _ open: @escaping ServerSentEvents.Open
-    ) -> ServerSentEvents {
+    ) -> ServerSentEvents<R> {
         ServerSentEvents(
+            agent: self,
+            request: request,
             lastEventID: lastEventID,
             reconnection: reconnection,
             maximumEventSize: maximumEventSize,
-            timeline: pipeline.timeline,
-            sends: pipeline.sends,
-            open: open
+            open: nil
         )
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The body of a stream, and the task of its send, which is cancelled with the last reference.
+/// The body of a stream, and the task of its send, which ends with the last reference.
 final class StreamBody: Sendable {
     private enum State {
         case idle
@@ -19,9 +19,15 @@ final class StreamBody: Sendable {
         self.task = task
     }
 
-    deinit { task.cancel() }
+    deinit {
+        // A reader that leaves early has what it wanted, unless its task was cancelled.
+        if Task.isCancelled { task.cancel() } else { receiver.finish(.success(()), isComplete: false) }
+    }
 
     func cancel() { task.cancel() }
+
+    /// Ends the exchange because its content is not usable.
+    func end(throwing error: any Error) { receiver.finish(.failure(error)) }
 
     /// Returns the next bytes, or `nil` after the last ones and after an error.
     func next() async throws -> Data? {

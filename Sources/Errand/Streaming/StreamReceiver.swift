@@ -16,7 +16,8 @@ final class StreamReceiver: BodyReceiver {
 
     private struct State {
         var isOpen = false
-        var mayBeSentTwice = true
+        /// The last request that was sent, or `nil` if there was none.
+        var sent: (method: HTTPMethod, retryObstacle: String?)?
         /// When to report the progress, or `nil` if nobody observes it.
         var steps: ProgressSteps?
         var byteCount: Int64 = 0
@@ -51,8 +52,13 @@ final class StreamReceiver: BodyReceiver {
         self.sequence = sequence
     }
 
-    /// Whether the last request that was sent may be sent once more, or none was sent.
-    var mayBeSentTwice: Bool { state.withLock { $0.mayBeSentTwice } }
+    /// Why the last request must not be sent once more after a failure, or `nil` if it may be, or if none was sent.
+    var retryObstacle: String? { state.withLock { $0.sent?.retryObstacle } }
+
+    /// Whether the last request may be sent once more after a complete response to it.
+    func mayRepeatComplete(_ stream: ResponseStream) -> Bool {
+        state.withLock { $0.sent?.method ?? stream.method }.isSafe && retryObstacle == nil
+    }
 
     // MARK: Called by the send
 
@@ -65,8 +71,8 @@ final class StreamReceiver: BodyReceiver {
 
     func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) {
         events?.prepare(&request)
-        let mayBeSentTwice = request.mayBeSentTwice && request.body.isReplayable
-        state.withLock { $0.mayBeSentTwice = mayBeSentTwice }
+        let sent = (request.method, request.retryObstacle)
+        state.withLock { $0.sent = sent }
     }
 
     func end() { finish(.failure(CancellationError())) }
@@ -122,11 +128,16 @@ final class StreamReceiver: BodyReceiver {
     }
 
     /// Records that the reader has finished, which ends the send; the first call counts.
-    func finish(_ end: Result<Void, any Error>) {
+    ///
+    /// - Parameters:
+    ///   - end: The outcome.
+    ///   - isComplete: Whether the reader has received the whole body, unless it fails.
+    func finish(_ end: Result<Void, any Error>, isComplete: Bool = true) {
         notify { state in
             guard state.end == nil else { return }
             state.end = end
-            if case .success = end { state.progress = state.steps?.last(at: state.byteCount) ?? state.progress }
+            guard isComplete, case .success = end else { return }
+            state.progress = state.steps?.last(at: state.byteCount) ?? state.progress
         }
     }
 

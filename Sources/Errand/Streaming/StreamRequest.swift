@@ -14,8 +14,13 @@ struct StreamRequest<Base: Request>: RequestWrapper, ReceivingRequest {
     }
     /// A stream of events replaces what the request accepts.
     var acceptance: Acceptance { receiver.events == nil ? base.acceptance : EventConnection.acceptance }
-    /// A stream of events has a ``ReconnectionPolicy`` in place of the request's policy.
-    var retryPolicy: RetryPolicy { receiver.events == nil ? base.retryPolicy : .never }
+    /// A ``ReconnectionPolicy`` takes the place of the request's policy.
+    var retryPolicy: RetryPolicy { receiver.events?.isReconnection == true ? .never : base.retryPolicy }
+    /// All connections of a stream of events are one request for the server.
+    var idempotencyKey: IdempotencyKey {
+        guard let events = receiver.events, base.idempotencyKey == .automatic else { return base.idempotencyKey }
+        return IdempotencyKey(events.idempotencyKey)
+    }
     /// A body that is not in memory can neither be stored nor shared.
     var cachePolicy: CachePolicy { .networkOnly }
     var duplicatePolicy: DuplicatePolicy { base.duplicatePolicy == .share ? .allow : base.duplicatePolicy }

@@ -153,9 +153,19 @@ struct CredentialRefreshTests {
         let error = try #require(await #expect(throws: NetworkError.self) { try await rig.get() })
         #expect(error.reason == .excessiveRefresh(limit: 5, window: .seconds(30)))
         #expect(error.kind == .unauthenticated)
+        #expect((error.underlying as? NetworkError)?.reason == .status(401))
         #expect(rig.authenticator.refreshCount == 5)
         rig.clock.advance(by: .seconds(5))
         await #expect(throws: NetworkError.self) { try await rig.get() }
+        #expect(rig.authenticator.refreshCount == 6)
+    }
+
+    @Test func aLoginStartsANewWindowOfRefreshes() async throws {
+        let rig = AuthenticationRig(transport: TokenTransport(takes: { $0 == "Bearer new6" }))
+        for _ in 0..<5 { await #expect(throws: NetworkError.self) { try await rig.get() } }
+        await expect(throwing: .excessiveRefresh(limit: 5, window: .seconds(30))) { _ = try await rig.get() }
+        rig.session.login(Token(access: "expired", user: "other"))
+        #expect(try await rig.get() == 7)
         #expect(rig.authenticator.refreshCount == 6)
     }
 

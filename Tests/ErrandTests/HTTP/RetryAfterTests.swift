@@ -34,6 +34,24 @@ import Testing
         #expect(pause([field: "2.25"]) == .milliseconds(2250))
     }
 
+    @Test(arguments: [429, 503, 500, 404])
+    func millisecondsPrecedeSeconds(status: Int) {
+        #expect(pause(["retry-after-ms": "1500", "Retry-After": "2"], status: status) == .milliseconds(1500))
+        #expect(pause(["Retry-After-Ms": " 0 "], status: status) == .zero)
+        #expect(pause(["Retry-After-Ms": "0.5"], status: status) == .microseconds(500))
+    }
+
+    @Test(arguments: ["", "-1", "1e3", "soon", "Sun, 01 Mar 2026 12:00:40 GMT"])
+    func malformedMillisecondsAreIgnored(_ text: String) {
+        #expect(pause(["Retry-After-Ms": text]) == nil)
+        #expect(pause(["Retry-After-Ms": text, "Retry-After": "2"]) == .seconds(2))
+    }
+
+    @Test func hugeMillisecondsDoNotOverflow() {
+        let delay = pause(["Retry-After-Ms": String(repeating: "9", count: 500)])
+        #expect(delay.map { $0 > .seconds(86_400 * 365) } == true)
+    }
+
     @Test(arguments: fields)
     func allThreeFormsOfDatesAreADelayFromNow(_ field: String) {
         #expect(pause([field: "Sun, 01 Mar 2026 12:00:40 GMT"]) == .seconds(40))

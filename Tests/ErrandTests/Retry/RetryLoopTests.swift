@@ -199,6 +199,14 @@ struct RetryLoopTests {
         #expect((1...2).contains(error?.attempts ?? 0))
     }
 
+    @Test(arguments: [NetworkError.Reason.connectionRefused, .hostNotFound, .noConnection])
+    func anErrorOfNoConnectionDoesNotSayThatAPostTookEffect(reason: NetworkError.Reason) async throws {
+        let rig = RetryRig { _, _ in throw NetworkError(reason) }
+        let text = try #require(await failure(rig, request().method(.post))).description
+        #expect(text.hasSuffix("; not retried: a retry of a POST needs an idempotencyKey"))
+        #expect(rig.transport.count == 1)
+    }
+
     @Test
     func oneRetryDoesNotReadTheRequestAgain() async throws {
         struct Counting: Request {

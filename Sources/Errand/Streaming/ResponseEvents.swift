@@ -1,0 +1,83 @@
+internal import Foundation
+
+extension ResponseStream {
+    /// The server-sent events of the body, each of at most 1 MiB.
+    public var events: ResponseEvents { events() }
+
+    /// Returns the server-sent events of the body, which must have the type `text/event-stream`.
+    ///
+    /// ```swift
+    /// let stream = try await agent.bytes(for: GeneralRequest("/completions").method(.post))
+    /// print(stream.headers["X-RateLimit-Remaining-Requests"] ?? "")
+    /// for try await event in stream.events { print(event.data) }
+    /// ```
+    ///
+    /// They are those of one response, without a reconnection; see `events(for:)` of ``Agent`` for those across connections.
+    ///
+    /// - Parameter maximumEventSize: The maximum number of bytes of an event as it is sent, and of a comment. The default is 1
+    ///   MiB. A larger one fails with ``NetworkError/Reason/eventTooLarge(limit:)``.
+    /// - Returns: The events.
+    public func events(maximumEventSize: Int = 1 << 20) -> ResponseEvents {
+        ResponseEvents(stream: self, maximumEventSize: maximumEventSize)
+    }
+}
+
+/// The server-sent events of a ``ResponseStream``.
+///
+/// They are read once; an iterator keeps the bytes of the chunk that it has not returned yet.
+public struct ResponseEvents: AsyncSequence, Sendable {
+    fileprivate let stream: ResponseStream
+    fileprivate let maximumEventSize: Int
+
+    /// Returns an iterator.
+    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+    /// The iterator of the sequence.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let stream: ResponseStream
+        private var chunks: ResponseStream.Iterator
+        private var parser: ServerSentEventParser
+        private var isAccepted = false
+        private var isEnded = false
+
+        fileprivate init(_ events: ResponseEvents) {
+            stream = events.stream
+            chunks = stream.makeAsyncIterator()
+            parser = ServerSentEventParser(limit: events.maximumEventSize)
+        }
+
+        /// Returns the next event, or `nil` after the last one.
+        ///
+        /// - Throws: ``NetworkError`` if the exchange failed, if the response has another content type, or if the event is too
+        ///   large; or `CancellationError`. Each ends the sequence, after the events before it.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
+            do {
+                while !isEnded {
+                    if let event = try parser.next() { return event }
+                    if let chunk = try await chunks.next(isolation: actor) {
+                        try check()
+                        parser.append(chunk)
+                    } else {
+                        isEnded = true
+                    }
+                }
+            } catch {
+                isEnded = true
+                throw stream.end(throwing: error)
+            }
+            return nil
+        }
+
+        /// Returns the next event, or `nil` after the last one.
+        ///
+        /// - Throws: What ``next(isolation:)`` throws.
+        public mutating func next() async throws -> ServerSentEvent? { try await next(isolation: #isolation) }
+
+        /// Rejects content of another type; a response without content has no events.
+        private mutating func check() throws(NetworkError) {
+            guard !isAccepted else { return }
+            if let failure = EventConnection.content.failure(of: stream.response, hasBody: true) { throw failure }
+            isAccepted = true
+        }
+    }
+}
