@@ -1,4 +1,6 @@
+import Dispatch
 import Errand
+import Foundation
 
 /// Tasks that wait until a count reaches a number.
 ///
@@ -7,7 +9,7 @@ import Errand
 struct CountWaiters: Sendable {
     private struct Waiter {
         var count: Int
-        var continuation: CheckedContinuation<Void, Never>
+        var continuation: CheckedContinuation<Bool, Never>
     }
 
     private var waiters: [Int: Waiter] = [:]
@@ -19,17 +21,17 @@ struct CountWaiters: Sendable {
         return nextID
     }
 
-    mutating func add(_ continuation: CheckedContinuation<Void, Never>, id: Int, until count: Int) {
+    mutating func add(_ continuation: CheckedContinuation<Bool, Never>, id: Int, until count: Int) {
         waiters[id] = Waiter(count: count, continuation: continuation)
     }
 
     /// Removes and returns a waiter, or returns `nil` if it has been resumed already.
-    mutating func remove(_ id: Int) -> CheckedContinuation<Void, Never>? {
+    mutating func remove(_ id: Int) -> CheckedContinuation<Bool, Never>? {
         waiters.removeValue(forKey: id)?.continuation
     }
 
     /// Removes and returns all waiters for at most `count`.
-    mutating func removeReached(_ count: Int) -> [CheckedContinuation<Void, Never>] {
+    mutating func removeReached(_ count: Int) -> [CheckedContinuation<Bool, Never>] {
         guard !waiters.isEmpty else { return [] }
         let reached = waiters.filter { $0.value.count <= count }
         for id in reached.keys { waiters[id] = nil }
@@ -37,27 +39,58 @@ struct CountWaiters: Sendable {
     }
 }
 
+/// A wait for a count, and where it was called.
+struct CountWait: Sendable {
+    let function: String
+    let count: Int
+    /// The maximum time to wait, on the system's clock.
+    let limit: Duration
+    let file: StaticString
+    let line: UInt
+
+    /// Describes a number of requests, of which these are the last.
+    static func seen(_ count: Int, _ last: [String]) -> String {
+        let requests = "\(count) request\(count == 1 ? "" : "s")"
+        return last.isEmpty ? requests : "\(requests), at last \(last.joined(separator: ", "))"
+    }
+
+    /// Returns the line for the standard error about a wait that has reached its limit.
+    func failure(seen: String) -> String { "\(file):\(line): \(function)(\(count)) ended after \(limit): \(seen)\n" }
+}
+
 extension Lock where State: Sendable {
-    /// Waits until a count in the guarded value is at least `count`; ends early if the task is cancelled.
+    /// Waits until a count in the guarded value is at least that of the wait; ends early if the task is cancelled, or at the
+    /// limit, which is written to the standard error.
+    ///
+    /// - Returns: Whether the count was reached.
     func wait(
-        until count: Int,
+        for wait: CountWait,
         reached: @Sendable (State) -> Bool,
-        _ waiters: any WritableKeyPath<State, CountWaiters> & Sendable
-    ) async {
+        _ waiters: any WritableKeyPath<State, CountWaiters> & Sendable,
+        seen: @escaping @Sendable (State) -> String
+    ) async -> Bool {
         let id = withLock { $0[keyPath: waiters].makeID() }
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = withLock { state in
+                let isReached = withLock { state -> Bool? in
+                    if reached(state) { return true }
                     // The flag is set before the handler below runs, and the handler needs this lock: either it is
                     // seen here, or the handler finds the waiter.
-                    if Task.isCancelled || reached(state) { return true }
-                    state[keyPath: waiters].add(continuation, id: id, until: count)
-                    return false
+                    if Task.isCancelled { return false }
+                    state[keyPath: waiters].add(continuation, id: id, until: wait.count)
+                    return nil
                 }
-                if isOver { continuation.resume() }
+                if let isReached { return continuation.resume(returning: isReached) }
+                // Not a task, because a test may block every thread that tasks run on.
+                DispatchQueue.global().asyncAfter(deadline: .now() + wait.limit / .seconds(1)) {
+                    let (waiter, state) = withLock { ($0[keyPath: waiters].remove(id), $0) }
+                    guard let waiter else { return }
+                    FileHandle.standardError.write(Data(wait.failure(seen: seen(state)).utf8))
+                    waiter.resume(returning: false)
+                }
             }
         } onCancel: {
-            withLock { $0[keyPath: waiters].remove(id) }?.resume()
+            withLock { $0[keyPath: waiters].remove(id) }?.resume(returning: false)
         }
     }
 }

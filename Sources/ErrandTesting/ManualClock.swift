@@ -83,13 +83,30 @@ public final class ManualClock: Clock, Sendable {
     public func advanceToNextSleeper() -> Swift.Duration? { wake { $0.sleepers.last?.deadline } }
 
     /// Waits until at least `count` tasks sleep on the clock; ends early if the waiting task is cancelled.
-    public func waitForSleepers(_ count: Int = 1) async {
-        await state.wait(until: count, reached: { $0.sleepers.count >= count }, \.waiters)
+    ///
+    /// A wait for more than there will ever be ends after 30 seconds of real time. What was seen by then is written to the
+    /// standard error, and `try #require(await clock.waitForSleepers(2))` also fails the test.
+    ///
+    /// - Parameters:
+    ///   - count: The number of sleeping tasks.
+    ///   - limit: The maximum time to wait, on the system's clock.
+    ///   - file: The file that the failure names.
+    ///   - line: The line that the failure names.
+    /// - Returns: Whether there were as many; `false` at the limit or if the task was cancelled.
+    @discardableResult
+    public func waitForSleepers(
+        _ count: Int = 1,
+        within limit: Swift.Duration = .seconds(30),
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> Bool {
+        let wait = CountWait(function: "waitForSleepers", count: count, limit: limit, file: file, line: line)
+        return await state.wait(for: wait, reached: { $0.sleepers.count >= count }, \.waiters, seen: \.description)
     }
 
     private func enter(_ sleeper: Sleeper) {
         let (outcome, waiting) = state.withLock {
-            state -> (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) in
+            state -> (Result<Void, any Error>?, [CheckedContinuation<Bool, Never>]) in
             // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is
             // seen here, or the handler finds the sleeper.
             if Task.isCancelled { return (.failure(CancellationError()), []) }
@@ -98,7 +115,7 @@ public final class ManualClock: Clock, Sendable {
             return (nil, state.waiters.removeReached(state.sleepers.count))
         }
         if let outcome { sleeper.continuation.resume(with: outcome) }
-        for waiter in waiting { waiter.resume() }
+        for waiter in waiting { waiter.resume(returning: true) }
     }
 
     @discardableResult
@@ -131,6 +148,13 @@ extension ManualClock {
         private var nextID = 0
 
         init(now: Instant) { self.now = now }
+
+        /// The number of sleepers, and when they are due.
+        var description: String {
+            let times = sleepers.reversed().map { "\($0.deadline.offset)" }.joined(separator: ", ")
+            let due = sleepers.isEmpty ? "" : " until \(times)"
+            return "\(sleepers.count) sleep\(due); it is \(now.offset)"
+        }
 
         mutating func makeID() -> Int {
             nextID += 1

@@ -20,6 +20,10 @@ public final class StubTransport: Transport {
         var requests: [OutgoingRequest] = []
         var count = 0
         var waiters = CountWaiters()
+
+        var description: String {
+            CountWait.seen(count, requests.suffix(5).map { "\($0.method) \($0.url.path())" })
+        }
     }
 
     private let handler: Handler
@@ -59,14 +63,31 @@ public final class StubTransport: Transport {
     public var requestCount: Int { log.withLock { $0.count } }
 
     /// Waits until ``requestCount`` is at least `count`; ends early if the task is cancelled.
-    public func waitForRequests(_ count: Int = 1) async {
-        await log.wait(until: count, reached: { $0.count >= count }, \.waiters)
+    ///
+    /// A wait for more than there will ever be ends after 30 seconds of real time. What was seen by then is written to the
+    /// standard error, and `try #require(await transport.waitForRequests(2))` also fails the test.
+    ///
+    /// - Parameters:
+    ///   - count: The number of requests.
+    ///   - limit: The maximum time to wait, on the system's clock.
+    ///   - file: The file that the failure names.
+    ///   - line: The line that the failure names.
+    /// - Returns: Whether there were as many; `false` at the limit or if the task was cancelled.
+    @discardableResult
+    public func waitForRequests(
+        _ count: Int = 1,
+        within limit: Duration = .seconds(30),
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> Bool {
+        let wait = CountWait(function: "waitForRequests", count: count, limit: limit, file: file, line: line)
+        return await log.wait(for: wait, reached: { $0.count >= count }, \.waiters, seen: \.description)
     }
 
     /// Logs a request and returns its response; `options` are ignored.
     public func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
         try Task.checkCancellation()
-        for waiter in record(request) { waiter.resume() }
+        for waiter in record(request) { waiter.resume(returning: true) }
         let exchange = StubExchange()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -77,7 +98,7 @@ public final class StubTransport: Transport {
         }
     }
 
-    private func record(_ request: OutgoingRequest) -> [CheckedContinuation<Void, Never>] {
+    private func record(_ request: OutgoingRequest) -> [CheckedContinuation<Bool, Never>] {
         log.withLock { log in
             log.count += 1
             log.requests.append(request)
@@ -136,8 +157,8 @@ private final class StubExchange: Sendable {
 extension StubTransport {
     /// A method and a path, or a whole URL, that a request must have.
     ///
-    /// The path is compared percent-encoded, and with the query only if the route has one. A `*` at its end matches any
-    /// rest. A text that contains a scheme is compared with the whole URL.
+    /// The path is compared percent-encoded, and with the query only if the route has one; its first slash may be omitted. A
+    /// `*` at its end matches any rest. A text that contains a scheme is compared with the whole URL.
     public struct Route: Sendable, Hashable, CustomStringConvertible {
         let method: HTTPMethod
         let text: String
@@ -145,7 +166,7 @@ extension StubTransport {
         /// Creates a route of a method and a path.
         public init(_ method: HTTPMethod, _ path: String) {
             self.method = method
-            text = path
+            text = path.contains("://") ? path : path.beginningWithSlash
         }
 
         /// Returns a route of GET.
@@ -204,6 +225,11 @@ extension StubTransport {
         /// The same as ``description``.
         public var errorDescription: String? { description }
     }
+}
+
+extension String {
+    /// The path of a route, with the slash that paths begin with; `*`, which matches everything, begins with none.
+    var beginningWithSlash: String { hasPrefix("/") || isEmpty || self == "*" ? self : "/\(self)" }
 }
 
 extension TransportResponse {

@@ -135,4 +135,15 @@ import Testing
         config.interceptors = []
         #expect(try await Agent(config: config).plan(for: request)["identity"]?.value == "known")
     }
+    @Test func planDoesNotCallAUserKnownWhomTheCacheDoesNotKnow() async throws {
+        let server = try Self.server()
+        defer { server.stop() }
+        let agent = Agent(config: config(server))
+        let own = request.authorization(.bearer("t"))
+        let plan = try await agent.plan(for: own)
+        #expect(plan.cache == .miss(.unknownScope))
+        #expect(plan["identity"]?.value.hasPrefix("unknown: ") == true, "\(plan["identity"]?.value ?? "")")
+        // Nothing is stored, but a shared send is that of the same credential.
+        #expect(try await agent.plan(for: own.cachePolicy(.networkOnly))["identity"]?.value == "known")
+    }
 }

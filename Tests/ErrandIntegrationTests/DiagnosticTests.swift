@@ -182,6 +182,29 @@ enum TypedRequest: Request {
         #expect(recorder.all.last?.contains("no cache 'nowhere': add it to NetworkConfig.namedCaches") == true)
     }
 
+    private struct Traced: RequestAdapter {
+        var scope: String?
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) { request.headers["X-Device"] = "1" }
+        func credentialScope(for context: RequestContext) -> String? { scope }
+    }
+
+    @Test(arguments: [String?.none, "", "u7"])
+    func anAdapterThatKeepsResponsesFromBeingStoredIsReportedOnce(scope: String?) async throws {
+        let server = try MockServer { _ in .text("x") }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) {
+            $0.accessories = [recorder]
+            $0.adapters = [Traced(scope: scope)]
+            $0.cache = ResponseCache(disk: nil)
+        }
+        for _ in 0..<2 { _ = try await agent.send(GeneralRequest("/x").expecting(String.self)) }
+        #expect(recorder.all == [])
+        for _ in 0..<2 { _ = try await agent.response(for: Cached(), cachePolicy: .reload) }
+        #expect(recorder.all.count == (scope == nil ? 1 : 0))
+        #expect(recorder.all.allSatisfy { $0.contains("because of Traced") && $0.contains("credentialScope(for:)") })
+    }
+
     @Test func aRequestThatDeclaresNoModelIsReportedAtItsFirstContent() async throws {
         let recorder = Recorder()
         let server = try MockServer { _ in .json(#" {"id": 7}"#) }
@@ -273,6 +296,7 @@ enum TypedRequest: Request {
         #expect(try await agent.send(OtherFormatterRequest()).id == 1)
         let other = "declare 'var formatter: some ResponseFormatter<DiagnosedItem>', or"
         #expect(recorder.all.last?.contains(other) == true)
+        #expect(recorder.all.last?.contains("its Output is not declared to be the Model") == true)
         #expect(recorder.all.count == 3)
     }
 

@@ -131,8 +131,26 @@ import Testing
     @Test func waitingForSleepersEndsWhenTheWaiterIsCancelled() async {
         let waiter = Task { [clock] in await clock.waitForSleepers(1) }
         waiter.cancel()
-        await waiter.value
-        await clock.waitForSleepers(0)
+        #expect(await !waiter.value)
+        #expect(await clock.waitForSleepers(0))
+    }
+
+    @Test func waitingForMoreSleepersThanThereAreEndsAtItsLimit() async throws {
+        let sleeper = Task { [clock] in try await clock.sleep(for: .seconds(20)) }
+        #expect(await clock.waitForSleepers())
+        #expect(await !clock.waitForSleepers(2, within: .milliseconds(1)))
+        // Nobody is left behind.
+        clock.advance(by: .seconds(20))
+        try await sleeper.value
+    }
+
+    @Test func aWaitThatFailsSaysWhereAndWhatItHasSeen() {
+        let wait = CountWait(function: "waitForSleepers", count: 2, limit: .seconds(30), file: "M/A.swift", line: 7)
+        #expect(
+            wait.failure(seen: "1 sleep") == "M/A.swift:7: waitForSleepers(2) ended after 30.0 seconds: 1 sleep\n"
+        )
+        #expect(CountWait.seen(0, []) == "0 requests")
+        #expect(CountWait.seen(1, ["GET /users"]) == "1 request, at last GET /users")
     }
 }
 

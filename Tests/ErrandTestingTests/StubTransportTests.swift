@@ -35,7 +35,7 @@ import Testing
         [.get("https://api.example/users/7?verbose=1")],
         [.get("/users/*")], [.get("https://api.example/*")], [.get("/users/*"), .get("/users/7")],
         [.get("/u*"), .get("/users/*")], [.post("/users/7"), .get("/users/8"), .get("*")],
-        [.get("https://api.example/users/*"), .get("/users/7")],
+        [.get("https://api.example/users/*"), .get("/users/7")], [.get("users/7")], [.get("*"), .get("users/*")],
     ])
     func mostExactRouteIsUsed(routes: [StubTransport.Route]) async throws {
         // The last of each row is the one that must be used.
@@ -89,6 +89,13 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
         open.finish()
         #expect(await wasCancelled.first { _ in true } == true)
+    }
+
+    @Test func waitingForMoreRequestsThanThereAreEndsAtItsLimit() async throws {
+        let transport = StubTransport { _ in .status(200) }
+        _ = try await send(transport)
+        #expect(await transport.waitForRequests())
+        #expect(await !transport.waitForRequests(2, within: .milliseconds(1)))
     }
 
     @Test func bodiesAreReadWhole() throws {

@@ -118,6 +118,12 @@ nonisolated struct Tokens: Authenticator {
 nonisolated struct Key: Sendable {
     var userID: String { "u7" }
     func signature(of url: URL) -> String { "s" }
+    func authenticationCode() -> AuthenticationCode { AuthenticationCode() }
+}
+
+nonisolated struct AuthenticationCode {
+    mutating func update(with bytes: ArraySlice<UInt8>) {}
+    var finalized: String { "s" }
 }
 
 nonisolated struct Keychain: Sendable {
@@ -158,6 +164,7 @@ nonisolated var config: NetworkConfig {
 }
 nonisolated var baseURL: BaseURL { "https://api.example" }
 nonisolated var url: URL { URL(filePath: "/") }
+nonisolated var bundle: Bundle { .main }
 nonisolated var userID: String { "u7" }
 nonisolated var ids: [Int] { [1, 2, 3] }
 nonisolated var requests: [GetUser] { ids.map { GetUser(id: $0) } }

@@ -82,6 +82,14 @@ extension PreparedRequest {
     var ignoredParameters: IgnoredParameters {
         IgnoredParameters(names: cacheIdentity.ignoredParameters, nesting: resolved.parameterEncoding.value.nesting)
     }
+
+    /// Whether it has a credential, and neither a session nor its ``CacheIdentity`` names the user.
+    var hasUnknownUser: Bool {
+        // A token alone does not identify a user, and it changes with every login. The scope of an adapter is that of
+        // what it adds itself.
+        pinnedCredential?.scope.isEmpty ?? true && cacheIdentity.user.isEmpty
+            && outgoing.headers.contains("Authorization")
+    }
 }
 
 /// The cache key of a request, and the scope of its credentials.
@@ -116,9 +124,7 @@ struct CacheIdentification: Sendable {
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
         let login = prepared.pinnedCredential?.scope ?? ""
         let scopes = prepared.scopes
-        // A token alone does not identify a user, and it changes with every login. The scope of an adapter is that of
-        // what it adds itself.
-        if login.isEmpty, identity.user.isEmpty, outgoing.headers.contains("Authorization") { throw .unknownScope }
+        if prepared.hasUnknownUser { throw .unknownScope }
         isOfKnownUser = !login.isEmpty || !identity.user.isEmpty
         let known = login.isEmpty ? scopes.map { $0 ?? "" } : [login]
         scope = known.contains { !$0.isEmpty } ? Self.digest(known) : ""

@@ -49,7 +49,7 @@ public struct PageRule<Model> {
 
     /// Returns a rule for a cursor in the payload, which is sent as a parameter.
     ///
-    /// The last page has no cursor, `null`, or an empty text.
+    /// The last page has no cursor, `null`, or an empty text; for a path such as `data[-1].id`, also no elements.
     ///
     /// - Parameters:
     ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
@@ -155,6 +155,7 @@ extension NetworkError {
         guard case .path(let error) = reason else { return false }
         switch error.reason {
         case .missing, .null: return true
+        case .indexOutOfRange(_, let count): return count == 0
         default: return false
         }
     }

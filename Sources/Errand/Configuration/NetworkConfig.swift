@@ -25,14 +25,15 @@ public struct NetworkConfig: Sendable {
     /// The header fields of all requests.
     ///
     /// A request opts out with `usesBaseHeaders`. Fields that ``Secrets/headers`` names are sent only to the origins
-    /// that ``CredentialPolicy`` allows.
+    /// that ``CredentialPolicy`` allows. The origins of each service are among them, unless it has a value of its own.
     public var headers: HTTPHeaders
 
     /// The parameters of all requests.
     ///
     /// A request opts out with `usesBaseParameters`. They are sent only to the origins that ``CredentialPolicy``
-    /// allows, in the query or the body as the request's ``Request/parameterEncoding`` determines. A request with a
-    /// ``Request/body`` of its own sends them only if they belong to the query.
+    /// allows, those of each service among them, in the query or the body as the request's
+    /// ``Request/parameterEncoding`` determines. A request with a ``Request/body`` of its own sends them only if they
+    /// belong to the query.
     public var parameters: Parameters
 
     /// The place and the format of the parameters of requests and services that have none of their own, such as `.form`.
@@ -40,9 +41,11 @@ public struct NetworkConfig: Sendable {
     /// `.inherited`, the default, is ``ParameterEncoding/automatic``.
     public var parameterEncoding: ParameterEncoding
 
-    /// The authorization of requests that have none of their own.
+    /// The authorization of requests and services that have none of their own.
     ///
-    /// `.inherited`, the default, is none.
+    /// It is sent to the origins that ``CredentialPolicy`` allows, those of each service among them. A service for which it
+    /// is not meant has an ``Service/authorization`` of its own, such as ``Authorization/anonymous``. `.inherited`, the
+    /// default, is none.
     public var authorization: Authorization
 
     /// The session whose credential requests send, and which refreshes it after an unauthorized response.
@@ -143,7 +146,7 @@ public struct NetworkConfig: Sendable {
     /// Creates a config; each argument sets the property of its name.
     ///
     /// Without a base URL it is for requests with absolute paths and services with base URLs of their own. The base URL
-    /// is a literal such as `"https://api.example/v1"`, `BaseURL(url)`, or `try BaseURL(text)`.
+    /// is a literal such as `"https://api.example/v1"`, `BaseURL(url)` for a `URL`, or `try BaseURL(text)`.
     public init(
         baseURL: BaseURL? = nil,
         cdnURL: BaseURL? = nil,
@@ -205,6 +208,8 @@ public struct NetworkConfig: Sendable {
     }
 
     /// Creates a config with a base URL that is known only at run time.
+    ///
+    /// With further arguments, write `NetworkConfig(baseURL: BaseURL(url), …)`.
     public init(baseURL: URL) { self.init(baseURL: BaseURL(baseURL)) }
 }
 

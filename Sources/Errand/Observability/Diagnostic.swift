@@ -19,11 +19,32 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// Swift calls the members of the class that conforms, so those of the subclass are ignored. This is found in debug
     /// builds only.
     case ignoredMembers([String], of: String, conforming: String)
-    /// A request declares computed properties that have the name of a member of ``Request`` and another type.
+    /// A request declares properties that have the name of a member of ``Request`` and another type.
     ///
     /// To Swift they are properties of the request's own, and have no effect. The texts are the spellings that have one, such as
-    /// `var headers: HTTPHeaders`. This is found in debug builds only.
+    /// `var headers: HTTPHeaders`. Stored properties that are more likely parameters, or what other members are made from, such
+    /// as `let query: String`, are not reported. This is found in debug builds only.
     case mistypedMembers([String], of: String)
+    /// A stored property of an `Encodable` request has the name of a member of ``Request`` and another type, and is sent as a
+    /// parameter.
+    ///
+    /// The texts are the spellings of the members, such as `var headers: HTTPHeaders`. A parameter of that name is declared with
+    /// an underscore, `_headers`, or listed by coding keys whose raw type is `String`. This is found in debug builds only.
+    case membersSentAsParameters([String], of: String)
+    /// A stored property of an `Encodable` request is also a likely parameter, and is not sent, because it is a member of
+    /// ``Request``: its ``Request/tag``.
+    ///
+    /// A parameter of that name is declared with an underscore, `_tag`, or listed by coding keys whose raw type is `String`; the
+    /// tag of all requests of a type is a computed property. This is found in debug builds only.
+    case parametersNotSent([String], of: String)
+    /// A request declares a formatter whose `Output` is not, or is not declared to be, its ``Request/Model``, the first text.
+    ///
+    /// To Swift it is a property of the request's own, and the default formatter makes the model. This is found in debug builds
+    /// only.
+    case formatterOfAnotherModel(String, of: String)
+    /// The cache policy has no effect, because adapters or interceptors of these types change the request or create the
+    /// response, and have no ``CredentialScoping/credentialScope(for:)``.
+    case hooksWithoutScope([String])
 
     /// What is wrong, and what to do.
     public var description: String {
@@ -41,6 +62,18 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case .mistypedMembers(let spellings, _):
             "a property of another type than in Request has no effect: declare '\(spellings.joined(separator: "', '"))', or "
                 + "choose another name"
+        case .membersSentAsParameters(let spellings, _):
+            "a property of another type than in Request is sent as a parameter: declare "
+                + "'\(spellings.joined(separator: "', '"))'; a parameter of that name has an underscore, as in '_headers'"
+        case .parametersNotSent(let names, _):
+            "not sent as a parameter, because Request has a member of that name and type: \(names.joined(separator: ", ")); "
+                + "a parameter is declared as '_\(names.joined(separator: "', '_"))', and the member as a computed property"
+        case .formatterOfAnotherModel(let model, _):
+            "the formatter has no effect, because its Output is not declared to be the Model, \(model): declare "
+                + "'var formatter: some ResponseFormatter<\(model)>', or the Model that it makes"
+        case .hooksWithoutScope(let hooks):
+            "the cache policy has no effect, because of \(hooks.joined(separator: ", ")): declare credentialScope(for:) there, "
+                + "which returns whose response it is, or an empty text if it is the same for every user"
         }
     }
 }

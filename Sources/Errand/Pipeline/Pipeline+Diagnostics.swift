@@ -23,12 +23,30 @@ extension PreparedRequest {
     }
 }
 
+extension PreparedRequest {
+    /// The types of the hooks without a scope because of which the response belongs to no known user.
+    fileprivate var hooksWithoutScope: [String] {
+        let changing = identityCheck?.allHooks ?? []
+        guard !changing.isEmpty else { return [] }
+        let open = zip(hooks, scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" }
+        return Set(open).intersection(changing).sorted()
+    }
+}
+
 extension Pipeline {
+    /// Reports what a response shows of the declarations of its request.
+    func diagnose(_ accepted: borrowing AcceptedResponse, of prepared: PreparedRequest, as send: Send) async {
+        if send.type.mayLackModel, accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
+        guard accepted.times.cacheMiss == .unknownScope else { return }
+        let hooks = prepared.hooksWithoutScope
+        if !hooks.isEmpty { await report(.hooksWithoutScope(hooks), of: send) }
+    }
+
     /// Reports what the declarations of a request show before it is sent.
     func diagnose(_ request: some Request, _ prepared: PreparedRequest, as send: Send) async {
         if let diagnostic = prepared.cacheDiagnostic { await report(diagnostic, of: send) }
         #if DEBUG
-        if let diagnostic = IgnoredMembers.diagnostic(of: request) { await report(diagnostic, of: send) }
+        for diagnostic in IgnoredMembers.diagnostics(of: request) { await report(diagnostic, of: send) }
         #endif
     }
 

@@ -31,7 +31,9 @@ extension Pipeline {
         } catch {
             throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
         }
-        if send.type.mayLackModel, accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
+        if send.type.mayLackModel || accepted.times.cacheMiss == .unknownScope {
+            await diagnose(accepted, of: prepared, as: send)
+        }
         if settled != nil || deliver != nil || !send.accessories.isEmpty {
             await notifyEnd(of: send, with: model, of: accepted, delivering: deliver, settled: settled)  // 12
         }

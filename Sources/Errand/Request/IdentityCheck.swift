@@ -123,6 +123,7 @@ extension PreparedRequest {
         }
         let changedBy = identityCheck?.allHooks ?? []
         if !changedBy.isEmpty { return "unknown: changed by \(named(changedBy))" }
+        if cacheUse != nil, hasUnknownUser { return "unknown: neither a session nor CacheIdentity.user names the user" }
         // A plan runs adapters, but no interceptors.
         let scopes = scopes.dropFirst(adapters.count)
         let open = zip(interceptors, scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" }

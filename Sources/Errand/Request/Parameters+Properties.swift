@@ -32,6 +32,21 @@ extension Parameters {
         entries = members.map { ($0.name, .json($0.value)) }
     }
 
+    #if DEBUG
+    /// Returns the keys that the compiler synthesized for the properties of a request, sent or not, except those that are
+    /// `nil`.
+    static func synthesizedKeys(of request: some Request & Encodable) -> Set<String> {
+        var names: Set<String> = []
+        let keyFilter = { (key: any CodingKey) -> String? in
+            if !(key is any RawRepresentable) { names.insert(key.stringValue) }
+            return nil
+        }
+        // An error is that of the send.
+        _ = try? encoding(request, with: JSONValueEncoder(dates: .iso8601, keyFilter: keyFilter, omitsNil: true))
+        return names
+    }
+    #endif
+
     /// Whether a property is `nil`, so that encoding another one of its name loses nothing.
     private static func isNil(_ value: Any?) -> Bool {
         let mirror = value.map { Mirror(reflecting: $0) }

@@ -164,7 +164,10 @@ public protocol Request<Model> {
 
     /// Further components of the cache key; the default is none.
     ///
-    /// Spelling: `var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }`.
+    /// Responses to requests with an `Authorization` field are only stored if ``CacheIdentity/user`` or a session names the
+    /// user.
+    ///
+    /// Spelling: `var cacheIdentity: CacheIdentity { CacheIdentity(user: userID) }`.
     var cacheIdentity: CacheIdentity { get }
 
     /// What happens if an equal send, as determined by ``duplicateKey``, is in flight; the default is `.allow`.

@@ -180,8 +180,9 @@ extension RequestPlan {
             }
         }
         #if DEBUG
-        if let diagnostic = IgnoredMembers.diagnostic(of: request) {
-            add("ignoredMembers", diagnostic.description, .request)
+        let diagnostics = IgnoredMembers.diagnostics(of: request)
+        if !diagnostics.isEmpty {
+            add("ignoredMembers", diagnostics.map(\.description).joined(separator: "; "), .request)
         }
         #endif
         self.entries = entries

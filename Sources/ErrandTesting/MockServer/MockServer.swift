@@ -48,8 +48,8 @@ public final class MockServer: Sendable {
     ///
     /// - Parameters:
     ///   - method: The method, which is case-sensitive.
-    ///   - path: The percent-encoded path, without the query. With a `*` at its end it matches all paths with this
-    ///     prefix.
+    ///   - path: The percent-encoded path. A query is compared only if the path has one, and the first slash may be
+    ///     omitted. With a `*` at its end it matches everything with this prefix.
     ///   - handler: Returns the response. It runs on the thread of the connection, never under a lock of the server.
     public func on(
         _ method: HTTPMethod,
@@ -63,8 +63,8 @@ public final class MockServer: Sendable {
     ///
     /// - Parameters:
     ///   - method: The method, which is case-sensitive.
-    ///   - path: The percent-encoded path, without the query. With a `*` at its end it matches all paths with this
-    ///     prefix.
+    ///   - path: The percent-encoded path. A query is compared only if the path has one, and the first slash may be
+    ///     omitted. With a `*` at its end it matches everything with this prefix.
     ///   - response: The response, the same each time.
     public func on(_ method: HTTPMethod, _ path: String, _ response: MockResponse) {
         let responder = Responder.response(response, wire: ResponseWriter.wire(response))
@@ -117,8 +117,31 @@ public final class MockServer: Sendable {
     }
 
     /// Waits until ``requestCount`` is at least `count`; ends early if the task is cancelled or the server stops.
-    public func waitForRequests(_ count: Int = 1) async {
-        await core.state.wait(until: count, reached: { $0.isStopped || $0.requestCount >= count }, \.requestWaiters)
+    ///
+    /// A wait for more than there will ever be ends after 30 seconds of real time. What was seen by then is written to the
+    /// standard error, and `try #require(await server.waitForRequests(2))` also fails the test.
+    ///
+    /// - Parameters:
+    ///   - count: The number of requests.
+    ///   - limit: The maximum time to wait, on the system's clock.
+    ///   - file: The file that the failure names.
+    ///   - line: The line that the failure names.
+    /// - Returns: Whether there were as many; `false` at the limit or if the task was cancelled, or the server stopped.
+    @discardableResult
+    public func waitForRequests(
+        _ count: Int = 1,
+        within limit: Duration = .seconds(30),
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> Bool {
+        let wait = CountWait(function: "waitForRequests", count: count, limit: limit, file: file, line: line)
+        let isOver = await core.state.wait(
+            for: wait,
+            reached: { $0.isStopped || $0.requestCount >= count },
+            \.requestWaiters,
+            seen: { CountWait.seen($0.requestCount, $0.requests.suffix(5).map { "\($0.method) \($0.target)" }) }
+        )
+        return isOver && !core.state.withLock { $0.isStopped && $0.requestCount < count }
     }
 
     /// Removes the log, the script and the routes, and resets ``requestCount``.

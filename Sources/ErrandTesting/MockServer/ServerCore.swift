@@ -45,7 +45,7 @@ final class ServerCore: Sendable {
             state.record(request)
             return (state.responder(for: request), state.requestWaiters.removeReached(state.requestCount))
         }
-        for waiter in reached { waiter.resume() }
+        for waiter in reached { waiter.resume(returning: true) }
         return responder
     }
 
@@ -68,7 +68,7 @@ final class ServerCore: Sendable {
             let isOwnThread = state.connections.values.contains { $0.thread == thread }
             return (state.stop(), state.requestWaiters.removeReached(.max), isOwnThread)
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.resume(returning: false) }
         if let wakeWriter { Listener.wake(wakeWriter) }
         if !isOwnThread { _ = threads.wait(timeout: .now() + limit) }
     }

@@ -14,9 +14,13 @@ struct ServerState: Sendable {
         let method: HTTPMethod
         let path: String
         let isPrefix: Bool
+        let hasQuery: Bool
         let responder: Responder
 
-        func fits(_ path: String) -> Bool { isPrefix ? path.hasPrefix(self.path) : path == self.path }
+        func fits(_ request: MockRequest) -> Bool {
+            let place = hasQuery ? request.target : request.path
+            return isPrefix ? place.hasPrefix(path) : place == path
+        }
     }
 
     var keepsLog = true
@@ -42,8 +46,16 @@ struct ServerState: Sendable {
     mutating func addRoute(_ method: HTTPMethod, _ path: String, _ responder: Responder) {
         guard !isStopped else { return }
         let isPrefix = path.hasSuffix("*")
-        let path = isPrefix ? String(path.dropLast()) : path
-        routes.append(Route(method: method, path: path, isPrefix: isPrefix, responder: responder))
+        let place = path.beginningWithSlash
+        routes.append(
+            Route(
+                method: method,
+                path: isPrefix ? String(place.dropLast()) : place,
+                isPrefix: isPrefix,
+                hasQuery: place.contains("?"),
+                responder: responder
+            )
+        )
     }
 
     mutating func enqueue(_ responses: [MockResponse]) { script.append(contentsOf: responses) }
@@ -60,9 +72,9 @@ struct ServerState: Sendable {
     /// Returns the responder: the script, then the routes from the last to the first, then the handler of the server.
     mutating func responder(for request: MockRequest) -> Responder {
         if let response = script.popFirst() { return .response(response, wire: nil) }
-        if let route = route(request.method, request.path) { return route.responder }
+        if let route = route(request.method, request) { return route.responder }
         // The response to HEAD has the header section of that to GET (RFC 9110, section 9.3.2).
-        if request.method == .head, let route = route(.get, request.path) { return route.responder }
+        if request.method == .head, let route = route(.get, request) { return route.responder }
         if let fallback { return .handler(fallback) }
         return .response(ServerState.unknown(request), wire: nil)
     }
@@ -95,8 +107,8 @@ struct ServerState: Sendable {
         return wakeWriter
     }
 
-    private func route(_ method: HTTPMethod, _ path: String) -> Route? {
-        routes.last { $0.method == method && $0.fits(path) }
+    private func route(_ method: HTTPMethod, _ request: MockRequest) -> Route? {
+        routes.last { $0.method == method && $0.fits(request) }
     }
 
     private static func unknown(_ request: MockRequest) -> MockResponse {

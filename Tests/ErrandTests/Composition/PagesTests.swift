@@ -56,6 +56,21 @@ import Testing
         }
     }
 
+    @Test(arguments: ["items[-1]", "items[0]", "~items[-1]"])
+    func aCursorInTheItemsEndsAtAnEmptyPage(path: String) async throws {
+        let rig = rig(2) { _ in ([:], "") }
+        let all = try await pages(rig.agent.pages(of: List(), by: .cursor("after", at: try JSONPath(path))))
+        #expect(all == [[1, 1], [2, 2], []])
+        #expect(rig.transport.requests.map { $0.url.query() } == ["query=a", "after=1&query=a", "after=2&query=a"])
+    }
+
+    @Test func aCursorAtAnIndexThatSomeItemsLackIsAnError() async throws {
+        let rig = rig(2) { _ in ([:], "") }
+        await #expect(throws: NetworkError.self) {
+            _ = try await pages(rig.agent.pages(of: List(), by: .cursor("after", at: "items[2]")))
+        }
+    }
+
     @Test(arguments: ["7", "-7", "18446744073709551615", "123456789012345678901234567890123456789012345"])
     func aCursorOfAnySizeIsSentAsItWasReceived(cursor: String) async throws {
         let rig = rig(9) { ([:], $0 < 2 ? #","next":\#(cursor)"# : "") }

@@ -76,6 +76,32 @@ import Testing
         #expect(rig.transport.requestCount == 0)
     }
 
+    @Test func aServiceReceivesTheCredentialsOfTheConfigUnlessItHasItsOwn() async throws {
+        let rig = Rig(
+            config: .test {
+                $0.baseURL = "https://api.example"
+                $0.headers = ["X-Api-Key": "key"]
+                $0.parameters = ["access_token": "token"]
+                $0.authorization = .bearer("secret")
+            }
+        )
+        let inheriting = Service(id: "inheriting", baseURL: "https://pay.example")
+        let own = Service(
+            id: "own",
+            baseURL: "https://pay.example",
+            headers: ["X-Api-Key": "own"],
+            parameters: ["access_token": "own"],
+            authorization: .anonymous
+        )
+        for service in [inheriting, own] { _ = try await rig.agent.send(GeneralRequest("/x").service(service)) }
+        // A request of the config's own host does not lend them to an absolute URL.
+        _ = try await rig.agent.send(GeneralRequest("https://pay.example/x"))
+        let sent = rig.transport.requests
+        #expect(sent.map { $0.headers["Authorization"] } == ["Bearer secret", nil, nil])
+        #expect(sent.map { $0.headers["X-Api-Key"] } == ["key", "own", nil])
+        #expect(sent.map { $0.url.query() } == ["access_token=token", "access_token=own", nil])
+    }
+
     // MARK: `.anonymous`
 
     @Test func anonymousRemovesAnAuthorizationFieldOfConfigAndService() async throws {

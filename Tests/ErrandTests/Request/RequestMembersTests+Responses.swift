@@ -72,14 +72,14 @@ import FoundationNetworking
         var retryPolicy: RetryPolicy { .never }
         var cachePolicy: CachePolicy { .cacheElseNetwork(maxAge: .seconds(60)) }
         var cacheStorage: CacheStorage { .memoryOnly }
-        var cacheIdentity: CacheIdentity { CacheIdentity(variant: userID) }
+        var cacheIdentity: CacheIdentity { CacheIdentity(user: userID) }
         func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { false }
     }
 
     @Test(arguments: [
         ("priority", "\(Priority.high)"), ("allowsCellularAccess", "false"), ("retryPolicy", "\(RetryPolicy.never)"),
         ("cachePolicy", "\(CachePolicy.cacheElseNetwork(maxAge: .seconds(60)))"),
-        ("cacheStorage", "\(CacheStorage.memoryOnly)"), ("cacheIdentity", "\(CacheIdentity(variant: "u7"))"),
+        ("cacheStorage", "\(CacheStorage.memoryOnly)"), ("cacheIdentity", "\(CacheIdentity(user: "u7"))"),
     ])
     func policiesAreSeenInThePlan(name: String, value: String) async throws {
         let entry = try #require(try await Rig().agent.plan(for: WithPolicies())[name])
