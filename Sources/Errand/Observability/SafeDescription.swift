@@ -138,6 +138,11 @@ extension AuthenticationChallenge: SafeDescription {
 }
 
 extension Cookie: SafeDescription {
+extension RecentURLs: SafeDescription {
+    /// No URL, because a path may contain a secret.
+    var description: String { "recent URLs" }
+}
+
     /// The name, the domain and the path, without the value.
     public var description: String { "\(name) of \(domain)\(path)".oneLine }
 }

@@ -210,7 +210,16 @@ import Testing
         for text in ["\(request)", "\(plan)", "\(plan.request)", "\(plan.context)", "\(plan["path"]?.value ?? "")"] {
             log.add(text)
         }
-        #expect(rig.transport.requests.last?.url.path() == "/b;jsessionid=CANARY")
+        let base: BaseURL = "https://api.example/v1;key=CANARY"
+        for text in ["\(base)", "\(NetworkConfig(baseURL: base))", "\(Service(id: "s", baseURL: base))"] {
+            log.add(text)
+        }
+        let recent = Agent(config: .test, transport: rig.transport)
+        _ = await failure { try await recent.send(request) }
+        var dumped = ""
+        dump(recent, to: &dumped)
+        log.add(dumped)
+        #expect(rig.transport.requests.contains { $0.url.path() == "/b;jsessionid=CANARY" })
         #expect(log.all.contains { $0.contains("goes on to https://api.example/b;jsessionid=•••") }, "\(log.all)")
         #expect(!log.all.contains { $0.contains("CANARY") }, "\(log.all)")
     }
