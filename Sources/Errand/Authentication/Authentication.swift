@@ -202,9 +202,11 @@ final class PinnedCredential: Sendable {
         let (old, new) = (before.headers, request.headers)
         let isSameData = before.body.data.map { $0 == request.body.data } ?? false
         request.hasCredentialInBody = request.isBodyNew && !isSameData
-        request.credentialHeaders = new.filter { new.values(for: $0.name) != old.values(for: $0.name) }
-        request.credentialPairs = request.url.queryPairs(notIn: before.url)
-        request.credentialPath = request.url.pathComponents(notIn: before.url)
+        request.credential = AppliedCredential(
+            headers: new.filter { new.values(for: $0.name) != old.values(for: $0.name) },
+            pairs: request.url.queryPairs(notIn: before.url),
+            components: request.url.pathComponents(notIn: before.url)
+        )
         request.credentialVersion = credential.version
     }
 }

@@ -107,6 +107,6 @@ struct LineReader: Sendable {
     /// Ends the exchange and the lines, and returns an error with its place.
     mutating func fail(_ error: NetworkError) -> NetworkError {
         end()
-        return error.with(response: stream.response).with(url: stream.response.url, method: stream.method)
+        return error.with(response: stream.response).with(exchangeOf: stream.response, method: stream.method)
     }
 }
