@@ -162,7 +162,16 @@ final class PinnedCredential: Sendable {
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }
 
-    /// Whether the send was identified without a credential, and was then sent with one that the session obtained.
+    /// Whether this credential is of the user of an earlier one of the same session; one that was sent for nobody has none.
+    func continues(_ earlier: PinnedCredential) -> Bool {
+        guard earlier.session === session, let scope = earlier.pinned.withLock({ $0.scope }), !scope.isEmpty else {
+            return true
+        }
+        return scope == pinned.withLock { $0.scope }
+    }
+
+    /// Whether the send was identified without a credential, and was then sent with one: a gate or an adapter has logged a
+    /// user in, or the session has obtained it.
     ///
     /// Its response belongs to another user than the identity.
     var hasLoggedIn: Bool { pinned.withLock { $0.hasLoggedIn } }

@@ -92,6 +92,7 @@ final class Send: Sendable {
             return prepared
         } catch let error as NetworkError {
             throw custom == nil ? builder.locating(error) : error
+            try sequence?.check(prepared)
         }
     }
 

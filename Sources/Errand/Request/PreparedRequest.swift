@@ -200,6 +200,9 @@ final class PreparedRequest: Sendable {
     var acceptance: Acceptance { resolved.acceptance.value }
     var priority: Priority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }
+    /// The origins of its URL and of those of the CDN, before and after URL filters.
+    var ownOrigins: [String] { ([built] + fallbacks).flatMap { [$0.requestOrigin, $0.credentials.origin] } }
+
     /// That of the request, but never ``DuplicatePolicy/share`` for a body that is not in memory.
     var duplicatePolicy: DuplicatePolicy {
         let own = settings.request.duplicatePolicy
@@ -264,6 +267,12 @@ struct ExchangeHook: Sendable {
         if interceptors.isEmpty { return [] }
         let hooks = interceptors.enumerated().compactMap { place, interceptor in
             (interceptor as? any ExchangeInterceptor).map {
+    /// Whether another one is of the same interceptor.
+    func isSame(as other: ExchangeHook) -> Bool { interceptor as AnyObject === other.interceptor as AnyObject }
+
+    /// Whether the identity is still that of the interceptor.
+    var isCurrent: Bool { identity.map(interceptor.isCurrent) ?? true }
+
                 ExchangeHook(hook: adapterCount + place, interceptor: $0, identity: $0.identity(for: url))
             }
         }
