@@ -150,6 +150,8 @@ final class PinnedCredential: Sendable {
     private struct Pinned {
         var scope: String?
         var hasLoggedIn = false
+        /// Whether an attempt was sent, without a credential if the scope is empty.
+        var isSent = false
     }
 
     init(session: any CredentialHolder, client: any RefreshClient) {
@@ -188,10 +190,11 @@ final class PinnedCredential: Sendable {
     private func admits(_ scope: String) -> Bool {
         let obtainsCredentials = session.obtainsCredentials
         return pinned.withLock { pinned in
-            if obtainsCredentials, pinned.scope == "", !scope.isEmpty {
+            if obtainsCredentials || !pinned.isSent, pinned.scope == "", !scope.isEmpty {
                 pinned.hasLoggedIn = true
                 pinned.scope = scope
             }
+            pinned.isSent = true
             pinned.scope = pinned.scope ?? scope
             return pinned.scope == scope
         }
