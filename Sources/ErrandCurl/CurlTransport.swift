@@ -37,6 +37,9 @@ public final class CurlTransport: StoppableTransport {
     /// `nil` if libcurl cannot be used.
     private let loops: Loops?
 
+    /// The client certificate, the user of the proxy, the Unix socket and the addresses of hosts, without keys and passwords.
+    public let identity: String
+
     /// Creates a transport with the default configuration, which keeps its connections as long as it lives.
     public convenience init() { self.init(valid: Configuration()) }
 
@@ -50,6 +53,7 @@ public final class CurlTransport: StoppableTransport {
     }
 
     private init(valid configuration: Configuration) {
+        identity = configuration.identity
         let limit = max(1, configuration.maximumConnectionsPerHost)
         guard errand_curl_missing() == nil else {
             loops = nil
@@ -105,6 +109,22 @@ public final class CurlTransport: StoppableTransport {
         } onCancel: {
             exchange.stop()
         }
+    }
+}
+
+extension CurlTransport.Configuration {
+    /// What distinguishes the user and the servers of the connections, without keys and passwords; empty if nothing does.
+    fileprivate var identity: String {
+        var parts: [String] = []
+        if let clientCertificate {
+            parts.append("certificate \(clientCertificate.certificate.base64EncodedString())")
+        }
+        if case .url(let url, let user?, _, _) = proxy { parts.append("proxy \(url) \(user)") }
+        if let unixSocket { parts.append("socket \(unixSocket)") }
+        for (host, list) in addresses.sorted(by: { $0.key < $1.key }) {
+            parts.append("address \(host) \(list.joined(separator: " "))")
+        }
+        return parts.joined(separator: "\n")
     }
 }
 #endif

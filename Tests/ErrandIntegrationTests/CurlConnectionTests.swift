@@ -174,6 +174,31 @@ struct CurlConnectionTests {
         #expect(error?.description.hasPrefix("\(property): ") == true)
     }
 
+    @Test func identityDistinguishesUsersAndServersAndHoldsNoSecret() throws {
+        func identity(_ change: (inout CurlTransport.Configuration) -> Void) throws -> String {
+            var configuration = CurlTransport.Configuration()
+            change(&configuration)
+            return try CurlTransport(configuration: configuration).identity
+        }
+        func certificate(_ text: String) -> CurlTransport.Configuration.ClientCertificate {
+            let key = Data("-----BEGIN PRIVATE KEY-----SECRET".utf8)
+            return .init(certificate: Data("-----BEGIN CERTIFICATE-----\(text)".utf8), key: key, passphrase: "SECRET")
+        }
+        let identities = [
+            try identity { $0.clientCertificate = certificate("ada") },
+            try identity { $0.clientCertificate = certificate("bob") },
+            try identity { $0.proxy = .url("http://proxy.example:3128", user: "ada", password: "SECRET") },
+            try identity { $0.proxy = .url("http://proxy.example:3128", user: "bob") },
+            try identity { $0.unixSocket = "/run/a.sock" }, try identity { $0.unixSocket = "/run/b.sock" },
+            try identity { $0.addresses = ["api.example": ["10.0.0.1"]] },
+            try identity { $0.addresses = ["api.example": ["10.0.0.2"]] },
+        ]
+        #expect(Set(identities).count == identities.count)
+        #expect(!identities.contains { $0.isEmpty || $0.contains("SECRET") })
+        let plain = try identity { ($0.httpVersion, $0.maximumConnections, $0.proxy) = (.http1, 1, .none) }
+        #expect(plain.isEmpty)
+    }
+
     @Test func sendsOneAfterTheOtherUseOneConnection() async throws {
         let server = try MockServer()
         defer { server.stop() }

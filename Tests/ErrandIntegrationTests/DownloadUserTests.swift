@@ -52,6 +52,29 @@ import Testing
         #expect(host.names == ["a"], sourceLocation: sourceLocation)
     }
 
+    // MARK: Sessions
+
+    /// Puts the token into the query and the path.
+    private struct QueryTokens: Authenticator {
+        func appliesTo(_ url: URL) -> Bool { true }
+        func apply(_ token: String, to request: inout OutgoingRequest, for context: RequestContext) {
+            request.url.append(queryItems: [URLQueryItem(name: "key", value: token)])
+            request.url.append(path: ";t=\(token)")
+        }
+        func refresh(_ token: String, with agent: Agent) async throws -> String { token }
+        func scope(of token: String) -> String? { "ada" }
+    }
+
+    @Test func credentialThatASessionPutsIntoTheURLIsNotWrittenAndMayBeRefreshed() async throws {
+        let session = AuthenticationSession(QueryTokens(), credential: "CANARY1")
+        let agent = makeAgent { $0.authentication = .session(session) }
+        await cut(get, with: agent)
+        let record = String(decoding: host.data("a.part.json") ?? Data(), as: UTF8.self)
+        #expect(record.contains("big.bin") && !record.contains("CANARY"), "\(record)")
+        session.login("CANARY2")
+        try await finishAsTheSame(get, with: agent)
+    }
+
     // MARK: Credentials without a scope
 
     @Test(arguments: [

@@ -22,9 +22,9 @@ extension AccessoryEvent: CustomStringConvertible {
 
     /// Returns what happened, in the words of a log.
     ///
-    /// - Parameter text: Returns the text of a URL; by default host and path.
+    /// - Parameter target: Returns the text of the URL that a redirect leads to; by default host and path.
     /// - Returns: One line.
-    func words(_ text: (URL) -> String = { $0.place }) -> String {
+    func words(_ target: (Redirect) -> String = { $0.to.place(hiding: $0.credential) }) -> String {
         switch self {
         case .willStart: "starts"
         case .didProgress(let progress): "\(progress)"
@@ -34,7 +34,7 @@ extension AccessoryEvent: CustomStringConvertible {
             "is not retried, because the retry budget of the host is exhausted: \(error.words)"
         case .willRefreshCredential(let error?): "waits for a new credential, because \(error.words)"
         case .willRefreshCredential(nil): "waits for a new credential, because this one expires soon"
-        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(text(redirect.to))"
+        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(target(redirect))"
         case .didDiagnose(let diagnostic): "\(diagnostic)".oneLine
         case .didWait(let time): "waited \(time.words) for a permit"
         case .didRevalidate(let outcome): "revalidation in the background: \(outcome)"

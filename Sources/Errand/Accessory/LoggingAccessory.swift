@@ -62,7 +62,7 @@ public struct LoggingAccessory: Accessory {
         if case .willStop(.failure(let error as NetworkError)) = event, let url = context.url, !error.isAbout(url) {
             return "failed: \(error)"
         }
-        return event.words(secrets(of: context).redacted)
+        return event.words { secrets(of: context).redacted($0.to, hiding: $0.credential) }
     }
 }
 

@@ -188,6 +188,7 @@ extension Agent {
             id: pipeline.makeID(),
             config: currentConfig,
             client: self,
+            transportIdentity: pipeline.transportIdentity,
             timeline: pipeline.timeline,
             within: deadline,
             isMember: isMember,

@@ -150,6 +150,8 @@ final class PinnedCredential: Sendable {
     private struct Pinned {
         var scope: String?
         var hasLoggedIn = false
+        /// Whether an attempt was sent, without a credential if the scope is empty.
+        var isSent = false
     }
 
     init(session: any CredentialHolder, client: any RefreshClient) {
@@ -162,7 +164,16 @@ final class PinnedCredential: Sendable {
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }
 
-    /// Whether the send was identified without a credential, and was then sent with one that the session obtained.
+    /// Whether this credential is of the user of an earlier one of the same session; one that was sent for nobody has none.
+    func continues(_ earlier: PinnedCredential) -> Bool {
+        guard earlier.session === session, let scope = earlier.pinned.withLock({ $0.scope }), !scope.isEmpty else {
+            return true
+        }
+        return scope == pinned.withLock { $0.scope }
+    }
+
+    /// Whether the send was identified without a credential, and was then sent with one: a gate or an adapter has logged a
+    /// user in, or the session has obtained it.
     ///
     /// Its response belongs to another user than the identity.
     var hasLoggedIn: Bool { pinned.withLock { $0.hasLoggedIn } }
@@ -179,10 +190,11 @@ final class PinnedCredential: Sendable {
     private func admits(_ scope: String) -> Bool {
         let obtainsCredentials = session.obtainsCredentials
         return pinned.withLock { pinned in
-            if obtainsCredentials, pinned.scope == "", !scope.isEmpty {
+            if obtainsCredentials || !pinned.isSent, pinned.scope == "", !scope.isEmpty {
                 pinned.hasLoggedIn = true
                 pinned.scope = scope
             }
+            pinned.isSent = true
             pinned.scope = pinned.scope ?? scope
             return pinned.scope == scope
         }
@@ -202,9 +214,11 @@ final class PinnedCredential: Sendable {
         let (old, new) = (before.headers, request.headers)
         let isSameData = before.body.data.map { $0 == request.body.data } ?? false
         request.hasCredentialInBody = request.isBodyNew && !isSameData
-        request.credentialHeaders = new.filter { new.values(for: $0.name) != old.values(for: $0.name) }
-        request.credentialPairs = request.url.queryPairs(notIn: before.url)
-        request.credentialPath = request.url.pathComponents(notIn: before.url)
+        request.credential = AppliedCredential(
+            headers: new.filter { new.values(for: $0.name) != old.values(for: $0.name) },
+            pairs: request.url.queryPairs(notIn: before.url),
+            components: request.url.pathComponents(notIn: before.url)
+        )
         request.credentialVersion = credential.version
     }
 }

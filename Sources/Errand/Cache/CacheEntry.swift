@@ -65,7 +65,7 @@ extension CacheEntry {
         scope: String = ""
     ) {
         self.method = method
-        location = response.url.absoluteString
+        location = response.storedURL.absoluteString
         statusCode = response.statusCode
         headers = response.headers
         body = response.body

@@ -143,6 +143,7 @@ struct CacheIdentification: Sendable {
         // Scopes say whose credentials are added, if any are.
         if !prepared.mayHoldCredentials { add("credentials:", "") }
         if !identity.user.isEmpty { add("user:", identity.user) }
+        if !prepared.transportIdentity.isEmpty { add("transport:", prepared.transportIdentity) }
         let service = prepared.settings.request.service
         // Sessions of two services may have equal scopes.
         if prepared.pinnedCredential != nil, service.authentication.session != nil { add("service:", service.id) }

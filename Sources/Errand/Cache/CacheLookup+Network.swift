@@ -143,7 +143,7 @@ extension CacheLookup {
         }
         guard let key = place.found else { return }
         let merged = CacheControl.merging(entry, withHead: head, requested: ticket.date, received: cache.now())
-        if let merged, entry.isStored(for: head.url), policy.allowsKeeping(merged, head.cacheNote, of: prepared),
+        if let merged, entry.isStored(for: head.storedURL), policy.allowsKeeping(merged, head.cacheNote, of: prepared),
             CacheControl.varyNames(merged.headers).sorted() == entry.vary.map(\.name)
         {
             cache.store(merged, for: key, since: ticket)

@@ -117,7 +117,7 @@ final class CacheValidation: Sendable {
             merged = CacheControl.merging(entry, with: response, requested: requested, received: now())
         case (206, true):
             var part = entry
-            (part.statusCode, part.body, part.location) = (206, response.body, response.url.absoluteString)
+            (part.statusCode, part.body, part.location) = (206, response.body, response.storedURL.absoluteString)
             part.headers = CacheControl.storedHeaders(response.headers)
             (part.requested, part.received) = (requested, now())
             merged = part.completed(by: entry)
@@ -127,7 +127,7 @@ final class CacheValidation: Sendable {
         }
         // After a redirect, or if a hook chose another URL, another resource was compared with the conditions. If the
         // request was another user's, the stored response is not this user's.
-        guard response.redirects.isEmpty, entry.isStored(for: response.url), let note = response.cacheNote,
+        guard response.redirects.isEmpty, entry.isStored(for: response.storedURL), let note = response.cacheNote,
             !note.isUnidentified, var merged, var whole = merged.response(for: url, by: request)
         else {
             throw Mismatch(response)

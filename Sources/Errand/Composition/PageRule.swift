@@ -22,7 +22,7 @@ public struct PageRule<Model> {
     /// A link with an `anchor` that is not the URL of the response is one of another resource, and is not followed. A link to
     /// an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``.
     ///
-    /// A link to another origin than that of the first request, before redirects, is rejected with
+    /// A link to another origin than that of the first request, before adapters and redirects, is rejected with
     /// ``NetworkError/Reason/invalidLink(_:)``, because the request's own credentials would be sent to it.
     public static var links: PageRule {
         PageRule { response, _ in
@@ -30,15 +30,6 @@ public struct PageRule<Model> {
             guard let text = LinkField.target(rel: "next", in: values, from: response.url) else { return nil }
             guard let url = URL(string: text, relativeTo: response.url)?.absoluteURL else {
                 throw response.error(.invalidLink("it is no URL"))
-            }
-            let first = response.redirects.first?.from ?? response.url
-            guard url.origin == first.origin else {
-                let place = "\(url.scheme ?? "")://\(url.authority)"
-                throw response.error(
-                    .invalidLink(
-                        "it leads to another origin, \(place); if that may receive the request, use pages(of:upTo:next:)"
-                    )
-                )
             }
             guard url != response.url else {
                 throw response.error(.invalidLink("it leads to the same page"))

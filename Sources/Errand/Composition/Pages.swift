@@ -82,7 +82,7 @@ extension Agent {
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index, of: last)
-                try checkLink(next, after: last, visited: &visited)
+                try checkLink(next, after: last, in: sequence, visited: &visited)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -111,7 +111,7 @@ extension Agent {
                 guard let last else { return try await self.response(for: request, step: .whole, in: sequence) }
                 guard let next = try rule.next(last, index), next != step else { return nil }
                 try checkPageCount(index, of: last)
-                try checkLink(next, after: last, visited: &visited)
+                try checkLink(next, after: last, in: sequence, visited: &visited)
                 step = next
                 let page = NextPage(base: request, step: next, encoding: self.config.parameterEncoding)
                 return try await self.response(for: page, step: .whole, in: sequence)
@@ -174,13 +174,22 @@ private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throw
     }
 }
 
-/// Checks that a link leads to none of the pages so far, which would be requested again and again.
+/// Checks that a link leads to no other origin, and to none of the pages so far, which would be requested again and again.
 private func checkLink<Model>(
     _ step: PageRule<Model>.Step,
     after last: Response<Model>,
+    in sequence: SendSequence,
     visited: inout Set<URL>
 ) throws {
     guard case .link(let url) = step else { return }
+    guard sequence.isOwnOrigin(of: url) else {
+        let place = "\(url.scheme ?? "")://\(url.authority)"
+        throw last.error(
+            .invalidLink(
+                "it leads to another origin, \(place); if that may receive the request, use pages(of:upTo:next:)"
+            )
+        )
+    }
     visited.formUnion([last.redirects.first?.from ?? last.url, last.url])
     guard visited.insert(url).inserted else {
         throw last.error(.invalidLink("it leads to an earlier page"))

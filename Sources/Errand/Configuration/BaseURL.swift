@@ -64,10 +64,10 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 
     /// Scheme, host, port and path, or in parentheses the reason why the URL is invalid.
     ///
-    /// The query is omitted, because it may contain a secret, such as an API key.
+    /// The query and the values of parameters of the path are omitted, because they may be secrets, such as an API key.
     public var description: String {
         switch parts {
-        case .success(let parts): parts.origin + parts.path
+        case .success(let parts): parts.origin + URLParts.redacting(parametersOf: parts.path)
         case .failure(let boxed): "(\(boxed.reason.sentence))"
         }
     }

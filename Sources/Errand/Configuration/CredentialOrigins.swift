@@ -81,16 +81,6 @@ extension URL {
         return try parts.url()
     }
 
-    /// Returns this URL without every pair of its query that says the same as one of these, however it is encoded.
-    func removing(pairsLike pairs: [String]) throws(NetworkError) -> URL {
-        guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }
-        let removed = Set(pairs.map { PercentEncoding.content(ofPair: $0) })
-        let left = query.split(separator: "&", omittingEmptySubsequences: false)
-            .filter { !removed.contains(PercentEncoding.content(ofPair: $0)) }
-        parts.query = left.isEmpty ? nil : left.joined(separator: "&")
-        return try parts.url()
-    }
-
     /// Returns this URL without query pairs that are credentials, except those of another URL.
     func withoutCredentials(of secrets: Secrets, except own: URL?) throws(NetworkError) -> URL {
         guard var parts = try URLParts(absolute: absoluteString), let query = parts.query else { return self }

@@ -38,6 +38,9 @@ protocol ExchangeInterceptor: Interceptor {
     /// Returns the identity of the user of a request to a URL, or `nil` if there is none.
     func identity(for url: URL) -> String?
 
+    /// Returns whether an identity is not that of an earlier user.
+    func isCurrent(_ identity: String) -> Bool
+
     /// Wraps an exchange of a request that was prepared for an identity.
     ///
     /// - Throws: ``NetworkError/Reason/credentialChanged`` if the identity is another one by now.
@@ -51,6 +54,7 @@ protocol ExchangeInterceptor: Interceptor {
 
 extension ExchangeInterceptor {
     func identity(for url: URL) -> String? { nil }
+    func isCurrent(_ identity: String) -> Bool { true }
 
     func intercept(
         _ request: OutgoingRequest,

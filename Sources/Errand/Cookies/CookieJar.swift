@@ -189,6 +189,8 @@ public final class CookieJar: ExchangeInterceptor {
         }
     }
 
+    func isCurrent(_ identity: String) -> Bool { state.withLock { $0.name == identity } }
+
     /// Adds the cookies to a request, and receives those of its response.
     ///
     /// In a send it is called for each exchange, inside of all other interceptors.

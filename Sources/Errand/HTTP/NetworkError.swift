@@ -16,7 +16,7 @@ public struct NetworkError: Error, Sendable {
     /// The host, with the port if the URL has one, or `nil` if there was no URL yet.
     public internal(set) var host: String?
 
-    /// The path without the query, or `nil` if there was no URL yet.
+    /// The path without the query, with `…` in place of what a session has added to it, or `nil` if there was no URL yet.
     public internal(set) var path: String?
 
     /// The name of the request's type, or `nil` if it was not sent by an agent.
@@ -137,12 +137,22 @@ extension NetworkError {
     }
 
     /// Returns this error with the method, host and path of its request, unless it has them.
-    func with(url: URL, method: HTTPMethod) -> NetworkError {
+    ///
+    /// - Parameters:
+    ///   - url: The URL of the request.
+    ///   - method: The method.
+    ///   - credential: What is masked in the path.
+    /// - Returns: The error.
+    func with(
+        url: URL,
+        method: HTTPMethod,
+        hiding credential: AppliedCredential = AppliedCredential()
+    ) -> NetworkError {
         guard host == nil else { return self }
         var copy = self
         copy.method = method
         copy.host = url.authority
-        copy.path = url.path()
+        copy.path = credential.masking(path: url.path())
         return copy
     }
 
@@ -153,7 +163,7 @@ extension NetworkError {
     ///   - method: The method if the response was not received, such as a stored one.
     /// - Returns: The error with method, host and path.
     func with(exchangeOf response: RawResponse, method: HTTPMethod) -> NetworkError {
-        with(url: response.url, method: response.method ?? method)
+        with(url: response.url, method: response.method ?? method, hiding: response.credential)
     }
 
     /// Whether the error has the host and the path of a URL, or no host.

@@ -23,6 +23,15 @@ public struct RawResponse: Sendable {
         _modify { yield &notes.value.method }
     }
 
+    /// What a session has added to the request that was sent last, which may be a part of ``url``.
+    var credential: AppliedCredential {
+        get { notes.value.credential }
+        _modify { yield &notes.value.credential }
+    }
+
+    /// The URL for what is written to disk, without the credential of a session.
+    var storedURL: URL { credential.removed(from: url) }
+
     /// Why the credential of the request was not accepted, in words, or `nil` if nothing is known.
     var rejection: String? {
         get { notes.value.rejection }
@@ -64,6 +73,7 @@ public struct RawResponse: Sendable {
     private struct Notes {
         var redirects: [Redirect] = []
         var method: HTTPMethod?
+        var credential = AppliedCredential()
         var rejection: String?
         var timing: ExchangeTiming?
         var bodyFailure: (any Error)?
@@ -140,6 +150,8 @@ public struct Redirect: Sendable, Hashable {
     ///
     /// They may contain secrets, which the description of the redirect omits.
     public let headers: HTTPHeaders
+    /// What the description omits from both URLs.
+    var credential = AppliedCredential()
 
     /// Whether scheme, host or port differ, so that credentials are removed.
     public var leavesOrigin: Bool { from.origin != to.origin }

@@ -8,6 +8,8 @@ extension OutgoingRequest {
     /// characters, is described in parentheses without quotes, which a shell rejects, so that nothing else is sent in its
     /// place. So is another argument with control characters, which a terminal must not execute.
     ///
+    /// What a session has added to the URL and the header fields is redacted, whatever its name is.
+    ///
     /// - Parameter secrets: What to redact in header fields, query and body.
     /// - Returns: One line. Every argument is quoted for a POSIX shell.
     public func curl(hiding secrets: Secrets = Secrets()) -> String {
@@ -18,9 +20,10 @@ extension OutgoingRequest {
             let isToken = method.rawValue.utf8.allSatisfy(\.isTokenCharacter)
             words += ["-X", isToken ? quoted(method.rawValue) : "(a method that is not valid)"]
         }
-        words.append(quoted(secrets.redacted(url)))
+        words.append(quoted(secrets.redacted(url, hiding: credential)))
         for field in headers {
-            let value = secrets.redacted(field.value, of: field.name)
+            let isApplied = credential.contains(field)
+            let value = isApplied ? Secrets.mask : secrets.redacted(field.value, of: field.name)
             // For curl, a field that ends in a colon is one to omit.
             let line = value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
             // A shell would execute a name with a parenthesis or a line break.

@@ -14,7 +14,12 @@ extension SafeDescription {
 
 extension URL {
     /// Host, port and path, never user information, query, fragment or the value of a parameter of the path.
-    var place: String { authority + URLParts.redacting(parametersOf: path()) }
+    var place: String { place(hiding: AppliedCredential()) }
+
+    /// Returns the same without what a session has added to the path.
+    func place(hiding credential: AppliedCredential) -> String {
+        authority + URLParts.redacting(parametersOf: credential.masking(path: path()))
+    }
 
     /// Host and port.
     var authority: String { bracketedHost + (port.map { ":\($0)" } ?? "") }
@@ -40,12 +45,15 @@ extension OutgoingBody: SafeDescription {
 
 extension OutgoingRequest: SafeDescription {
     /// Method, host and path, names of header fields, and the size of the body.
-    public var description: String { "\(method) \(url.place) \(headers) \(body)" }
+    public var description: String { "\(method) \(url.place(hiding: credential)) \(headers) \(body)" }
 }
 
 extension RawResponse: SafeDescription {
     /// Status, host and path, names of header fields, and the size of the body.
-    public var description: String { "\(statusCode) from \(url.place) \(headers) \(bodyByteCount) bytes" }
+    public var description: String { "\(statusCode) from \(place) \(headers) \(bodyByteCount) bytes" }
+
+    /// Host, port and path, without a secret.
+    var place: String { url.place(hiding: credential) }
 }
 
 extension TransportResponse: SafeDescription {
@@ -56,7 +64,7 @@ extension TransportResponse: SafeDescription {
 extension Response: SafeDescription {
     /// Status, host and path, the type of the model, and the size of the body.
     public var description: String {
-        "\(statusCode) from \(url.place): \(Model.self), \(raw.bodyByteCount) bytes\(source.isFromCache ? ", stored" : "")"
+        "\(statusCode) from \(raw.place): \(Model.self), \(raw.bodyByteCount) bytes\(source.isFromCache ? ", stored" : "")"
     }
 }
 
@@ -67,7 +75,9 @@ extension Payload: SafeDescription {
 
 extension Redirect: SafeDescription {
     /// The status, and host and path of both URLs.
-    public var description: String { "\(statusCode) from \(from.place) to \(to.place)" }
+    public var description: String {
+        "\(statusCode) from \(from.place(hiding: credential)) to \(to.place(hiding: credential))"
+    }
 }
 
 extension RequestContext: SafeDescription {
@@ -127,6 +137,11 @@ extension NetworkConfig: SafeDescription {
 }
 
 extension BaseURL: SafeDescription {}
+
+extension RecentURLs: SafeDescription {
+    /// No URL, because a path may contain a secret.
+    var description: String { "recent URLs" }
+}
 
 extension Authorization: SafeDescription {}
 extension AuthenticationChallenge: SafeDescription {

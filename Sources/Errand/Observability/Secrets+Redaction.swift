@@ -14,11 +14,16 @@ extension Secrets {
     /// Returns a URL without user information and with the secret values of its query and its path masked.
     ///
     /// Those of a path are parameters, such as that of `/cart;jsessionid=1`.
-    public func redacted(_ url: URL) -> String {
+    public func redacted(_ url: URL) -> String { redacted(url, hiding: AppliedCredential()) }
+
+    /// Returns the same with a mask in place of what a session has added.
+    func redacted(_ url: URL, hiding credential: AppliedCredential) -> String {
         let text = url.absoluteString
-        guard let parts = try? URLParts(absolute: text) else {
+        guard var parts = try? URLParts(absolute: text) else {
             return url.scheme.map { "\($0):\(Self.mask)" } ?? Self.mask
         }
+        parts.path = credential.masking(path: parts.path, with: Self.mask)
+        parts.query = parts.query.map { credential.masking(query: $0, with: Self.mask) }
         guard parts.query != nil || TextRedaction.mayHaveParameters(parts.path) else { return parts.text }
         let redaction = redaction
         let place = parts.origin + redaction.redacted(path: parts.path)

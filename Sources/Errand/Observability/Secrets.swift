@@ -8,7 +8,7 @@ internal import Foundation
 /// names, because many names that end with them, such as `statusCode` and `max_tokens`, are not secrets. In a member `tokens`
 /// of JSON, numbers are shown, because they are often counts.
 ///
-/// A secret is replaced by ``mask``. What cannot be parsed is omitted or masked as a whole.
+/// A secret is replaced by ``mask``. What cannot be parsed is omitted, or masked as a whole if it may name a secret.
 public struct Secrets: Sendable, Hashable {
     /// The header fields whose values are secret.
     ///

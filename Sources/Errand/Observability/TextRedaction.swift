@@ -17,7 +17,9 @@ struct TextRedaction {
         while bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
         let mayHaveSecrets = bytes.contains { byte in
             switch byte {
-            case UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: "@"), UInt8(ascii: "{"), UInt8(ascii: "["): true
+            case UInt8(ascii: "="), UInt8(ascii: "%"), UInt8(ascii: "@"), UInt8(ascii: "{"), UInt8(ascii: "["),
+                UInt8(ascii: "\\"):
+                true
             default: false
             }
         }
@@ -104,7 +106,9 @@ struct TextRedaction {
 
     /// Returns a text with the secrets masked that are percent-encoded in it; one without secrets is unchanged.
     private func redacted(escaped text: Substring) -> String {
-        guard let decoded = PercentEncoding.unescaping(text) else { return redacted(json: text) ?? String(text) }
+        guard let decoded = PercentEncoding.unescaping(text) else {
+            return redacted(json: text) ?? redacted(list: text) ?? String(text)
+        }
         guard depth > 0 else { return Secrets.mask }
         let shown = inner.redacted(text: decoded)
         guard shown != decoded else { return String(text) }
@@ -112,13 +116,76 @@ struct TextRedaction {
             .joined(separator: Secrets.mask)
     }
 
-    /// Returns a text that is a JSON object or array with its secret members masked, or `nil` for any other.
+    /// Returns a list of pairs, however they are separated, with a mask in place of the first secret value and the rest, or
+    /// `nil` if there is none.
+    private func redacted(list: Substring) -> String? {
+        var start = list.startIndex
+        while let equals = list.utf8[start...].firstIndex(of: UInt8(ascii: "=")) {
+            let name = list[start..<equals]
+            let last = name.utf8.split { " ,\t(".utf8.contains($0) }.last
+            if names.containsMember(String(name)) || last.map({ names.containsMember(String(Substring($0))) }) == true {
+                return "\(list[..<equals])=\(Secrets.mask)"
+            }
+            start = list.utf8.index(after: equals)
+        }
+        return nil
+    }
+
+    /// Returns JSON with its secret members masked, or `nil` for a text that is none.
+    ///
+    /// An object, an array or a string that cannot be parsed is masked as a whole if it names a secret.
     private func redacted(json text: Substring) -> String? {
-        guard let first = text.utf8.first(where: { $0 > 0x20 }), "{[".utf8.contains(first) else { return nil }
-        guard depth > 0 else { return Secrets.mask }
-        guard let value = try? JSONValue(parsing: Data(text.utf8)) else { return nil }
+        let scalars = text.unicodeScalars.drop { $0.value <= 0x20 || $0.properties.isWhitespace || $0.isFormat }
+        guard let first = scalars.first, "{[\"".unicodeScalars.contains(first) else { return nil }
+        let json = Substring(scalars)
+        // A string may contain JSON.
+        let beginning = first == "\"" ? scalars.dropFirst().first { !$0.properties.isWhitespace } : first
+        let mayHaveMembers = beginning.map("{[\\".unicodeScalars.contains) ?? false
+        guard depth > 0 else { return mayHaveMembers ? Secrets.mask : nil }
+        guard let value = try? JSONValue(parsing: Data(json.utf8)) else {
+            return mayHaveMembers && namesSecret(json) ? Secrets.mask : nil
+        }
         let shown = members.masking(value, inner.redacted(text:))
         return shown == value ? String(text) : shown.description
+    }
+
+    /// Whether a text that resembles JSON has the name of a secret in front of a colon or an equals sign, in quotation marks,
+    /// escaped, or without.
+    private func namesSecret(_ text: Substring) -> Bool {
+        let bytes = Array(text.utf8)
+        var (name, isEnded, index) = ([UInt8](), false, 0)
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            switch byte {
+            case UInt8(ascii: "\\"):
+                // Of JSON in strings, it may be escaped more than once.
+                while index < bytes.count, bytes[index] == UInt8(ascii: "\\") { index += 1 }
+                let digits = bytes[index...].dropFirst().prefix(4)
+                guard index < bytes.count, bytes[index] == UInt8(ascii: "u"), digits.count == 4,
+                    let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+                else {
+                    isEnded = true
+                    continue
+                }
+                if isEnded { (name, isEnded) = ([], false) }
+                name += String(Unicode.Scalar(value) ?? "\u{FFFD}").utf8
+                index += 5
+            case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "]"): isEnded = true
+            case UInt8(ascii: ":"), UInt8(ascii: "="):
+                let text = String(decoding: name, as: UTF8.self)
+                if members.containsMember(text) || names.containsMember(text) { return true }
+                (name, isEnded) = ([], false)
+            case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: ","), UInt8(ascii: ";"),
+                UInt8(ascii: "&"), UInt8(ascii: "("):
+                (name, isEnded) = ([], false)
+            case ...0x20: if !isEnded { name.append(byte) }
+            default:
+                if isEnded { (name, isEnded) = ([], false) }
+                name.append(byte)
+            }
+        }
+        return false
     }
 
     /// Returns a text in which no URL has user information.
@@ -140,4 +207,9 @@ struct TextRedaction {
         }
         return kept == text.startIndex ? text : Substring(shown + text[kept...])
     }
+}
+
+extension Unicode.Scalar {
+    /// Whether it is invisible, such as a byte order mark or a space without width.
+    fileprivate var isFormat: Bool { properties.generalCategory == .format }
 }

@@ -38,7 +38,7 @@ extension PreparedRequest {
                 await accessories.notify(.didProgress($0), of: context, isFile: !receiver.isStream)
             }
         }
-        var head = RawResponse(statusCode: response.statusCode, headers: response.headers, url: outgoing.url)
+        var head = RawResponse(response, response.statusCode, Data(), to: outgoing)
         if !redirects.isEmpty { head.redirects = redirects }
         context.beginning?.notify(head)
         // A stream may be interrupted, or last for hours.
@@ -78,6 +78,11 @@ extension PreparedRequest {
 }
 
 extension RawResponse {
+    fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, to request: OutgoingRequest) {
+        self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
+        if request.credential != AppliedCredential() { credential = request.credential }
+    }
+
     /// Creates the response to a request whose body has been read.
     fileprivate init(
         _ response: TransportResponse,
@@ -87,7 +92,7 @@ extension RawResponse {
         elapsed: Duration
     ) {
         let times = response.timings
-        self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
+        self.init(response, status, body, to: request)
         method = request.method
         timing = ExchangeTiming(
             firstByte: times.startedMoment.flatMap { started in times.headersReceivedMoment.map { $0 - started } },

@@ -167,7 +167,7 @@ extension Pipeline {
                 redirects.append(hop.redirect)
                 outgoing = hop.request
             } catch let error as NetworkError {
-                throw error.with(url: outgoing.url, method: outgoing.method)
+                throw error.with(url: outgoing.url, method: outgoing.method, hiding: outgoing.credential)
             }
         }
     }

@@ -8,6 +8,8 @@ final class Pipeline: Sendable {
     let transport: any Transport
     /// The same transport, if its exchanges can be ended from outside.
     let stoppableTransport: (any StoppableTransport)?
+    /// A digest of the identity of the transport, or an empty text if it has none.
+    let transportIdentity: String
     let timeline: Timeline
     let sends = RunningSends()
     let admission: Admission
@@ -20,6 +22,8 @@ final class Pipeline: Sendable {
     init(transport: any Transport, timeline: Timeline) {
         self.transport = transport
         stoppableTransport = transport as? any StoppableTransport
+        let identity = transport.identity
+        transportIdentity = identity.isEmpty ? "" : CacheIdentification.digest(["transport", identity])
         self.timeline = timeline
         admission = Admission(timeline: timeline)
         retries = RetryLoop(timeline: timeline)

@@ -50,6 +50,7 @@ struct RequestBuilder {
             built: built,
             fallbacks: fallbacks,
             pinnedCredential: pinnedCredential,
+            transportIdentity: send.transportIdentity,
             accessories: send.accessories,
             deadline: send.deadline,
             stop: send.stop,

@@ -6,6 +6,7 @@ final class Send: Sendable {
     let config: ConfigSnapshot
     /// The client that sends the requests of a refresh.
     let client: any RefreshClient
+    let transportIdentity: String
     let stop = StopSignal()
     let id: Int
     /// The type of the request.
@@ -41,6 +42,7 @@ final class Send: Sendable {
         id: Int,
         config: ConfigSnapshot,
         client: any RefreshClient,
+        transportIdentity: String,
         timeline: Timeline,
         within inherited: Deadline? = nil,
         isMember: Bool = false,
@@ -51,6 +53,7 @@ final class Send: Sendable {
         self.sequence = sequence
         self.id = id
         self.client = client
+        self.transportIdentity = transportIdentity
         self.timeline = timeline
         started = timeline.now()
         self.config = config
@@ -89,6 +92,7 @@ final class Send: Sendable {
             )
             let prepared = try builder.prepare(content, step: step)
             built.set(prepared)
+            try sequence?.check(prepared)
             return prepared
         } catch let error as NetworkError {
             throw custom == nil ? builder.locating(error) : error

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Sends that follow one another, such as those of a poll, of pages, of a chain or of a stream of events, or many of which a
 /// limited number runs at once.
 ///
@@ -21,6 +23,18 @@ final class SendSequence: Sendable {
     let stop: @Sendable () -> Void
     private let signal: StopSignal
     private let sends: RunningSends
+
+    /// For whom, and to which origins, the sends of a reader are sent; `nil` before the first.
+    private struct Identity {
+        /// The origins that the first request was made for, before adapters and redirects.
+        let origins: [String]
+        /// The credential of the latest send to a URL that it applies to, or `nil` if there was none.
+        var credential: PinnedCredential?
+        /// The interceptors with the identities of the users that they had first.
+        var hooks: [ExchangeHook]
+    }
+
+    private let identity = Lock<Identity?>(nil)
 
     /// Creates the sequence of a reader, which requests one send after the other.
     init(_ sends: RunningSends) {
@@ -52,6 +66,39 @@ final class SendSequence: Sendable {
 
     /// - Throws: `CancellationError` if the sequence was ended, or its task cancelled.
     func check() throws { try signal.check() }
+
+    /// Checks that a send of a reader is for the user of the earlier ones, and notes its own.
+    ///
+    /// The steps of a chain, and the requests of a batch, each have a user of their own.
+    ///
+    /// - Throws: ``NetworkError/Reason/credentialChanged``.
+    func check(_ prepared: PreparedRequest) throws {
+        guard end == .withItsSend else { return }
+        let old = identity.withLock { $0 }
+        var new = old ?? Identity(origins: prepared.ownOrigins, hooks: [])
+        if let credential = prepared.pinnedCredential, credential.session.appliesTo(prepared.outgoing.url) {
+            guard old?.credential.map(credential.continues) ?? true else { throw NetworkError(.credentialChanged) }
+            new.credential = credential
+        }
+        if !prepared.outgoing.headers.contains("Cookie") {
+            for hook in prepared.exchangeInterceptors {
+                guard let earlier = new.hooks.first(where: hook.isSame) else {
+                    if hook.identity != nil { new.hooks.append(hook) }
+                    continue
+                }
+                guard earlier.isCurrent else { throw NetworkError(.credentialChanged) }
+            }
+        }
+        identity.withLock { $0 = new }
+        // Released outside of the lock: it may be the last reference to an authenticator of the user.
+        withExtendedLifetime(old) {}
+    }
+
+    /// Whether a URL is of an origin that the first request was made for, and may receive the request's own credentials.
+    func isOwnOrigin(of url: URL) -> Bool {
+        guard let parts = try? URLParts(absolute: url.absoluteString) else { return false }  // An invalid URL has none.
+        return identity.withLock { $0?.origins.contains(parts.originKey) == true }
+    }
 
     /// Waits until a time on a timeline.
     ///

@@ -53,13 +53,11 @@ extension PreparedRequest {
     /// not apply.
     func withholdCredentials(from request: inout OutgoingRequest) throws {
         if request.url != outgoing.url, let session = pinnedCredential?.session, !session.appliesTo(request.url) {
-            let moved = request
-            request.headers = HTTPHeaders(request.headers.filter { !moved.isCredential($0) })
-            if !request.credentialPairs.isEmpty {
-                request.url = try request.url.removing(pairsLike: request.credentialPairs)
-            }
+            let applied = request.credential
+            request.headers = HTTPHeaders(request.headers.filter { !applied.contains($0) })
+            request.url = try request.url.removing(pairsLike: applied.pairs)
             let isInBody = request.hasCredentialInBody && !request.body.isEmpty
-            let isInPath = try request.hasCredentialInPath && !isOfOwnOrigin(request.url)
+            let isInPath = try applied.isInPath(of: request.url) && !isOfOwnOrigin(request.url)
             guard !isInBody, !isInPath else {
                 throw NetworkError(
                     .invalidURL(
@@ -79,7 +77,7 @@ extension PreparedRequest {
         let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
         // The authenticator of a session decides by itself which URLs receive its credential.
         let applied = FieldNames(
-            pinnedCredential?.session.appliesTo(request.url) == true ? request.credentialHeaders.map(\.name) : []
+            pinnedCredential?.session.appliesTo(request.url) == true ? request.credential.headers.map(\.name) : []
         )
         request.headers = HTTPHeaders(
             request.headers.filter { field in

@@ -19,6 +19,8 @@ final class PreparedRequest: Sendable {
     let sendInterceptors: [any SendInterceptor]
     /// The session whose credential the request sends, or `nil` for none.
     let pinnedCredential: PinnedCredential?
+    /// A digest of the identity of the transport, or an empty text if it has none.
+    let transportIdentity: String
     let accessories: AccessoryChain
     /// How the cache is used, or `nil` if it is not.
     let cacheUse: CacheUse?
@@ -58,6 +60,7 @@ final class PreparedRequest: Sendable {
         built: BuiltRequest,
         fallbacks: [BuiltRequest],
         pinnedCredential: PinnedCredential?,
+        transportIdentity: String,
         accessories: AccessoryChain,
         deadline: Deadline?,
         stop: StopSignal,
@@ -70,6 +73,7 @@ final class PreparedRequest: Sendable {
         self.built = built
         self.fallbacks = fallbacks
         self.pinnedCredential = pinnedCredential
+        self.transportIdentity = transportIdentity
         adapters = config.value.adapters.and(settings.request.service.adapters)
         interceptors = config.value.interceptors.and(settings.request.service.interceptors)
         exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count, for: built.outgoing.url)
@@ -170,6 +174,7 @@ final class PreparedRequest: Sendable {
         exchangeInterceptors = other.exchangeInterceptors
         sendInterceptors = other.sendInterceptors
         pinnedCredential = other.pinnedCredential
+        transportIdentity = other.transportIdentity
         self.accessories = accessories
         cacheUse = other.cacheUse
         pinnedScopes = other.pinnedScopes
@@ -194,6 +199,9 @@ final class PreparedRequest: Sendable {
     var baseRemoval: BaseParameterRemoval? { built.baseRemoval }
     /// The origin of the request's own URL, before URL filters.
     var requestOrigin: String { built.requestOrigin }
+
+    /// The origins of its URL and of those of the CDN, before and after URL filters.
+    var ownOrigins: [String] { ([built] + fallbacks).flatMap { [$0.requestOrigin, $0.credentials.origin] } }
 
     /// The resolved settings of the send.
     var resolved: ResolvedSettings { settings.resolved }
@@ -258,6 +266,12 @@ struct ExchangeHook: Sendable {
     let interceptor: any ExchangeInterceptor
     /// The identity of the user when the request was prepared, or `nil` if there was none.
     let identity: String?
+
+    /// Whether another one is of the same interceptor.
+    func isSame(as other: ExchangeHook) -> Bool { interceptor as AnyObject === other.interceptor as AnyObject }
+
+    /// Whether the identity is still that of the interceptor.
+    var isCurrent: Bool { identity.map(interceptor.isCurrent) ?? true }
 
     /// Returns those of a list of interceptors that wrap each exchange, the outermost first.
     static func hooks(_ interceptors: [any Interceptor], after adapterCount: Int, for url: URL) -> [ExchangeHook] {

@@ -37,7 +37,7 @@ struct RedirectCredentials: Sendable {
         func isKey(_ name: String) -> Bool { name.isSameFieldName(as: "Idempotency-Key") }
         let sent = request
         func isLeft(_ field: HTTPHeaders.Field) -> Bool {
-            Self.alwaysLeft.contains(field.name) || sent.isCredential(field)
+            Self.alwaysLeft.contains(field.name) || sent.credential.contains(field)
         }
         if policy == .anyOrigin {
             request.headers = HTTPHeaders(request.headers.filter { !isLeft($0) })

@@ -74,7 +74,8 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
             statusCode: response.statusCode,
             from: request.url,
             to: target,
-            headers: response.headers
+            headers: response.headers,
+            credential: request.credential
         )
         guard hops < limit else { throw NetworkError(.tooManyRedirects(limit: limit), response: response) }
         if request.url.scheme == "https", target.scheme != "https" {

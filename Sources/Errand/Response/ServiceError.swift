@@ -53,7 +53,7 @@ public struct ServiceError: Error, Sendable, CustomStringConvertible, LocalizedE
     ///
     /// A code that is a string is quoted. Control characters in the service's message are escaped.
     public var description: String {
-        let place = [method?.rawValue, response.url.place].compactMap(\.self).filter { !$0.isEmpty }
+        let place = [method?.rawValue, response.place].compactMap(\.self).filter { !$0.isEmpty }
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
 

@@ -42,7 +42,7 @@ public struct ResponseStream: AsyncSequence, Sendable {
     func end(throwing error: any Error) -> any Error {
         var error = error
         if let failure = error as? NetworkError, failure.host == nil {
-            error = failure.with(response: response).with(url: response.url, method: method)
+            error = failure.with(response: response).with(exchangeOf: response, method: method)
         }
         body.end(throwing: error)
         return error

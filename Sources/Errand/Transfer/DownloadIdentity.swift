@@ -32,6 +32,7 @@ struct DownloadIdentity: Sendable, Hashable {
         let service = prepared.settings.request.service
         // Sessions of two services may have equal scopes.
         user.append(prepared.pinnedCredential != nil && service.authentication.session != nil ? service.id : "")
+        if !prepared.transportIdentity.isEmpty { user.append("transport:\(prepared.transportIdentity)") }
         user += request.url.partsWithSecrets(of: secrets)
         user += (request.credentialFields(of: secrets) + request.url.secretPairs(of: secrets)).filter { text in
             declared.isEmpty || !Self.tokensOfDeclaredUsers.contains(where: text.hasPrefix)

@@ -172,7 +172,8 @@ final class FileReceiver: BodyReceiver {
             if state.part == nil { try open(&state) }
             guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
             let salt = part.record?.salt ?? DownloadRecord.randomSalt()
-            let location = DownloadRecord.place(request.url, masking: source.secrets, salt: salt)
+            let url = request.credential.removed(from: request.url)
+            let location = DownloadRecord.place(url, masking: source.secrets, salt: salt)
             let range = response.headers["Content-Range"] ?? "none"
             if state.offset != nil, state.currentOffset == nil, [206, 416].contains(response.statusCode) {
                 state.wantsAnotherResponse = true
@@ -205,7 +206,7 @@ final class FileReceiver: BodyReceiver {
                     location: location,
                     headers: response.headers,
                     statusCode: response.statusCode,
-                    fileName: target.isFolder ? FileName(of: response.headers, from: request.url).text : nil,
+                    fileName: target.isFolder ? FileName(of: response.headers, from: url).text : nil,
                     boot: SystemBoot.id,
                     salt: salt
                 )

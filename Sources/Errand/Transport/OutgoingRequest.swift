@@ -20,35 +20,17 @@ public struct OutgoingRequest: Sendable {
     /// The version of a session's credential that it contains, or `nil` if none.
     var credentialVersion: Int?
 
-    /// The header fields that a session's credential set, which are never sent to another origin.
-    var credentialHeaders: [HTTPHeaders.Field] = []
+    /// What a session's credential has added, except to the body.
+    var credential = AppliedCredential()
     /// Whether an authenticator has put the credential into the body.
     var hasCredentialInBody = false
     /// Whether the body was set since this was last `false`; two sources cannot be compared.
     var isBodyNew = true
-    /// The pairs of the query that a session's credential added, which are sent only to URLs that it applies to.
-    var credentialPairs: [String] = []
-    /// The decoded components of the path that a session's credential added.
-    var credentialPath: [String] = []
 
     /// Notes the places of the credential in a request that this one may have been made of.
     mutating func noteCredential(of other: OutgoingRequest) {
-        credentialHeaders += other.credentialHeaders.filter { !isCredential($0) }
-        credentialPairs += other.credentialPairs.filter { !credentialPairs.contains($0) }
-        credentialPath += other.credentialPath.filter { !credentialPath.contains($0) }
+        credential.formUnion(other.credential)
         hasCredentialInBody = hasCredentialInBody || other.hasCredentialInBody
-    }
-
-    /// Whether the path holds a session's credential.
-    var hasCredentialInPath: Bool {
-        guard !credentialPath.isEmpty else { return false }
-        let path = url.path(percentEncoded: false)
-        return credentialPath.contains(where: path.contains)
-    }
-
-    /// Whether a header field has the value that a session's credential has set, or one that was made of it.
-    func isCredential(_ field: HTTPHeaders.Field) -> Bool {
-        credentialHeaders.contains { $0.name.isSameFieldName(as: field.name) && field.value.contains($0.value) }
     }
 
     /// Creates a request.

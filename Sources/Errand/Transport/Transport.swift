@@ -13,6 +13,18 @@ public protocol Transport: Sendable {
     /// - Returns: The final header section, never an interim one, and the body.
     /// - Throws: ``NetworkError`` or `CancellationError`.
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
+
+    /// What distinguishes its user, or its servers, from those of another transport with the same requests, such as a client
+    /// certificate or a Unix socket; empty, the default, if nothing does.
+    ///
+    /// A stored response and an unfinished download are used only with the identity with which they were received. Only a digest
+    /// of it is kept. It is read once, when an agent is created, and must be the same in every process.
+    var identity: String { get }
+}
+
+extension Transport {
+    /// An empty text: the requests alone determine the responses.
+    public var identity: String { "" }
 }
 
 /// A transport whose exchanges can be stopped from outside, so that a send needs no task of its own for that.

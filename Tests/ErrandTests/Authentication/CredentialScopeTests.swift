@@ -112,6 +112,58 @@ struct CredentialScopeTests {
         #expect(rig.transport.shown == ["Bearer old"])
     }
 
+    /// Logs a user in, as a gate and as an adapter.
+    private struct Login: SendGate, RequestAdapter {
+        let session: AuthenticationSession<TokenAuthenticator>
+
+        private func logIn() {
+            if session.credential == nil { session.login(Token(access: "new", user: "ada")) }
+        }
+
+        func admit(_ context: RequestContext) async throws { logIn() }
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws { logIn() }
+        func credentialScope(for context: RequestContext) -> String? { "" }
+    }
+
+    @Test(
+        arguments: [CachePolicy.networkOnly, .http, .cacheElseNetwork(maxAge: .seconds(60))],
+        [DuplicatePolicy.allow, .share]
+    )
+    func gateOrAdapterMayLogInForASendThatBeganWithoutAUser(
+        policy: CachePolicy,
+        duplicates: DuplicatePolicy
+    ) async throws {
+        for isGate in [true, false] {
+            let cache = ResponseCache(disk: nil)
+            let fields: HTTPHeaders = ["Cache-Control": "max-age=60"]
+            let transport = TokenTransport { _ in .jsonResponse("7", headers: fields) }
+            let rig = AuthenticationRig(token: nil, transport: transport) { $0.cache = cache }
+            let login = Login(session: rig.session)
+            rig.agent.updateConfig { if isGate { $0.sendGates = [login] } else { $0.adapters = [login] } }
+            let request = AuthenticationRig.request().cachePolicy(policy).duplicatePolicy(duplicates)
+            #expect(try await rig.agent.send(request) == 7)
+            #expect(rig.transport.shown == ["Bearer new"])
+            await cache.flush()
+            #expect(await cache.entries.isEmpty)
+        }
+    }
+
+    @Test func sendThatWasSentWithoutAUserIsNotRetriedForOne() async {
+        let rig = AuthenticationRig(token: nil, transport: TokenTransport { _ in .jsonResponse("1", status: 503) }) {
+            $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
+        }
+        struct Watch: Accessory {
+            let session: AuthenticationSession<TokenAuthenticator>
+            func request(_ context: RequestContext, did event: AccessoryEvent) {
+                if case .willRetry = event { session.login(Token(access: "new", user: "ada")) }
+            }
+        }
+        let request = AuthenticationRig.request().accessory(Watch(session: rig.session))
+        let error = await failure { try await rig.agent.send(request) }
+        #expect((error as? NetworkError)?.reason == .credentialChanged)
+        #expect(rig.transport.shown == [nil])
+    }
+
     /// Nothing identifies such a send before it is sent: no cache, no duplicate policy, no jar.
     @Test(arguments: [false, true])
     func sendThatWaitsBeforeItsFirstAttemptIsNotSentForAnotherUser(logsOut: Bool) async throws {

@@ -63,6 +63,25 @@ import Testing
         return request
     }
 
+    /// A transport that shows a user itself, as a client certificate does.
+    private struct Certified: Transport {
+        let identity: String
+        func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+            .json("\"\(identity)\"", headers: ["Cache-Control": "max-age=60"])
+        }
+    }
+
+    @Test(arguments: policies) func usersOfTransportsAreKeptApart(policy: CachePolicy) async throws {
+        let cache = ResponseCache(disk: nil)
+        let config = NetworkConfig.test { $0.cache = cache }
+        for user in ["alice", "bob", "", "alice"] {
+            let agent = Agent(config: config, transport: Certified(identity: user))
+            #expect(try await agent.send(GeneralRequest("/me").cachePolicy(policy)) == .string(user))
+            await cache.flush()
+        }
+        #expect(await cache.entries.count == 3)
+    }
+
     /// Whose request it is, as a server sees it.
     private static func user(_ request: OutgoingRequest) -> String {
         let shown = ["Authorization", "X-Api-Key", "Cookie"].compactMap { request.headers[$0] }.joined()

@@ -141,6 +141,80 @@ import Testing
         #expect(error?.description.contains("secret") == false)
     }
 
+    /// A list with credentials of its own.
+    private static let credited = GeneralRequest("/list").header("X-Api-Key", "own").authorization(.bearer("own"))
+        .expecting([Int].self)
+
+    /// Reads pages to their end; returns their number, and whether a link was rejected.
+    private func read<R: Request>(_ pages: Pages<R>) async -> (count: Int, isRejected: Bool) {
+        var count = 0
+        let error = await failure(of: { for try await _ in pages { count += 1 } })
+        if case .invalidLink? = (error as? NetworkError)?.reason { return (count, true) }
+        #expect(error == nil)
+        return (count, false)
+    }
+
+    @Test func linkOfAStoredResponseIsComparedWithTheOriginOfTheRequest() async {
+        let rig = Rig(config: .test { $0.cache = ResponseCache(disk: nil) }) { request in
+            guard request.url.host() == "other.example" else {
+                return .status(302, headers: ["Location": "https://other.example/p1"])
+            }
+            return .json("[1]", headers: request.url.path() == "/p1" ? ["Link": "</p2>; rel=next"] : [:])
+        }
+        let request = Self.credited.cacheIdentity(CacheIdentity(user: "ada"))
+            .cachePolicy(.cacheElseNetwork(maxAge: .seconds(60)))
+        for _ in 1...2 {
+            let (count, isRejected) = await read(rig.agent.pages(of: request))
+            #expect(count == 1 && isRejected)
+        }
+        let urls = rig.transport.requests.map(\.url.absoluteString)
+        #expect(urls == ["https://api.example/list", "https://other.example/p1"])
+    }
+
+    /// Moves requests to another origin, as an adapter and as a URL filter.
+    private struct Mirror: RequestAdapter, URLFilter {
+        func filter(_ url: URL, for context: RequestContext) throws -> URL {
+            try #require(URL(string: "https://mirror.example\(url.path())"))
+        }
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            request.url = try filter(request.url, for: context)
+        }
+    }
+
+    @Test func linkOfARequestThatAnAdapterMovedIsComparedWithItsOwnOrigin() async {
+        let rig = Rig(config: .test { $0.adapters = [Mirror()] }) { request in
+            .json("[1]", headers: request.url.path() == "/list" ? ["Link": "</p2>; rel=next"] : [:])
+        }
+        let (count, isRejected) = await read(rig.agent.pages(of: Self.credited))
+        #expect(count == 1 && isRejected)
+        #expect(rig.transport.requests.map { $0.headers["Authorization"] } == [nil])
+    }
+
+    @Test func linkAtTheOriginOfAURLFilterIsFollowed() async {
+        let rig = Rig(config: .test { $0.urlFilters = [Mirror()] }) { request in
+            .json("[1]", headers: request.url.path() == "/list" ? ["Link": "</p2>; rel=next"] : [:])
+        }
+        let (count, isRejected) = await read(rig.agent.pages(of: Self.credited))
+        #expect(count == 2 && !isRejected)
+        let urls = rig.transport.requests.map(\.url.absoluteString)
+        #expect(urls == ["https://mirror.example/list", "https://mirror.example/p2"])
+    }
+
+    @Test func linkAtAFallbackOfTheCDNIsFollowed() async {
+        let config = NetworkConfig.test { config in
+            config.cdnURL = "https://cdn.example"
+            config.cdnFallbacks = ["https://cdn2.example"]
+            config.retryPolicy = RetryPolicy(maximumAttempts: 2)
+        }
+        let rig = Rig(config: config) { request in
+            if request.url.host() == "cdn.example" { return .status(503) }
+            return .json("[1]", headers: request.url.path() == "/list" ? ["Link": "</p2>; rel=next"] : [:])
+        }
+        let (count, isRejected) = await read(rig.agent.pages(of: Self.credited.usingCDN()))
+        #expect(count == 2 && !isRejected)
+        #expect(rig.transport.requests.last?.url.absoluteString == "https://cdn2.example/p2")
+    }
+
     @Test func errorOfACursorNamesTheRequest() async throws {
         for (next, path) in [(#","next":[1]"#, "next"), (#","next":1"#, "next.id")] as [(String, JSONPath)] {
             let rig = rig(.max) { _ in ([:], next) }

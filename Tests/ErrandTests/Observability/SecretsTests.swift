@@ -166,11 +166,48 @@ import Testing
         (#"{"a":"{\"password\":\"abc\"}"}"#, #"{"a":"{\"password\":\"•••\"}"}"#),
         ("grant_type=password&password=abc", "grant_type=password&password=•••"), ("{a=b", "{a=b"),
         ("[x] 1 = 1", "[x] 1 = 1"),
+        ("a=1, b=2, token=abc", "a=1, b=2, token=•••"), ("a=b=token=abc", "a=b=token=•••"),
+        (#"realm="x", n=1, token="abc""#, #"realm="x", n=1, token=•••"#),
+        ("a=1 b=2 access token=abc", "a=1 b=2 access token=•••"),
+        ("a=1, b=2, code=3", "a=1, b=2, code=•••"), ("a==token=abc", "a==token=•••"),
+        (#""{\"token\":\"abc\"}""#, #""{\"token\":\"•••\"}""#),
+        ("W/\"a\", \"b\"", "W/\"a\", \"b\""), (#""a\"b"#, #""a\"b"#),
+        (#""\u007b\"token\":1}""#, #""{\"token\":\"•••\"}""#),
         ("rate = 5 %, see [1]", "rate = 5 %, see [1]"), ("dGVzdA==", "dGVzdA=="), ("Token==", "Token=="),
     ])
     func secretsOfAURLInAFieldOrAMemberAreRedacted(text: String, redacted: String) {
         #expect(Secrets().redacted(text, of: "Referer") == redacted)
         #expect(Secrets().redacted(["a": [.string(text)]]) == ["a": [.string(redacted)]])
+    }
+
+    /// JSON that strict parsers reject, with a secret.
+    private static let notQuiteJSON = [
+        #"{"a":1,"token":"abc",}"#, #"{"a":1,"token":"abc"#, "{\"a\":1}\n{\"token\":\"abc\"}", #"{"token":"abc"} x"#,
+        #"{"a":"\ud800","token":"abc"}"#, #"{"a":01,"token":"abc"}"#, #"{"a":NaN,"token" : "abc"}"#, "{'token':'abc'}",
+        "{token:\"abc\"}", "{\"a\":\"\u{01}\",\"token\":\"abc\"}", #"{"tok\u0065n":"abc",}"#, #"[{"a[token]":"abc"}"#,
+        #""{\"token\":\"abc\"}"#, #"{"access token":"abc",}"#, "{x=1, token=abc}", #"{"a":"{\"tok\\u0065n\":\"abc\"}""#,
+        String(repeating: "[", count: 129) + #"{"token":"abc"}"# + String(repeating: "]", count: 129),
+        String(repeating: "{\"a\":", count: 600) + #"{"token":"abc"}"# + String(repeating: "}", count: 600),
+    ]
+
+    @Test(arguments: notQuiteJSON)
+    func textThatBeginsAsJSONAndIsNoneIsMaskedIfItNamesASecret(text: String) {
+        let secrets = Secrets()
+        #expect(secrets.redacted(text, of: "X-Params") == Secrets.mask)
+        #expect(secrets.redacted(["a": .string(text)]) == ["a": .string(Secrets.mask)])
+        let escaped = PercentEncoding.escapingComponent(text)
+        #expect(secrets.redacted(pairs: "x=1&a=\(escaped)&y=2") == "x=1&a=\(Secrets.mask)&y=2")
+        #expect(!secrets.redacted(pairs: "a=\(text)").contains("abc"))
+    }
+
+    @Test(arguments: ["\u{FEFF}", " \t", "\u{A0}", "\u{2028}\u{200B}"])
+    func whatStandsBeforeJSONHidesNoSecret(beginning: String) {
+        let text = beginning + #"{"token":"abc"}"#
+        #expect(Secrets().redacted(text, of: "X-Params") == #"{"token":"•••"}"#)
+        let escaped = PercentEncoding.escapingComponent(text)
+        #expect(Secrets().redacted(pairs: "a=\(escaped)") == "a=%7B%22token%22%3A%22•••%22%7D")
+        let plain = beginning + #"{"a":1}"#
+        #expect(Secrets().redacted(plain, of: "X-Params") == plain)
     }
 
     @Test func deeplyNestedJSONIsMaskedAsAWhole() {
@@ -210,7 +247,16 @@ import Testing
         for text in ["\(request)", "\(plan)", "\(plan.request)", "\(plan.context)", "\(plan["path"]?.value ?? "")"] {
             log.add(text)
         }
-        #expect(rig.transport.requests.last?.url.path() == "/b;jsessionid=CANARY")
+        let base: BaseURL = "https://api.example/v1;key=CANARY"
+        for text in ["\(base)", "\(NetworkConfig(baseURL: base))", "\(Service(id: "s", baseURL: base))"] {
+            log.add(text)
+        }
+        let recent = Agent(config: .test, transport: rig.transport)
+        _ = await failure { try await recent.send(request) }
+        var dumped = ""
+        dump(recent, to: &dumped)
+        log.add(dumped)
+        #expect(rig.transport.requests.contains { $0.url.path() == "/b;jsessionid=CANARY" })
         #expect(log.all.contains { $0.contains("goes on to https://api.example/b;jsessionid=•••") }, "\(log.all)")
         #expect(!log.all.contains { $0.contains("CANARY") }, "\(log.all)")
     }
@@ -249,7 +295,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["[", "?a={", "&a=[\"", "?a=[\"", "/;a=", "%253D", "\\\""])
+    @Test(arguments: [
+        "[", "?a={", "&a=[\"", "?a=[\"", "/;a=", "%253D", "\\\"", "a=", ", a=", "={", "{a:", "\\u0061", "\\\\",
+    ])
     func textsThatMayBeJSONAreRedactedInLinearTime(part: String) {
         let secrets = Secrets()
         expectLinear(200) { count in
