@@ -15,9 +15,18 @@ final class RecentURLs: Sendable {
         /// The same with the query of the request.
         let parts: URLParts
         let url: URL
+        private let isASCII: Bool
 
         init(base: BaseURL, path: String, place: URLParts, parts: URLParts, url: URL) {
             (self.base, self.path, self.place, self.parts, self.url) = (base, path, place, parts, url)
+            isASCII = path.utf8.allSatisfy { $0 < 0x80 }
+        }
+
+        /// Whether it was made of a path with the same bytes; texts that Unicode calls equal are not the same URL.
+        func hasPath(_ other: String) -> Bool {
+            // Of two texts that Unicode calls equal and that have as many bytes, both are ASCII or neither is.
+            path == other && path.utf8.count == other.utf8.count
+                && (isASCII || path.utf8.elementsEqual(other.utf8))
         }
     }
 

@@ -13,6 +13,9 @@ struct AppliedCredential: Sendable, Hashable {
     /// What replaces a part of it in a text, as in ``URLParts/redacted(_:)``.
     static let mask = "…"
 
+    /// Whether nothing was added.
+    var isEmpty: Bool { headers.isEmpty && pairs.isEmpty && components.isEmpty }
+
     /// Adds what another one contains.
     mutating func formUnion(_ other: AppliedCredential) {
         headers += other.headers.filter { !contains($0) }

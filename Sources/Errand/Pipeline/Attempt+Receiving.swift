@@ -80,7 +80,7 @@ extension PreparedRequest {
 extension RawResponse {
     fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, to request: OutgoingRequest) {
         self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
-        if request.credential != AppliedCredential() { credential = request.credential }
+        if !request.credential.isEmpty { credential = request.credential }
     }
 
     /// Creates the response to a request whose body has been read.

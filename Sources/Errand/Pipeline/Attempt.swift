@@ -222,11 +222,14 @@ extension Pipeline {
         of prepared: PreparedRequest,
         attempt: Int
     ) throws -> AcceptedResponse {
-        let isValidated = response.cacheNote?.validated != nil
+        guard response.cacheNote?.validated != nil else {
+            try accept(&response, of: prepared)
+            return try unwrap(consume response, of: prepared, attempt: attempt)
+        }
         do {
             try accept(&response, of: prepared)
-            return try unwrap(response, of: prepared, attempt: attempt)
-        } catch  where isValidated {
+            return try unwrap(copy response, of: prepared, attempt: attempt)
+        } catch {
             throw CacheValidation.Mismatch(response)
         }
     }
@@ -258,43 +261,16 @@ extension Pipeline {
 
     /// Runs stage 8: the filter returns the payload, or throws the error that the service reported.
     func unwrap(
-        _ response: RawResponse,
+        _ response: consuming RawResponse,
         of prepared: PreparedRequest,
         attempt: Int
     ) throws -> AcceptedResponse {
         // Most requests have no filter, and reading the clock takes longer than passing on the body.
-        let hasFilter = prepared.resolved.filter.source != .library
-        let began = hasFilter ? timeline.now() : nil
-        let method = prepared.context.method
-        var accepted: AcceptedResponse
-        do {
-            if response.failure == nil, let received = prepared.receiver?.received {
-                // Not in memory, so no filter can unwrap it.
-                accepted = AcceptedResponse(response, Payload(response.body))
-                accepted.payload.received = received
-            } else {
-                accepted = AcceptedResponse(
-                    response,
-                    try hasFilter
-                        ? prepared.filtered(response, attempt: attempt) : PassthroughFilter.payload(of: response)
-                )
-                if let receiver = prepared.receiver { accepted.payload.received = receiver }
-            }
-            if let failure = response.failure, !prepared.filter.recovers(from: failure, in: response) { throw failure }
-            // Such as of an error response that the filter accepts.
-            if let failure = response.bodyFailure { throw failure }
-            if prepared.guardsPayload { try accepted.payload.guardTraps(of: response) }
-        } catch {
-            let secrets = prepared.settings.config.secrets
-            let sent = response.method ?? method
-            let error = error.decoding(with: prepared.decoder, hiding: secrets, method: sent)
-            let located = (error as? NetworkError)?.with(exchangeOf: response, method: method)
-            throw prepared.markingUnauthorized(located ?? error, of: response)
-        }
-        if accepted.payload.data.isEmpty, response.hasNoBody(to: method) { accepted.payload.isAbsent = true }
-        accepted.payload.headers = response.headers
-        accepted.payload.decoding = prepared.decoding
-        accepted.attempt = response.timing.map {
+        let began = prepared.resolved.filter.source == .library ? nil : timeline.now()
+        let payload = try prepared.payload(of: response, attempt: attempt)
+        let timing = response.timing
+        var accepted = AcceptedResponse(consume response, consume payload)
+        accepted.attempt = timing.map {
             AcceptedResponse.LastAttempt(timing: $0, origin: prepared.origin, url: prepared.built.outgoing.url)
         }
         if let began { accepted.times.filter = timeline.now() - began }
@@ -304,10 +280,44 @@ extension Pipeline {
 }
 
 extension PreparedRequest {
-    /// Returns what the filter makes of a response.
-    fileprivate func filtered(_ response: RawResponse, attempt: Int) throws -> Payload {
-        var context = context
-        context.attempt = attempt
-        return try filter.filter(response, for: context)
+    /// Returns the payload of an accepted response, or throws the error of the service or of the response.
+    fileprivate func payload(of response: RawResponse, attempt: Int) throws -> Payload {
+        let method = context.method
+        do {
+            var payload = try unchecked(response, attempt: attempt)
+            if let failure = response.failure, !filter.recovers(from: failure, in: response) { throw failure }
+            // Such as of an error response that the filter accepts.
+            if let failure = response.bodyFailure { throw failure }
+            if guardsPayload { try payload.guardTraps(of: response) }
+            if payload.data.isEmpty, response.hasNoBody(to: method) { payload.isAbsent = true }
+            payload.headers = response.headers
+            payload.decoding = decoding
+            return payload
+        } catch {
+            let sent = response.method ?? method
+            let error = error.decoding(with: decoder, hiding: settings.config.secrets, method: sent)
+            let located = (error as? NetworkError)?.with(exchangeOf: response, method: method)
+            throw markingUnauthorized(located ?? error, of: response)
+        }
+    }
+
+    /// Returns what the receiver has taken, or what the filter makes of the response.
+    private func unchecked(_ response: RawResponse, attempt: Int) throws -> Payload {
+        var payload: Payload
+        if response.failure == nil, let received = receiver?.received {
+            // Not in memory, so no filter can unwrap it.
+            payload = Payload(response.body)
+            payload.received = received
+            return payload
+        }
+        if resolved.filter.source == .library {
+            payload = try PassthroughFilter.payload(of: response)
+        } else {
+            var context = context
+            context.attempt = attempt
+            payload = try filter.filter(response, for: context)
+        }
+        if let receiver { payload.received = receiver }
+        return payload
     }
 }

@@ -28,8 +28,7 @@ extension RequestBuilder {
     func place() throws -> Place {
         let path = settings.request.path
         let recent = settings.config.urls[send.type.id]
-        // By bytes: texts that Unicode calls equal are not the same URL.
-        if let recent, recent.path.utf8.elementsEqual(path.utf8),
+        if let recent, recent.hasPath(path),
             let base = try base(usesCDN: settings.request.usesCDN), base == recent.base
         {
             return .known(recent)

@@ -287,7 +287,7 @@ struct ExchangeHook: Sendable {
 }
 
 /// The result of building a request.
-final class BuiltRequest: Sendable {
+struct BuiltRequest: Sendable {
     let outgoing: OutgoingRequest
     let credentials: CredentialDecision
     let requestOrigin: String

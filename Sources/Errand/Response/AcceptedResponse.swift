@@ -26,7 +26,7 @@ struct AcceptedResponse: Sendable {
 
     private var parts: Shared<Parts>
 
-    init(_ response: RawResponse, _ payload: consuming Payload) {
+    init(_ response: consuming RawResponse, _ payload: consuming Payload) {
         parts = Shared(Parts(response: response, payload: payload))
     }
 
@@ -36,6 +36,16 @@ struct AcceptedResponse: Sendable {
             metrics.attempts.append(Metrics.Attempt(attempt.timing, origin: attempt.origin, url: attempt.url))
         }
         return metrics
+    }
+
+    /// Read in place, because both are large.
+    var response: RawResponse {
+        _read { yield parts.value.response }
+        _modify { yield &parts.value.response }
+    }
+    var payload: Payload {
+        _read { yield parts.value.payload }
+        _modify { yield &parts.value.payload }
     }
 
     subscript<Part>(dynamicMember part: WritableKeyPath<Parts, Part>) -> Part {

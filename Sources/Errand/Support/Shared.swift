@@ -8,7 +8,7 @@ struct Shared<Value> {
     init(_ value: Value) { storage = [value] }
 
     var value: Value {
-        get { storage[0] }
+        _read { yield storage[0] }
         _modify { yield &storage[0] }
     }
 }

@@ -7,40 +7,83 @@ public struct OutgoingRequest: Sendable {
     /// The method.
     ///
     /// It is validated as an RFC 9110 token before it is sent.
-    public var method: HTTPMethod
+    public var method: HTTPMethod {
+        get { parts.value.method }
+        _modify { yield &parts.value.method }
+    }
+
     /// The final URL: absolute, http or https.
-    public var url: URL
+    public var url: URL {
+        get { parts.value.url }
+        _modify { yield &parts.value.url }
+    }
+
     /// The header fields, except those that the transport sets itself.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders {
+        get { parts.value.headers }
+        _modify { yield &parts.value.headers }
+    }
+
     /// The body.
     ///
     /// It must be empty with GET, HEAD and TRACE.
-    public var body: OutgoingBody { didSet { isBodyNew = true } }
+    public var body: OutgoingBody {
+        get { parts.value.body }
+        _modify {
+            yield &parts.value.body
+            parts.value.isBodyNew = true
+        }
+    }
 
     /// The version of a session's credential that it contains, or `nil` if none.
-    var credentialVersion: Int?
+    var credentialVersion: Int? {
+        get { parts.value.credentialVersion }
+        _modify { yield &parts.value.credentialVersion }
+    }
 
     /// What a session's credential has added, except to the body.
-    var credential = AppliedCredential()
+    var credential: AppliedCredential {
+        get { parts.value.credential }
+        _modify { yield &parts.value.credential }
+    }
+
     /// Whether an authenticator has put the credential into the body.
-    var hasCredentialInBody = false
+    var hasCredentialInBody: Bool {
+        get { parts.value.hasCredentialInBody }
+        _modify { yield &parts.value.hasCredentialInBody }
+    }
+
     /// Whether the body was set since this was last `false`; two sources cannot be compared.
-    var isBodyNew = true
+    var isBodyNew: Bool {
+        get { parts.value.isBodyNew }
+        _modify { yield &parts.value.isBodyNew }
+    }
+
+    /// The properties, behind one reference, because a request is passed on often.
+    private struct Parts: Sendable {
+        var method: HTTPMethod
+        var url: URL
+        var headers: HTTPHeaders
+        var body: OutgoingBody
+        var credentialVersion: Int?
+        var credential = AppliedCredential()
+        var hasCredentialInBody = false
+        var isBodyNew = true
+    }
+
+    private var parts: Shared<Parts>
 
     /// Notes the places of the credential in a request that this one may have been made of.
     mutating func noteCredential(of other: OutgoingRequest) {
-        credential.formUnion(other.credential)
-        hasCredentialInBody = hasCredentialInBody || other.hasCredentialInBody
+        if !other.credential.isEmpty { credential.formUnion(other.credential) }
+        if other.hasCredentialInBody { hasCredentialInBody = true }
     }
 
     /// Creates a request.
     ///
     /// It is validated when it is sent, not here.
     public init(method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: OutgoingBody = .empty) {
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
+        parts = Shared(Parts(method: method, url: url, headers: headers, body: body))
     }
 
     /// Whether sending it twice has the same effect as sending it once: by its method, or because the server recognizes its

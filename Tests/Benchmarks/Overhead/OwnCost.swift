@@ -31,7 +31,7 @@ struct OwnCost {
             return
         }
         let sequential = try measure(Way(name: names[0], concurrency: 1, count: 5_000), new, old)
-        _ = try measure(Way(name: names[1], concurrency: 64, count: 12_800), new, old)
+        _ = try measure(Way(name: names[1], concurrency: 64, count: 64_000), new, old)
         let switches = Rounds(values: sequential.map(\.switches))
         try reporter.report(names[2], switches.median, unit: "context switches per send", spread: switches.spread)
     }
