@@ -67,12 +67,12 @@ extension Steps {
     ) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "errand-tour-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }  // If this fails, only a temporary directory remains.
-        let config = NetworkConfig(
-            baseURL: BaseURL(tour.server.baseURL),
-            cachePolicy: policy,
-            cache: ResponseCache(directory: folder)
-        )
-        return try await body(tour.agent(config), folder)
+        let cache = ResponseCache(directory: folder)
+        let config = NetworkConfig(baseURL: BaseURL(tour.server.baseURL), cachePolicy: policy, cache: cache)
+        let shown = try await body(tour.agent(config), folder)
+        // What is still to be stored would create the directory again.
+        await cache.flush()
+        return shown
     }
 }
 

@@ -90,6 +90,13 @@ private struct RenamedNote: Request, Encodable {
     var path: String
 }
 
+/// Not private, because symbols of private types are not read.
+struct OpaqueInheritedFilter: Request {
+    typealias Model = String
+    var path: String { "/opaque" }
+    var filter: some ResponseFilter { InheritedFilter() }
+}
+
 /// What an agent reports of stored properties that have the name of a member.
 @Suite struct IgnoredMembersTests {
     /// Sends a request, and returns what is reported and the request that was sent.
@@ -138,6 +145,10 @@ private struct RenamedNote: Request, Encodable {
         #expect(try sent.bodyText() == #"{"text":"t"}"#)
         #expect(lines.count == 1 && lines.first?.contains("'_tag'") == true, "\(lines)")
         #expect(try await report(RenamedNote(_tag: "work", path: "/notes")).lines == [])
+    }
+
+    @Test func anInheritedFilterOfAnOpaqueTypeIsNotReported() async throws {
+        #expect(try await report(OpaqueInheritedFilter()).lines == [])
     }
 
     @Test func thePlanShowsAllOfThem() async throws {
