@@ -7,6 +7,9 @@ internal import Foundation
 ///
 /// Must not be used by two threads at once, except ``wake()``, and what is said of ``wait(_:)``.
 final class CurlTransfers {
+    /// The time in nanoseconds after a stop in which no exchange that waits begins in its place: it may be stopped a moment
+    /// later, and would be sent all the same.
+    private static let stopPause: Int64 = 1_000_000
     /// The maximum number of handles that are kept for later requests.
     private static let maximumSpareHandles = 256
 
@@ -19,6 +22,8 @@ final class CurlTransfers {
     private var used: [CurlHandle] = []
     private var spare: [CurlHandle] = []
     private var hosts: HostQueues
+    /// Those that were stopped and whose connections are not yet passed on to others that wait, and when they are.
+    private var stopped: (exchanges: [CurlExchange], due: Int64) = ([], .max)
     private var ended: [(easy: UnsafeMutableRawPointer, code: Int32)] = []
     /// When the last exchange began, by the loop's clock.
     private(set) var lastStart = Int64.min
@@ -52,7 +57,7 @@ final class CurlTransfers {
     }
 
     /// Whether no exchange is under way.
-    var isEmpty: Bool { used.isEmpty }
+    var isEmpty: Bool { used.isEmpty && stopped.exchanges.isEmpty }
 
     /// The time in nanoseconds of the system's clock, as of the last ``updateTime()``.
     var now: Int64 { errand_curl_loop_time(loop) }
@@ -76,6 +81,7 @@ final class CurlTransfers {
     /// Ends every exchange, also those that wait for a connection.
     func endAll(throwing error: any Error) {
         for exchange in hosts.waiting + used.compactMap(\.exchange) { stop(exchange, .failure(error)) }
+        leaveStopped()
     }
 
     /// Prepares to wait for the network and for timers, or at most so many nanoseconds.
@@ -111,7 +117,7 @@ final class CurlTransfers {
     /// When the first timer is due; `.max` without one.
     private var nextDue: Int64 {
         let due = errand_curl_loop_due(loop)
-        return min(nextCheck ?? .max, due < 0 ? .max : due)
+        return min(nextCheck ?? .max, stopped.due, due < 0 ? .max : due)
     }
 
     /// Does what sockets are ready for, such as ends of connections that nobody watched.
@@ -123,6 +129,7 @@ final class CurlTransfers {
         errand_curl_loop_process_events(loop)
         errand_curl_loop_process_timer(loop)
         processEnded()
+        if stopped.due <= now { leaveStopped() }
         checkIdleTimeouts()
     }
 
@@ -180,7 +187,20 @@ final class CurlTransfers {
         }
         let hasWaited = handle == nil && exchange.hasEntered
         exchange.end(result)
-        if handle != nil { leave(exchange) } else if hasWaited { hosts.noteEnd(of: exchange) }
+        if handle == nil {
+            if hasWaited { hosts.noteEnd(of: exchange) }
+        } else if hosts.hasWaiting(for: exchange) {
+            stopped.exchanges.append(exchange)
+            stopped.due = min(stopped.due, now + Self.stopPause)
+        } else {
+            leave(exchange)
+        }
+    }
+
+    private func leaveStopped() {
+        let exchanges = stopped.exchanges
+        stopped = ([], .max)
+        for exchange in exchanges { leave(exchange) }
     }
 
     /// Ends the exchange of a transfer that libcurl has ended.

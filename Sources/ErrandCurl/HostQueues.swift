@@ -96,6 +96,11 @@ struct HostQueues {
         return begun
     }
 
+    /// Whether exchanges wait for the host of another one.
+    func hasWaiting(for exchange: CurlExchange) -> Bool {
+        hosts[exchange.host].map { $0.waiting.count - $0.first > $0.endedCount } ?? false
+    }
+
     /// Notes that an exchange has ended while it waited.
     mutating func noteEnd(of exchange: CurlExchange) {
         guard let place = hosts.index(forKey: exchange.host) else { return }

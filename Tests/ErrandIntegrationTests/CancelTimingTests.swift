@@ -108,4 +108,29 @@ struct CancelTimingTests {
         case .failure: return Outcome(delay: nil, isExpected: false)
         }
     }
+
+    /// Those that wait for a connection are cancelled before those whose connections they would take over.
+    @Test(arguments: [true, false])
+    func aWaitingRequestIsNotSentAfterItsCancellation(byAgent: Bool) async throws {
+        let server = try MockServer()
+        defer { server.stop() }
+        server.on(.post, "/pay", .json("1").delayed(by: .milliseconds(400)))
+        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
+        let request = GeneralRequest("/pay").method(.post).parameters(["amount": 1]).expecting(Int.self)
+        let counts = try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = try await agent.send(request) } }
+            while server.requestCount < 8 { try await Task.sleep(for: .milliseconds(1)) }
+            try await Task.sleep(for: .milliseconds(50))
+            let before = server.requestCount
+            if byAgent { agent.cancelAll() } else { group.cancelAll() }
+            var cancelled = 0
+            while let result = await group.nextResult() {
+                if case .failure(is CancellationError) = result { cancelled += 1 }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            return (before: before, after: server.requestCount, cancelled: cancelled)
+        }
+        #expect(counts.cancelled == 50)
+        #expect(counts.after <= counts.before + 1, "\(counts)")
+    }
 }

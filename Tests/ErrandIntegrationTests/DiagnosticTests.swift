@@ -223,6 +223,22 @@ enum TypedRequest: Request {
         #expect(try await agent.plan(for: WithoutModel())["formatter"]?.value.contains("the model is Void") == true)
     }
 
+    @Test func aCachedRequestWithACredentialOfNobodyIsReported() async throws {
+        let server = try MockServer { _ in .text("x", headers: ["Cache-Control": "max-age=60"]) }
+        defer { server.stop() }
+        let recorder = Recorder()
+        let agent = Self.agent(server) {
+            $0 = $0.withHTTPCache(in: nil)
+            ($0.accessories, $0.authorization) = ([recorder], .bearer("t"))
+        }
+        for _ in 0..<2 { _ = try await agent.send(GeneralRequest("/a").expecting(String.self)) }
+        #expect(server.requestCount == 2)
+        #expect(recorder.all.count == 1 && recorder.all.first?.contains("CacheIdentity(user: …)") == true)
+        let known = GeneralRequest("/b").cacheIdentity(CacheIdentity(user: "ada")).expecting(String.self)
+        for _ in 0..<2 { _ = try await agent.send(known) }
+        #expect(server.requestCount == 3 && recorder.all.count == 1)
+    }
+
     #if DEBUG && canImport(FoundationNetworking)
     @Test func membersThatOnlyASubclassDeclaresAreReported() async throws {
         let server = try MockServer { .text("\($0.method) \($0.path)") }

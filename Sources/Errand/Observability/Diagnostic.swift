@@ -45,6 +45,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// The cache policy has no effect, because adapters or interceptors of these types change the request or create the
     /// response, and have no ``CredentialScoping/credentialScope(for:)``.
     case hooksWithoutScope([String])
+    /// The cache policy has no effect, because the request has an `Authorization` field, and nothing says whose it is.
+    case credentialWithoutUser
 
     /// What is wrong, and what to do.
     public var description: String {
@@ -74,6 +76,9 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
         case .hooksWithoutScope(let hooks):
             "the cache policy has no effect, because of \(hooks.joined(separator: ", ")): declare credentialScope(for:) there, "
                 + "which returns whose response it is, or an empty text if it is the same for every user"
+        case .credentialWithoutUser:
+            "the cache policy has no effect, because nothing says whose credential is sent: declare 'var cacheIdentity: "
+                + "CacheIdentity { CacheIdentity(user: …) }' in the request, or use an AuthenticationSession"
         }
     }
 }

@@ -38,6 +38,7 @@ extension Pipeline {
     func diagnose(_ accepted: borrowing AcceptedResponse, of prepared: PreparedRequest, as send: Send) async {
         if send.type.mayLackModel, accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
         guard accepted.times.cacheMiss == .unknownScope else { return }
+        if prepared.hasUnknownUser { await report(.credentialWithoutUser, of: send) }
         let hooks = prepared.hooksWithoutScope
         if !hooks.isEmpty { await report(.hooksWithoutScope(hooks), of: send) }
     }

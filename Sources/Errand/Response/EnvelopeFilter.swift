@@ -10,7 +10,7 @@ internal import Foundation
 ///
 /// If a rejected response, such as one with status 400, has an envelope with a failure code, its error is a
 /// ``ServiceError`` too; otherwise its own error is kept. A response that has no body because of its status or method
-/// (204, 205, to HEAD) is a success whose payload is `null`. Any other empty body is an error.
+/// (204, 205, 304, to HEAD) is a success whose payload is `null`. Any other empty body is an error.
 ///
 /// If a service has several forms of errors, the others are ``alternatives``:
 ///
@@ -214,7 +214,7 @@ public struct EnvelopeFilter: ResponseFilter {
 extension RawResponse {
     /// Whether the response has no body and needs none because of its status or the method (RFC 9110, section 6.4.1).
     func hasNoBody(to method: HTTPMethod) -> Bool {
-        body.isEmpty && (statusCode == 204 || statusCode == 205 || method == .head)
+        body.isEmpty && ([204, 205, 304].contains(statusCode) || method == .head)
     }
 }
 

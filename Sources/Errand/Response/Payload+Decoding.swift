@@ -4,7 +4,7 @@ extension Payload {
     /// Decodes JSON; can be called any number of times.
     ///
     /// - Parameters:
-    ///   - type: The type to decode; an Optional accepts `null`, and a response without content (204, 205, to HEAD).
+    ///   - type: The type to decode; an Optional accepts `null`, and a response without content (204, 205, 304, to HEAD).
     ///   - path: The path from the payload to the value.
     /// - Returns: The value.
     /// - Throws: ``NetworkError`` if the bytes are not JSON, the path does not exist or the value does not fit. An

@@ -36,18 +36,17 @@ final class SessionExchange: StoppableExchange {
 
     private let request: OutgoingRequest
     let options: TransportOptions
-    private let control: DispatchQueue
+    private let cancellations: SessionCancellations
     private let state = Lock(State())
     /// What the caller waits for.
     private let outcome = Delivery<Result<TransportResponse, any Error>>()
 
-    /// Creates an exchange; its tasks are cancelled on the control queue, and created there while the shared queue is busy.
-    init(request: OutgoingRequest, options: TransportOptions, control: DispatchQueue) {
+    init(request: OutgoingRequest, options: TransportOptions, cancellations: SessionCancellations) {
         var request = request
         if case .source = request.body { request.body = request.body.measured }
         self.request = request
         self.options = options
-        self.control = control
+        self.cancellations = cancellations
     }
 
     /// Whether the exchange was stopped; its task is cancelled, or is about to be.
@@ -130,7 +129,7 @@ final class SessionExchange: StoppableExchange {
             return false
         }
         state.withLock { state in (state.task, state.retired) = (nil, task) }
-        control.async {
+        cancellations.queue.async {
             task.cancel()
             start()
         }
@@ -146,7 +145,7 @@ final class SessionExchange: StoppableExchange {
             let error: any Error = state.rejection ?? CancellationError()
             return (state.stream, state.task, error)
         }
-        if let task { control.async { task.cancel() } }
+        if let task { cancellations.add(task) }
         stream?.finish(throwing: error)
         outcome.deliver(.failure(error))
     }

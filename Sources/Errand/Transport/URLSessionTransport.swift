@@ -14,7 +14,7 @@ public import Foundation
 public final class URLSessionTransport: StoppableTransport {
     private let session: SessionHolder
     private let delegate: SessionDelegate
-    private let control = DispatchQueue(label: "errand.transport.control", qos: .userInitiated)
+    private let cancellations = SessionCancellations()
 
     /// Creates a transport with a session, which lives as long as the transport.
     ///
@@ -123,14 +123,14 @@ public final class URLSessionTransport: StoppableTransport {
         stop: StopSlot?
     ) async throws -> TransportResponse {
         try SessionPlatform.checkHost(of: request.url)
-        let exchange = SessionExchange(request: request, options: options, control: control)
+        let exchange = SessionExchange(request: request, options: options, cancellations: cancellations)
         return try await withTaskCancellationHandler {
             // Before it starts, so that a send that has ended sends nothing.
             stop?.fill(with: exchange)
             if SessionQueueLoad.isFree, !exchange.needsNewConnection {
                 SessionQueueLoad.measuring { start(exchange) }
             } else {
-                control.async { [self] in start(exchange) }
+                cancellations.queue.async { [self] in start(exchange) }
             }
             return try await exchange.response()
         } onCancel: {

@@ -39,6 +39,14 @@ import Testing
         #expect(try await agent(#"{"a":\#(body)}"#).send(request.expecting(User?.self, at: "a")) == user)
     }
 
+    /// Of a condition that a request has itself.
+    @Test func anAccepted304IsNilForAnOptional() async throws {
+        let rig = Rig(response: .status(304))
+        let request = request.acceptance(Acceptance().accepting(304))
+        #expect(try await rig.agent.send(request.expecting(User?.self)) == nil)
+        #expect(try await rig.agent.response(for: request.raw).statusCode == 304)
+    }
+
     @Test(arguments: [(204, HTTPMethod.get), (205, .post), (200, .head), (204, .delete)])
     func noContentIsNilForAnOptional(status: Int, method: HTTPMethod) async throws {
         for config in [NetworkConfig.test, .test { $0.filter = EnvelopeFilter(code: "code", data: "data") }] {

@@ -11,7 +11,7 @@ import FoundationNetworking
     private func exchange() throws -> SessionExchange {
         let url = try #require(URL(string: "http://127.0.0.1/x"))
         let request = OutgoingRequest(method: .put, url: url, body: .data(Data("abc".utf8)))
-        return SessionExchange(request: request, options: TransportOptions(), control: DispatchQueue(label: "test"))
+        return SessionExchange(request: request, options: TransportOptions(), cancellations: SessionCancellations())
     }
 
     private func firstRead(of stream: InputStream?) -> Int? {
@@ -43,7 +43,7 @@ import FoundationNetworking
             let exchange = SessionExchange(
                 request: OutgoingRequest(url: url),
                 options: TransportOptions(readAhead: 2 * SpillingChunks.memoryLimit),
-                control: DispatchQueue(label: "test")
+                cancellations: SessionCancellations()
             )
             let task = URLSession.shared.dataTask(with: url)
             let header = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: [:])
@@ -74,8 +74,11 @@ import FoundationNetworking
             return { bytes.withLock { $0.popLast() } }
         }
         let request = OutgoingRequest(method: .put, url: url, body: .source(source))
-        let control = DispatchQueue(label: "test")
-        let exchange = SessionExchange(request: request, options: TransportOptions(), control: control)
+        let exchange = SessionExchange(
+            request: request,
+            options: TransportOptions(),
+            cancellations: SessionCancellations()
+        )
         #expect(exchange.needsNewConnection == isAlone)
         #expect((exchange.urlRequest().httpBody == nil) == (isAlone || scheme == "http"))
     }
@@ -120,7 +123,7 @@ import FoundationNetworking
         let source = GrowingSource()
         let request = OutgoingRequest(method: .put, url: url, body: .source(source))
         let options = TransportOptions()
-        let exchange = SessionExchange(request: request, options: options, control: DispatchQueue(label: "test"))
+        let exchange = SessionExchange(request: request, options: options, cancellations: SessionCancellations())
         let sent = exchange.urlRequest()
         let byteCount = try #require(sent.value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) })
         #expect(firstRead(of: sent.httpBodyStream) == byteCount)
