@@ -164,11 +164,9 @@ final class PinnedCredential: Sendable {
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }
 
-    /// Whether this credential is of the user of an earlier one of the same session; one that was sent for nobody has none.
+    /// Whether this credential is of the user of an earlier one; one that was sent for nobody has none.
     func continues(_ earlier: PinnedCredential) -> Bool {
-        guard earlier.session === session, let scope = earlier.pinned.withLock({ $0.scope }), !scope.isEmpty else {
-            return true
-        }
+        guard let scope = earlier.pinned.withLock({ $0.scope }), !scope.isEmpty else { return true }
         return scope == pinned.withLock { $0.scope }
     }
 
