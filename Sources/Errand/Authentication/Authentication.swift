@@ -161,6 +161,12 @@ final class PinnedCredential: Sendable {
         pinned = Lock(Pinned(scope: scope?.isEmpty == true ? nil : scope))
     }
 
+    /// Creates the credential of a send in the background for the same user, or for nobody, whom no login replaces.
+    init(inBackground other: PinnedCredential) {
+        (session, client) = (other.session, other.client)
+        pinned = Lock(Pinned(scope: other.scope, isSent: true))
+    }
+
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }
 
