@@ -161,14 +161,18 @@ final class PinnedCredential: Sendable {
         pinned = Lock(Pinned(scope: scope?.isEmpty == true ? nil : scope))
     }
 
+    /// Creates the credential of a send in the background for the same user, or for nobody, whom no login replaces.
+    init(inBackground other: PinnedCredential) {
+        (session, client) = (other.session, other.client)
+        pinned = Lock(Pinned(scope: other.scope, isSent: true))
+    }
+
     /// The scope of the send's credential; empty when logged out.
     var scope: String { pin(session.currentCredential?.scope ?? "") }
 
-    /// Whether this credential is of the user of an earlier one of the same session; one that was sent for nobody has none.
+    /// Whether this credential is of the user of an earlier one; one that was sent for nobody has none.
     func continues(_ earlier: PinnedCredential) -> Bool {
-        guard earlier.session === session, let scope = earlier.pinned.withLock({ $0.scope }), !scope.isEmpty else {
-            return true
-        }
+        guard let scope = earlier.pinned.withLock({ $0.scope }), !scope.isEmpty else { return true }
         return scope == pinned.withLock { $0.scope }
     }
 
@@ -211,43 +215,9 @@ final class PinnedCredential: Sendable {
         let before = request
         request.isBodyNew = false
         try await credential.apply(&request, context)
-        let (old, new) = (before.headers, request.headers)
         let isSameData = before.body.data.map { $0 == request.body.data } ?? false
         request.hasCredentialInBody = request.isBodyNew && !isSameData
-        request.credential = AppliedCredential(
-            headers: new.filter { new.values(for: $0.name) != old.values(for: $0.name) },
-            pairs: request.url.queryPairs(notIn: before.url),
-            components: request.url.pathComponents(notIn: before.url)
-        )
+        request.credential = AppliedCredential(request.headers, request.url, addedTo: (before.headers, before.url))
         request.credentialVersion = credential.version
-    }
-}
-
-extension URL {
-    /// The encoded pairs of the query that another URL does not have, however it is encoded: `URLComponents` writes all of
-    /// them anew.
-    fileprivate func queryPairs(notIn other: URL) -> [String] {
-        guard self != other, let query = query() else { return [] }
-        var old: [String: Int] = [:]
-        for pair in other.query()?.split(separator: "&") ?? [] {
-            old[PercentEncoding.content(ofPair: pair), default: 0] += 1
-        }
-        return query.split(separator: "&")
-            .filter { pair in
-                let content = PercentEncoding.content(ofPair: pair)
-                guard let count = old[content], count > 0 else { return true }
-                old[content] = count - 1
-                return false
-            }
-            .map(String.init)
-    }
-
-    /// The decoded components of the path that another URL does not have.
-    fileprivate func pathComponents(notIn other: URL) -> [String] {
-        guard self != other else { return [] }
-        let (path, old) = (path(percentEncoded: false), other.path(percentEncoded: false))
-        guard path != old else { return [] }
-        let known = Set(old.split(separator: "/"))
-        return path.split(separator: "/").filter { !known.contains($0) }.map(String.init)
     }
 }

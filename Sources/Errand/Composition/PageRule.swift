@@ -20,7 +20,8 @@ public struct PageRule<Model> {
     /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).
     ///
     /// A link with an `anchor` that is not the URL of the response is one of another resource, and is not followed. A link to
-    /// an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``.
+    /// an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``. What a session has added to the URL of the
+    /// response is removed from the link, because it is added to the next request too.
     ///
     /// A link to another origin than that of the first request, before adapters and redirects, is rejected with
     /// ``NetworkError/Reason/invalidLink(_:)``, because the request's own credentials would be sent to it.
@@ -28,10 +29,12 @@ public struct PageRule<Model> {
         PageRule { response, _ in
             let values = response.headers.values(for: "Link")
             guard let text = LinkField.target(rel: "next", in: values, from: response.url) else { return nil }
-            guard let url = URL(string: text, relativeTo: response.url)?.absoluteURL else {
+            guard let link = URL(string: text, relativeTo: response.url)?.absoluteURL else {
                 throw response.error(.invalidLink("it is no URL"))
             }
-            guard url != response.url else {
+            let credential = response.raw.credential
+            let url = credential.reverted(in: link)
+            guard url != credential.reverted(in: response.url) else {
                 throw response.error(.invalidLink("it leads to the same page"))
             }
             return .link(url)

@@ -190,7 +190,8 @@ private func checkLink<Model>(
             )
         )
     }
-    visited.formUnion([last.redirects.first?.from ?? last.url, last.url])
+    visited.insert(last.raw.credential.reverted(in: last.url))
+    if let first = last.redirects.first { visited.insert(first.credential.reverted(in: first.from)) }
     guard visited.insert(url).inserted else {
         throw last.error(.invalidLink("it leads to an earlier page"))
     }

@@ -149,11 +149,17 @@ struct TextRedaction {
         return shown == value ? String(text) : shown.description
     }
 
-    /// Whether a text that resembles JSON has the name of a secret in front of a colon or an equals sign, in quotation marks,
-    /// escaped, or without.
+    /// Whether a text that resembles JSON has the name of a secret in front of a colon, an equals sign or a comment, in
+    /// quotation marks, escaped, or without.
     private func namesSecret(_ text: Substring) -> Bool {
         let bytes = Array(text.utf8)
         var (name, isEnded, index) = ([UInt8](), false, 0)
+        // Whether a part of a nested name in front of a bracket is secret.
+        var isPartSecret = false
+        func isSecret(_ name: [UInt8]) -> Bool {
+            let text = String(decoding: name, as: UTF8.self)
+            return members.containsMember(text) || names.containsMember(text)
+        }
         while index < bytes.count {
             let byte = bytes[index]
             index += 1
@@ -168,20 +174,30 @@ struct TextRedaction {
                     isEnded = true
                     continue
                 }
-                if isEnded { (name, isEnded) = ([], false) }
+                if isEnded { (name, isEnded, isPartSecret) = ([], false, false) }
                 name += String(Unicode.Scalar(value) ?? "\u{FFFD}").utf8
                 index += 5
-            case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "]"): isEnded = true
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): isEnded = true
+            case UInt8(ascii: "]"):
+                if !isEnded { isPartSecret = isPartSecret || isSecret(name) }
+                isEnded = true
             case UInt8(ascii: ":"), UInt8(ascii: "="):
-                let text = String(decoding: name, as: UTF8.self)
-                if members.containsMember(text) || names.containsMember(text) { return true }
+                if isPartSecret || isSecret(name) { return true }
                 (name, isEnded) = ([], false)
-            case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: ","), UInt8(ascii: ";"),
-                UInt8(ascii: "&"), UInt8(ascii: "("):
+            case UInt8(ascii: "["):
+                if !isEnded { isPartSecret = isPartSecret || isSecret(name) }
                 (name, isEnded) = ([], false)
+            case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "&"),
+                UInt8(ascii: "("):
+                (name, isEnded, isPartSecret) = ([], false, false)
             case ...0x20: if !isEnded { name.append(byte) }
             default:
-                if isEnded { (name, isEnded) = ([], false) }
+                if isEnded {
+                    let isComment = byte == UInt8(ascii: "/") && bytes[index...].first.map("/*".utf8.contains) == true
+                    if isComment, isPartSecret || isSecret(name) { return true }
+                    if byte != UInt8(ascii: ".") { isPartSecret = false }
+                    (name, isEnded) = ([], false)
+                }
                 name.append(byte)
             }
         }

@@ -28,8 +28,8 @@ final class SendSequence: Sendable {
     private struct Identity {
         /// The origins that the first request was made for, before adapters and redirects.
         let origins: [String]
-        /// The credential of the latest send to a URL that it applies to, or `nil` if there was none.
-        var credential: PinnedCredential?
+        /// The credential of the latest send of each service to a URL that it applies to.
+        var credentials: [String: PinnedCredential] = [:]
         /// The interceptors with the identities of the users that they had first.
         var hooks: [ExchangeHook]
     }
@@ -77,8 +77,11 @@ final class SendSequence: Sendable {
         let old = identity.withLock { $0 }
         var new = old ?? Identity(origins: prepared.ownOrigins, hooks: [])
         if let credential = prepared.pinnedCredential, credential.session.appliesTo(prepared.outgoing.url) {
-            guard old?.credential.map(credential.continues) ?? true else { throw NetworkError(.credentialChanged) }
-            new.credential = credential
+            let service = prepared.settings.request.service.id
+            // A service may get another session, and a session may be that of several services.
+            let earlier = new.credentials.filter { $0 == service || $1.session === credential.session }.values
+            guard earlier.allSatisfy(credential.continues) else { throw NetworkError(.credentialChanged) }
+            new.credentials[service] = credential
         }
         if !prepared.outgoing.headers.contains("Cookie") {
             for hook in prepared.exchangeInterceptors {

@@ -115,7 +115,8 @@ final class PreparedRequest: Sendable {
             notifying: accessories,
             deadline: deadline,
             check: check,
-            isPassing: isPassing
+            isPassing: isPassing,
+            pinnedCredential: other.pinnedCredential
         )
     }
 
@@ -133,8 +134,15 @@ final class PreparedRequest: Sendable {
             sharing: other.settings.config.secrets
         )
         let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
-        let check = other.identityCheck.map { _ in IdentityCheck() }
-        self.init(other, as: context, notifying: AccessoryChain([]), deadline: deadline, check: check, isPassing: false)
+        self.init(
+            other,
+            as: context,
+            notifying: AccessoryChain([]),
+            deadline: deadline,
+            check: other.identityCheck.map { _ in IdentityCheck() },
+            isPassing: false,
+            pinnedCredential: other.pinnedCredential.map(PinnedCredential.init(inBackground:))
+        )
     }
 
     /// Creates the same request of the same send, below another URL of the CDN.
@@ -149,6 +157,7 @@ final class PreparedRequest: Sendable {
             deadline: other.deadline,
             check: other.identityCheck,
             isPassing: other.isPassing,
+            pinnedCredential: other.pinnedCredential,
             at: fallback,
             endedBy: other.stop
         )
@@ -161,6 +170,7 @@ final class PreparedRequest: Sendable {
         deadline: Deadline?,
         check: IdentityCheck?,
         isPassing: Bool,
+        pinnedCredential: PinnedCredential?,
         at fallback: BuiltRequest? = nil,
         endedBy stop: StopSignal = StopSignal()
     ) {
@@ -173,7 +183,7 @@ final class PreparedRequest: Sendable {
         interceptors = other.interceptors
         exchangeInterceptors = other.exchangeInterceptors
         sendInterceptors = other.sendInterceptors
-        pinnedCredential = other.pinnedCredential
+        self.pinnedCredential = pinnedCredential
         transportIdentity = other.transportIdentity
         self.accessories = accessories
         cacheUse = other.cacheUse

@@ -30,8 +30,9 @@ public struct OutgoingRequest: Sendable {
     public var body: OutgoingBody {
         get { parts.value.body }
         _modify {
-            yield &parts.value.body
+            // First, because nothing follows the change if it ends with an error.
             parts.value.isBodyNew = true
+            yield &parts.value.body
         }
     }
 

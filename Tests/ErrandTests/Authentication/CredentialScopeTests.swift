@@ -148,6 +148,35 @@ struct CredentialScopeTests {
         }
     }
 
+    /// Its response could not be stored, and the stored one would be removed.
+    @Test func revalidationOfNobodysResponseIsNotSentForAUser() async throws {
+        struct Watch: Accessory {
+            let revalidations: Record<String>
+            func request(_ context: RequestContext, did event: AccessoryEvent) {
+                if case .didRevalidate(let outcome) = event { revalidations.add("\(outcome)") }
+            }
+        }
+        let fields: HTTPHeaders = ["Cache-Control": "max-age=0, stale-while-revalidate=60", "ETag": "\"1\""]
+        let transport = TokenTransport { _ in .jsonResponse("7", headers: fields) }
+        let revalidations = Record<String>()
+        let rig = AuthenticationRig(token: nil, transport: transport) { config in
+            config.cache = ResponseCache(disk: nil)
+            config.cachePolicy = .http
+            config.accessories = [Watch(revalidations: revalidations)]
+        }
+        _ = try await rig.get()
+        rig.agent.updateConfig { $0.sendGates = [Login(session: rig.session)] }
+        let stale = try await rig.agent.response(for: AuthenticationRig.request())
+        #expect(stale.source.isFromCache)
+        await wait { revalidations.all.count == 1 }
+        #expect(rig.session.credential != nil && rig.transport.shown == [nil])
+        rig.session.logout()
+        rig.agent.updateConfig { $0.sendGates = [] }
+        #expect(try await rig.agent.response(for: AuthenticationRig.request()).source.isFromCache)
+        await wait { revalidations.all.count == 2 }
+        #expect(rig.transport.shown == [nil, nil])
+    }
+
     @Test func sendThatWasSentWithoutAUserIsNotRetriedForOne() async {
         let rig = AuthenticationRig(token: nil, transport: TokenTransport { _ in .jsonResponse("1", status: 503) }) {
             $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)

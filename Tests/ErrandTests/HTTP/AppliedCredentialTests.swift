@@ -74,4 +74,165 @@ import Testing
         #expect(second.model == 1 && second.source.isFromCache)
         #expect(rig.transport.requestCount == 2)
     }
+
+    // MARK: Places in URLs
+
+    /// Puts the credential where a test wants it, at one host.
+    private struct Placing: Authenticator {
+        let place: @Sendable (String, inout OutgoingRequest) throws -> Void
+
+        func appliesTo(_ url: URL) -> Bool { url.host() == "api.example" }
+        func apply(_ credential: String, to request: inout OutgoingRequest, for context: RequestContext) throws {
+            try place(credential, &request)
+        }
+        func refresh(_ credential: String, with agent: Agent) async throws -> String { credential }
+        func scope(of credential: String) -> String? { "ada" }
+
+        /// A prefix of the path whose first component is in many others.
+        static let prefix = Placing { credential, request in
+            var parts = try #require(URLComponents(url: request.url, resolvingAgainstBaseURL: false))
+            parts.path = "/u/\(credential)" + parts.path
+            request.url = try #require(parts.url)
+        }
+        /// A pair, or with an empty name a query without names.
+        static func query(_ name: String) -> Placing {
+            Placing { credential, request in
+                let query = [request.url.query(), name.isEmpty ? credential : "\(name)=\(credential)"].compactMap { $0 }
+                let place = "https://api.example\(request.url.path())"
+                request.url = try #require(URL(string: "\(place)?\(query.joined(separator: "&"))"))
+            }
+        }
+        /// A parameter of the last component.
+        static let parameter = Placing { credential, request in
+            var parts = try #require(URLComponents(url: request.url, resolvingAgainstBaseURL: false))
+            parts.path += ";t=\(credential)"
+            request.url = try #require(parts.url)
+        }
+        static let all = [prefix, query("key"), query(""), parameter]
+    }
+
+    @Test(arguments: 0..<3) func theURLOfARedirectThatContainsTheFirstOneIsMasked(index: Int) async throws {
+        let log = Record<String>()
+        let session = AuthenticationSession(Placing.all[index], credential: "CANARY-1")
+        let config = NetworkConfig.test { config in
+            config.authentication = .session(session)
+            config.accessories = [LoggingAccessory(level: .events) { log.add($0) }]
+        }
+        let rig = Rig(config: config) { request in
+            guard request.url.path().hasSuffix("/music") else { return .json("1", status: 404) }
+            let place = request.url.path() + "?" + (request.url.query() ?? "")
+            return .status(302, headers: ["Location": "/login?next=\(PercentEncoding.escapingComponent(place))&q=1"])
+        }
+        let error = try #require(await failure { try await rig.agent.send(GeneralRequest("/music")) } as? NetworkError)
+        let plan = try await rig.agent.plan(for: GeneralRequest("/music"))
+        for text in ["\(error)", "\(plan)", plan.curl] { log.add(text) }
+        #expect(rig.transport.requests.allSatisfy { $0.url.absoluteString.contains("CANARY-1") })
+        #expect(!log.all.contains { $0.contains("CANARY") }, "\(log.all)")
+        #expect(log.all.contains { $0.contains("goes on to https://api.example/login?next=•••&q=1") }, "\(log.all)")
+        let response = try #require(error.response)
+        #expect(response.storedURL.absoluteString == "https://api.example/login?q=1")
+    }
+
+    /// Such as `u` in front of the credential, which `music` contains.
+    @Test func componentsOfTheRequestItselfAreShown() async throws {
+        let session = AuthenticationSession(Placing.prefix, credential: "CANARY-1")
+        let rig = Rig(config: .test { $0.authentication = .session(session) }, response: .json("1", status: 404))
+        let request = GeneralRequest("/u/music")
+        let error = try #require(await failure { try await rig.agent.send(request) } as? NetworkError)
+        #expect(error.path == "/u/…/u/music")
+        #expect(error.response?.storedURL.path() == "/u/u/music")
+    }
+
+    /// Base64, and a token that looks as if it were encoded once more.
+    @Test(arguments: ["CANARY+1/x==", "CANARY%2D", "CANARY 1 é"])
+    func everySpellingIsMasked(credential: String) throws {
+        let escaped = PercentEncoding.escapingComponent(credential)
+        let before = try #require(URL(string: "https://api.example/u/list?q=1"))
+        let spellings = [escaped, credential.contains("=") ? credential : escaped]
+        for spelling in spellings {
+            for place in ["list?q=1&key=\(spelling)", "list?\(spelling)&q=1", "\(escaped)/list?q=1"] {
+                let url = try #require(URL(string: "https://api.example/u/\(place)"))
+                let applied = AppliedCredential([:], url, addedTo: ([:], before))
+                let echo = PercentEncoding.escapingComponent(PercentEncoding.escapingComponent("/u/\(place)"))
+                let other = try #require(URL(string: "https://api.example/login?q=1&next=\(echo)"))
+                for url in [url, other] {
+                    let texts = [Secrets().redacted(url, hiding: applied), "\(applied.removed(from: url))"]
+                    #expect(!texts.contains { $0.contains("CANARY") } && texts.allSatisfy { $0.contains("q=1") })
+                }
+                #expect(applied.reverted(in: url) == before)
+            }
+        }
+    }
+
+    @Test(arguments: Placing.all.indices) func linkToTheNextPageHasTheCredentialOnce(index: Int) async throws {
+        let session = AuthenticationSession(Placing.all[index], credential: "CANARY-1")
+        let log = Record<String>()
+        let config = NetworkConfig.test { config in
+            config.authentication = .session(session)
+            config.accessories = [LoggingAccessory(level: .events) { log.add($0) }]
+        }
+        for isRelative in [true, false] {
+            let rig = Rig(config: config) { request in
+                let query = request.url.query() ?? ""
+                let number = query.contains("page=2") ? 3 : 2
+                if query.contains("page=3") { return .json("1") }
+                let rest = query.split(separator: "&").filter { !$0.hasPrefix("page=") }
+                let place = isRelative ? "" : request.url.path()
+                let pairs = (isRelative ? [] : rest) + ["page=\(number)"]
+                let link = "<\(place)?\(pairs.joined(separator: "&"))>; rel=next"
+                return .json("1", headers: ["Link": link])
+            }
+            session.login("CANARY-1")
+            var count = 1
+            for try await _ in rig.agent.pages(of: GeneralRequest("/u/list").expecting(Int.self)) {
+                count += 1
+                session.login("CANARY-\(count)")
+            }
+            let sent = rig.transport.requests.map(\.url.absoluteString)
+            #expect(sent.count == 3)
+            for (index, url) in sent.enumerated() {
+                #expect(url.components(separatedBy: "CANARY").count == 2, "\(url)")
+                #expect(url.contains("CANARY-\(index + 1)"), "\(url)")
+                #expect(index == 0 || url.contains("page=\(index + 1)"), "\(url)")
+            }
+        }
+        #expect(!log.all.contains { $0.contains("CANARY") }, "\(log.all)")
+    }
+
+    /// The page is the same, although the link has another token.
+    @Test func linkToTheSamePageIsAnErrorWithAnotherToken() async throws {
+        let session = AuthenticationSession(Placing.query("key"), credential: "CANARY-1")
+        let rig = Rig(config: .test { $0.authentication = .session(session) }) { request in
+            .json("1", headers: ["Link": "</list?\(request.url.query() ?? "")>; rel=next"])
+        }
+        let error = await failure {
+            for try await _ in rig.agent.pages(of: GeneralRequest("/list").expecting(Int.self)) {
+                session.login("CANARY-2")
+            }
+        }
+        #expect((error as? NetworkError)?.reason == .invalidLink("it leads to the same page"))
+        #expect(rig.transport.requestCount == 1)
+    }
+
+    @Test func bodyThatAnAuthenticatorChangesBeforeAnErrorIsNotSentToAnotherOrigin() async throws {
+        struct Failure: Error {}
+        let session = AuthenticationSession(
+            Placing { credential, request in
+                func sign(_ body: inout OutgoingBody) throws {
+                    body = .data(Data(credential.utf8))
+                    throw Failure()
+                }
+                #expect(throws: Failure.self) { try sign(&request.body) }
+            },
+            credential: "CANARY"
+        )
+        let rig = Rig(config: .test { $0.authentication = .session(session) }) { request in
+            guard request.url.host() == "api.example" else { return .json("1") }
+            return .status(307, headers: ["Location": "https://other.example/"])
+        }
+        let request = GeneralRequest("/a").method(.put).body(.data(Data("x".utf8)))
+        let error = await failure { try await rig.agent.send(request) }
+        #expect((error as? NetworkError)?.kind == .redirectRefused)
+        #expect(rig.transport.requests.map(\.url.host) == ["api.example"])
+    }
 }

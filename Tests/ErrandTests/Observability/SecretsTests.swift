@@ -185,7 +185,9 @@ import Testing
         #"{"a":1,"token":"abc",}"#, #"{"a":1,"token":"abc"#, "{\"a\":1}\n{\"token\":\"abc\"}", #"{"token":"abc"} x"#,
         #"{"a":"\ud800","token":"abc"}"#, #"{"a":01,"token":"abc"}"#, #"{"a":NaN,"token" : "abc"}"#, "{'token':'abc'}",
         "{token:\"abc\"}", "{\"a\":\"\u{01}\",\"token\":\"abc\"}", #"{"tok\u0065n":"abc",}"#, #"[{"a[token]":"abc"}"#,
-        #""{\"token\":\"abc\"}"#, #"{"access token":"abc",}"#, "{x=1, token=abc}", #"{"a":"{\"tok\\u0065n\":\"abc\"}""#,
+        #""{\"token\":\"abc\"}"#, #"{"access token":"abc",}"#, "{x=1, token=abc}", #"{"token[]":"abc",}"#,
+        #"{"a[token][0]":"abc",}"#, #"{token[0].b:"abc"}"#, #"{"token"/* a */:"abc"}"#, "{'token' // a\n:'abc'}",
+        #"{"a":"{\"tok\\u0065n\":\"abc\"}""#,
         String(repeating: "[", count: 129) + #"{"token":"abc"}"# + String(repeating: "]", count: 129),
         String(repeating: "{\"a\":", count: 600) + #"{"token":"abc"}"# + String(repeating: "}", count: 600),
     ]

@@ -57,6 +57,34 @@ import Testing
         #expect(rig.transport.requests.count == 1)
     }
 
+    @Test func pollEndsWhenTheConfigGetsTheSessionOfAnotherUser() async {
+        for next in [Self.bob, Self.ada] {
+            let rig = Self.rig()
+            let other = AuthenticationSession(TokenAuthenticator(), credential: next)
+            let poll = rig.agent.poll(AuthenticationRig.request(), every: .zero)
+            let (count, reason) = await read(poll) { _ in rig.agent.config.authentication = .session(other) }
+            #expect(count == (next == Self.bob ? 1 : 5))
+            #expect(reason == (next == Self.bob ? .credentialChanged : nil))
+        }
+    }
+
+    /// Between two pages of it, there is one of another service.
+    @Test func pageOfAServiceIsForTheUserOfItsEarlierPages() async {
+        let rig = Self.rig()
+        var other = Service(id: "other")
+        other.authentication = .session(AuthenticationSession(TokenAuthenticator(), credential: Self.bob))
+        let requests = [AuthenticationRig.request(), AuthenticationRig.request().service(other)]
+        var count = 0
+        let pages = rig.agent.pages(of: requests[0]) { _ in
+            count += 1
+            if count == 2 { rig.session.login(Self.bob) }
+            return requests[count % 2]
+        }
+        let (received, reason) = await read(pages) { _ in }
+        #expect(received == 2 && reason == .credentialChanged)
+        #expect(rig.transport.shown == ["Bearer new", "Bearer newer"])
+    }
+
     @Test func pollContinuesForTheSameUser() async {
         let rig = Self.rig()
         let (count, reason) = await read(rig.agent.poll(AuthenticationRig.request(), every: .zero)) { count in
