@@ -65,12 +65,33 @@ import Testing
         #expect(try Data(contentsOf: outside) == Data("outside".utf8))
     }
 
-    @Test func anotherNameOfAFileInPlaceOfThePartIsRefused() async throws {
+    @Test func anotherNameOfAFileInPlaceOfThePartIsRemoved() async throws {
         try Data("mine".utf8).write(to: host.file("mine"))
         try FileManager.default.linkItem(at: host.file("mine"), to: host.file("a.part"))
-        let reason = await reason(of: host.file("a"))
-        #expect(reason.contains("it is another file too"), "\(reason)")
-        #expect(host.data("mine") == Data("mine".utf8))
+        try await host.agent().download(get, to: host.file("a"))
+        #expect(host.data("mine") == Data("mine".utf8) && host.data("a") == host.content)
+        #expect(host.names == ["a", "mine"])
+    }
+
+    @Test(arguments: [true, false])
+    func aCrashBetweenTheNamesOfAFileIsNoObstacle(hasValidator: Bool) async throws {
+        if !hasValidator { host.set { $0.validator = [:] } }
+        let options = DownloadOptions(keepsExistingFiles: true)
+        // What is there after a crash: the file has its name in the folder, and still that of the unfinished one.
+        host.set { $0.cuts = [.stalled(10_000)] }
+        let task = Task { [host, get] in try await host.agent().download(get, to: host.folder, options: options) }
+        while !host.names.contains(where: { $0.hasSuffix(".part") }) { try await Task.sleep(for: .milliseconds(5)) }
+        let part = try #require(host.names.first { $0.hasSuffix(".part") })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        host.set { $0.cuts = [] }
+        try host.content.write(to: host.file("big.bin"))
+        try? FileManager.default.removeItem(at: host.file(part))
+        try FileManager.default.linkItem(at: host.file("big.bin"), to: host.file(part))
+        let file = try await host.agent().download(get, to: host.folder, options: options)
+        #expect(file.url.lastPathComponent == "big.bin.1" && file.resumedByteCount == 0)
+        #expect(host.names == ["big.bin", "big.bin.1"])
+        #expect(host.data("big.bin") == host.content && host.data("big.bin.1") == host.content)
     }
 
     @Test func anInterruptedPostLeavesNothing() async throws {

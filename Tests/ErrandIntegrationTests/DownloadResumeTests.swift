@@ -178,6 +178,22 @@ import Testing
         #expect(error?.reason == .unexpectedRange("bytes 5-5/9") && host.names.isEmpty)
     }
 
+    @Test func aPartThatIsLongerThanItsRangeIsNotRequestedAgain() async throws {
+        let host = host
+        host.server.on(.get, "/big.bin") { request in
+            var response = host.state.withLock { $0.response(to: request) }
+            if response.status == 206 { response.body += Data("more".utf8) }
+            return response
+        }
+        await cut()
+        let error = await #expect(throws: NetworkError.self) {
+            try await host.agent().download(get, to: host.file("a"))
+        }
+        #expect(error?.reason.sentence.contains("bytes in place of 300000") == true && host.names.isEmpty)
+        #expect(try await finish().resumedByteCount == 0)
+        #expect(host.ranges == [nil, "bytes=100000-", nil])
+    }
+
     @Test func aLoginThatIsRefreshedContinuesTheDownload() async throws {
         struct Login: Authenticator {
             func appliesTo(_ url: URL) -> Bool { true }

@@ -243,7 +243,9 @@ final class FileReceiver: BodyReceiver {
             let progress: TransferProgress? = try withOpenState { state in
                 guard let part = state.part else { throw CancellationError() }
                 if let end = state.end, part.length + Int64(chunk.count) > end {
-                    throw NetworkError(.unexpectedRange("\(part.length + Int64(chunk.count)) bytes in place of \(end)"))
+                    let range = "\(part.length + Int64(chunk.count)) bytes in place of \(end)"
+                    // The rest would be requested again, and sent in the same way.
+                    throw state.abandon(because: NetworkError(.unexpectedRange(range)))
                 }
                 if part.length + Int64(chunk.count) > state.limit {
                     throw NetworkError(.bodyTooLarge(limit: state.limit))

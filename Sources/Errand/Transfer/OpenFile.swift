@@ -22,6 +22,8 @@ final class OpenFile: Sendable {
 
     /// Opens or creates a file, and locks it against every other opener, of this process too.
     ///
+    /// A file that has a second name loses this one, and another one is created.
+    ///
     /// - Throws: ``NetworkError/Reason/downloadInProgress(_:)`` if it is locked, or
     ///   ``NetworkError/Reason/fileUnusable(_:)``.
     static func locked(_ path: String) throws(NetworkError) -> OpenFile {
@@ -37,11 +39,14 @@ final class OpenFile: Sendable {
             guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else {
                 throw unusable(path, "it is not a regular file")
             }
-            // In a folder that others can write to, it could be another name of any file.
-            guard own.st_nlink <= 1, own.st_uid == geteuid() else {
-                throw unusable(path, "it is another file too, or another user's; remove it")
-            }
+            guard own.st_uid == geteuid() else { throw unusable(path, "it is another user's; remove it") }
             if file.isAtPath {
+                if own.st_nlink > 1 {
+                    // A crash left it after `claim(_:for:)`, or, in a folder that others can write to, it is another name of any
+                    // file, which keeps its bytes.
+                    unlink(path)
+                    continue
+                }
                 // It changes the time of the last change, which the seal of an unfinished file contains.
                 if own.st_mode & 0o7777 != 0o600 { _ = fchmod(descriptor, 0o600) }
                 return file

@@ -177,7 +177,11 @@ final class SpillingChunks: Sendable {
 
     func cancel() {
         finish(throwing: CancellationError())
-        state.withLock { state in (state.memory, state.memoryByteCount, state.file) = ([], 0, nil) }
+        state.withLock { state in
+            // Without the rest, the end of the exchange is not that of the body.
+            if state.unreadByteCount > 0 { state.end = .failure(CancellationError()) }
+            (state.memory, state.memoryByteCount, state.file) = ([], 0, nil)
+        }
         onCancel()
     }
 }

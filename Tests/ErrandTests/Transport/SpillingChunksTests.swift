@@ -64,6 +64,21 @@ import Testing
         #expect(cancels.all.count == 1)
     }
 
+    @Test func cancelAfterTheLastByteArrivedIsNotTheEndOfTheBody() async throws {
+        let chunks = makeChunks()
+        chunks.append(Data("a".utf8))
+        chunks.append(Data(count: 2 * SpillingChunks.memoryLimit))
+        chunks.finish(throwing: nil)
+        #expect(try await chunks.next() == Data("a".utf8))
+        chunks.cancel()
+        await #expect(throws: CancellationError.self) { try await chunks.next() }
+        let read = makeChunks()
+        read.finish(throwing: nil)
+        #expect(try await read.next() == nil)
+        read.cancel()
+        #expect(try await read.next() == nil)
+    }
+
     @Test func aCancelledReaderEndsAtOnce() async throws {
         let chunks = makeChunks()
         let reader = Task { try await chunks.next() }
