@@ -81,13 +81,22 @@ extension Lock where State: Sendable {
                     return nil
                 }
                 if let isReached { return continuation.resume(returning: isReached) }
-                // Not a task, because a test may block every thread that tasks run on.
-                DispatchQueue.global().asyncAfter(deadline: .now() + wait.limit / .seconds(1)) {
+                let end: @Sendable () -> Void = {
                     let (waiter, state) = withLock { ($0[keyPath: waiters].remove(id), $0) }
                     guard let waiter else { return }
                     FileHandle.standardError.write(Data(wait.failure(seen: seen(state)).utf8))
                     waiter.resume(returning: false)
                 }
+                let limit = wait.limit / .seconds(1)
+                DispatchQueue.global().asyncAfter(deadline: .now() + limit) {
+                    // On a busy machine, what is waited for may be ready to run.
+                    Task {
+                        for _ in 0..<10 { await Task.yield() }
+                        end()
+                    }
+                }
+                // Not only a task, because a test may block every thread that tasks run on.
+                DispatchQueue.global().asyncAfter(deadline: .now() + 4 * limit, execute: end)
             }
         } onCancel: {
             withLock { $0[keyPath: waiters].remove(id) }?.resume(returning: false)

@@ -49,7 +49,7 @@ extension AuthenticationSession {
         // Detached, so that it inherits nothing from the waiter that happens to come first except the refreshes that it
         // is part of, so that none of them waits for itself.
         let scope = RefreshScope(of: self)
-        let task = Task.detached { await RefreshScope.run(scope) { await self.perform(refresh, with: agent) } }
+        let task = Task.detached { await self.perform(refresh, in: scope, with: agent) }
         let isWanted = state.withLock { state in
             guard state.refresh?.id == refresh.id else { return false }
             state.refresh?.task = task
@@ -59,17 +59,22 @@ extension AuthenticationSession {
         if !isWanted { task.cancel() }
     }
 
-    private func perform(_ refresh: CredentialState<A.Credential>.Refresh, with agent: Agent) async {
+    private func perform(
+        _ refresh: CredentialState<A.Credential>.Refresh,
+        in scope: RefreshScope,
+        with agent: Agent
+    ) async {
         let result: Result<A.Credential, any Error>
         var failure = RefreshFailureKind.rejection
         do {
-            result = .success(try await credential(for: refresh, with: agent))
+            // Over before its waiters continue, who may release a task that was started in it.
+            result = .success(try await scope.run { try await self.credential(for: refresh, with: agent) })
         } catch {
             failure = RefreshFailureKind(error)
             result = .failure(Self.redacted(error))
         }
         let credential = try? result.get()  // A failure has none.
-        let scope = credential.flatMap(authenticator.scope)
+        let user = credential.flatMap(authenticator.scope)
         // It would be refreshed for every send, and is as new as it can be.
         let isShortLived = credential.map(authenticator.needsRefresh) ?? false
         let now = timeline.now()
@@ -78,7 +83,7 @@ extension AuthenticationSession {
                 refresh.id,
                 with: result,
                 isShortLived: isShortLived,
-                scope: { self.scope(scope, loginNumber: $0) },
+                scope: { self.scope(user, loginNumber: $0) },
                 failure: failure,
                 at: now
             )

@@ -77,10 +77,10 @@ final class RefreshScope: Sendable {
     /// This refresh, or the next one around it that is in progress, so that chains do not grow with time.
     private var active: RefreshScope? { hasEnded.load(ordering: .acquiring) ? outer?.active : self }
 
-    /// Runs the refresh.
-    static func run(_ scope: RefreshScope, _ refresh: () async -> Void) async {
-        await $current.withValue(scope) { await refresh() }
-        scope.hasEnded.store(true, ordering: .releasing)
+    /// Runs the refresh, which is over when this returns or throws.
+    func run<Value>(_ refresh: () async throws -> Value) async throws -> Value {
+        defer { hasEnded.store(true, ordering: .releasing) }
+        return try await Self.$current.withValue(self) { try await refresh() }
     }
 }
 

@@ -164,6 +164,36 @@ struct RefreshCancellationTests {
         #expect(rig.transport.shown == ["Bearer old", "Bearer new", "Bearer new"])
     }
 
+    /// Notes whether it is asked for the properties of a credential while the refresh is not over.
+    private struct AskedAuthenticator: Authenticator {
+        let isAskedWithin = Record<Bool>()
+
+        func appliesTo(_ url: URL) -> Bool { true }
+
+        func apply(_ token: Token, to request: inout OutgoingRequest, for context: RequestContext) {
+            request.headers["Authorization"] = "Bearer \(token.access)"
+        }
+
+        func refresh(_ token: Token, with agent: Agent) async throws -> Token { Token(access: "new") }
+
+        func scope(of token: Token) -> String? {
+            if token.access == "new" { isAskedWithin.add(RefreshScope.isActive) }
+            return token.user
+        }
+    }
+
+    /// Otherwise a task that a waiter releases would be part of it for a moment.
+    @Test
+    func aRefreshIsOverBeforeItsWaitersContinue() async throws {
+        let authenticator = AskedAuthenticator()
+        var config = NetworkConfig.test
+        config.authentication = .session(AuthenticationSession(authenticator, credential: Token(access: "old")))
+        let transport = TokenTransport { _ in nil }
+        let agent = Agent(config: config, transport: transport)
+        #expect(try await agent.send(AuthenticationRig.request("/x")) == 7)
+        #expect(authenticator.isAskedWithin.all.first == false)
+    }
+
     @Test
     func costOfAWaiterDoesNotGrowWithTheWaiters() {
         expectLinear(2_500) { count in
