@@ -160,6 +160,11 @@ final class CurlTransfers {
     ///
     /// - Returns: Whether libcurl has it; otherwise it has ended.
     private func begin(_ exchange: CurlExchange) -> Bool {
+        // Its stop may not have been handled yet.
+        if exchange.isStopped {
+            exchange.end(.failure(CancellationError()))
+            return false
+        }
         guard let handle = spare.popLast() ?? CurlHandle(configuration, of: self, on: loop) else {
             exchange.end(.failure(NetworkError(.other("libcurl has no memory for another transfer"))))
             return false

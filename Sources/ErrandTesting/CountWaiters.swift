@@ -25,6 +25,9 @@ struct CountWaiters: Sendable {
         waiters[id] = Waiter(count: count, continuation: continuation)
     }
 
+    /// Whether a waiter has not been resumed.
+    func contains(_ id: Int) -> Bool { waiters[id] != nil }
+
     /// Removes and returns a waiter, or returns `nil` if it has been resumed already.
     mutating func remove(_ id: Int) -> CheckedContinuation<Bool, Never>? {
         waiters.removeValue(forKey: id)?.continuation
@@ -89,14 +92,15 @@ extension Lock where State: Sendable {
                 }
                 let limit = wait.limit / .seconds(1)
                 DispatchQueue.global().asyncAfter(deadline: .now() + limit) {
+                    guard withLock({ $0[keyPath: waiters].contains(id) }) else { return }
                     // On a busy machine, what is waited for may be ready to run.
                     Task {
                         for _ in 0..<10 { await Task.yield() }
                         end()
                     }
+                    // Not only a task, because a test may block every thread that tasks run on.
+                    DispatchQueue.global().asyncAfter(deadline: .now() + 3 * limit, execute: end)
                 }
-                // Not only a task, because a test may block every thread that tasks run on.
-                DispatchQueue.global().asyncAfter(deadline: .now() + 4 * limit, execute: end)
             }
         } onCancel: {
             withLock { $0[keyPath: waiters].remove(id) }?.resume(returning: false)

@@ -84,8 +84,8 @@ public final class ManualClock: Clock, Sendable {
 
     /// Waits until at least `count` tasks sleep on the clock; ends early if the waiting task is cancelled.
     ///
-    /// A wait for more than there will ever be ends after 30 seconds of real time. What was seen by then is written to the
-    /// standard error, and `try #require(await clock.waitForSleepers(2))` also fails the test.
+    /// A wait for more than there will ever be ends after 30 seconds of real time, or later on a busy machine. What was seen
+    /// by then is written to the standard error, and `try #require(await clock.waitForSleepers(2))` also fails the test.
     ///
     /// - Parameters:
     ///   - count: The number of sleeping tasks.

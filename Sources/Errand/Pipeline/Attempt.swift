@@ -284,7 +284,7 @@ extension PreparedRequest {
     fileprivate func payload(of response: RawResponse, attempt: Int) throws -> Payload {
         let method = context.method
         do {
-            var payload = try unchecked(response, attempt: attempt)
+            var payload = try content(of: response, attempt: attempt)
             if let failure = response.failure, !filter.recovers(from: failure, in: response) { throw failure }
             // Such as of an error response that the filter accepts.
             if let failure = response.bodyFailure { throw failure }
@@ -302,7 +302,7 @@ extension PreparedRequest {
     }
 
     /// Returns what the receiver has taken, or what the filter makes of the response.
-    private func unchecked(_ response: RawResponse, attempt: Int) throws -> Payload {
+    private func content(of response: RawResponse, attempt: Int) throws -> Payload {
         var payload: Payload
         if response.failure == nil, let received = receiver?.received {
             // Not in memory, so no filter can unwrap it.

@@ -118,8 +118,8 @@ public final class MockServer: Sendable {
 
     /// Waits until ``requestCount`` is at least `count`; ends early if the task is cancelled or the server stops.
     ///
-    /// A wait for more than there will ever be ends after 30 seconds of real time. What was seen by then is written to the
-    /// standard error, and `try #require(await server.waitForRequests(2))` also fails the test.
+    /// A wait for more than there will ever be ends after 30 seconds of real time, or later on a busy machine. What was seen
+    /// by then is written to the standard error, and `try #require(await server.waitForRequests(2))` also fails the test.
     ///
     /// - Parameters:
     ///   - count: The number of requests.

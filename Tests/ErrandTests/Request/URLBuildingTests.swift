@@ -95,6 +95,19 @@ import Testing
         #expect(!base.description.isEmpty)
     }
 
+    /// The URL of the last request of a type is used again for the same bytes: a Kelvin sign is no K, and the order of two
+    /// combining marks counts.
+    @Test(arguments: [("/K", "/\u{212A}"), ("/s\u{323}\u{307}", "/s\u{307}\u{323}"), ("/\u{E9}", "/e\u{301}")])
+    func pathsThatUnicodeCallsEqualAreTwoURLs(one: String, other: String) async throws {
+        #expect(one == other)
+        let rig = Rig(response: .json("1"))
+        for path in [one, other, one, one] { _ = try await rig.agent.send(GeneralRequest(path)) }
+        let paths = rig.transport.requests.map { $0.url.path() }
+        let escaped = [one, other].map { PercentEncoding.escapingComponent(String($0.dropFirst())) }
+        #expect(paths == [0, 1, 0, 0].map { "/" + escaped[$0] })
+        #expect(escaped[0] != escaped[1])
+    }
+
     @Test func withoutABaseARelativePathIsAnError() async throws {
         let error = try #require(await failure { try await url("/x", base: nil) } as? NetworkError)
         guard case .invalidBaseURL = error.reason else {
