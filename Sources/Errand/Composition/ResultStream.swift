@@ -166,15 +166,15 @@ extension Agent {
         Requests.Element.Formatter: Sendable
     {
         let width = min(max(1, maximumConcurrent), Int.max / 2)
-        let results = ResultList<Requests.Element.Model>()
-        let isComposed = RequestType.of(Requests.Element.self).isComposed
+        let results = ResultList<Result<Requests.Element.Model, any Error>>(missing: .failure(CancellationError()))
+        let type = RequestType.of(Requests.Element.self)
         var count = 0
         await runLoop { outer in
             let context = outer.ofMany()
             let (stop, sequence) = (context.stop, context.sequence)
             let window = RequestWindow(requests.makeIterator()) { request, index, window in
                 // Enqueued requests and others share the width; only enqueued ones may wait for a task.
-                guard !isComposed, request.formattingContext == .background, window.runningCount == 1 else {
+                guard !type.isComposed, request.formattingContext == .background, window.runningCount == 1 else {
                     while context.loop.enqueuedCount + window.runningCount > width {
                         await context.loop.step(leaving: .max)
                     }
@@ -186,11 +186,14 @@ extension Agent {
                 window.didEndOne()
                 context.loop.enqueue(width: width, endedBy: context.stop) {
                     // A request that was cancelled before it began is not sent; its result is a `CancellationError`
-                    // already.
-                    guard !Task.isCancelled, !stop.isStopped else { return }
+                    // already. The stop is what cancels this task.
+                    guard !stop.isStopped else { return }
                     do {
-                        let produced = try await self.runInBackground(request, in: sequence)
-                        results.set(index, .success(produced.model))
+                        // Not in a variable, whose type of two generic members would be looked up for each request.
+                        results.set(
+                            index,
+                            .success(try await self.runInBackground(request, of: type, in: sequence).model)
+                        )
                     } catch {
                         results.set(index, .failure(error))
                     }
@@ -200,7 +203,7 @@ extension Agent {
                 // Waiting requests keep the tasks busy, so that the caller need not wake up for each request.
                 await window.fill(upTo: (window.runningCount == 0 ? 2 * width : width) - context.loop.enqueuedCount)
                 if context.loop.isIdle { break }
-                await context.loop.step(leaving: window.isExhausted ? -1 : width / 2)
+                await context.loop.step(leaving: window.isExhausted ? -1 : width / 4)
             }
             count = window.count
         }
@@ -262,21 +265,32 @@ extension Agent {
 }
 
 /// The results of the requests, in their order.
-private final class ResultList<Model: Sendable>: Sendable {
-    private let results = Lock<[Result<Model, any Error>]>([])
-    private let unfinished: any Error = CancellationError()
+///
+/// Unchecked: `results` is only accessed while `lock` is held. It is not in the lock, whose type would be looked up for each
+/// result; so would be that of `Result` with a model in place of `Element`.
+private final class ResultList<Element: Sendable>: @unchecked Sendable {
+    private let lock = Lock(())
+    private var results: [Element] = []
+    /// The result of a request that has none.
+    private let missing: Element
 
-    func set(_ index: Int, _ result: Result<Model, any Error>) {
-        results.withLock { results in
-            while results.count <= index { results.append(.failure(unfinished)) }
+    init(missing: Element) { self.missing = missing }
+
+    func set(_ index: Int, _ result: Element) { lock.withLock { _ in set(index, result, in: &results) } }
+
+    private func set(_ index: Int, _ result: Element, in results: inout [Element]) {
+        guard index >= results.count else {
             results[index] = result
+            return
         }
+        while results.count < index { results.append(missing) }
+        results.append(result)
     }
 
-    /// Returns this number of results; a missing one is a `CancellationError`.
-    func first(_ count: Int) -> [Result<Model, any Error>] {
-        results.withLock { results in
-            while results.count < count { results.append(.failure(unfinished)) }
+    /// Returns this number of results, with those that are missing.
+    func first(_ count: Int) -> [Element] {
+        lock.withLock { _ in
+            while results.count < count { results.append(missing) }
             return results
         }
     }

@@ -86,6 +86,15 @@ struct RunningSends: Sendable {
         var lastNumber = 0
         var sequences: [ObjectIdentifier: Sequence] = [:]
 
+        /// Adds a sequence, and those that it is a part of, none of which counts its sends.
+        mutating func add(_ sequence: SendSequence) {
+            var next: SendSequence? = sequence
+            while let sequence = next, !sequence.isNoted.exchange(true, ordering: .relaxed) {
+                sequences[ObjectIdentifier(sequence)] = Sequence(end: sequence.end, stop: sequence.stop)
+                next = sequence.outer
+            }
+        }
+
         /// Changes the sequences that a send is a part of.
         mutating func change(_ send: Send, _ change: (inout Sequence) -> Void) {
             var next = send.sequence
@@ -130,7 +139,8 @@ struct RunningSends: Sendable {
         guard !RefreshScope.isActive else { return }
         state.withLock { state in
             send.place.store(state.running.add(.send(send)), ordering: .relaxed)
-            if send.sequence != nil { state.change(send) { $0.begin(send) } }
+            guard let sequence = send.sequence else { return }
+            if sequence.countsSends { state.change(send) { $0.begin(send) } } else { state.add(sequence) }
         }
         if send.sequence?.mustEnd == true { send.stop.stop() }
     }
@@ -138,7 +148,7 @@ struct RunningSends: Sendable {
     func forget(_ send: Send) {
         let place = send.place.exchange(-1, ordering: .relaxed)
         guard place >= 0 else { return }
-        guard send.sequence != nil else { return state.withLock { _ = $0.running.remove(at: place) } }
+        guard send.sequence?.countsSends == true else { return state.withLock { _ = $0.running.remove(at: place) } }
         let context = send.latestContext
         state.withLock { state in
             _ = state.running.remove(at: place)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// Sends that follow one another, such as those of a poll, of pages, of a chain or of a stream of events, or many of which a
 /// limited number runs at once.
@@ -19,6 +20,10 @@ final class SendSequence: Sendable {
     let end: End
     /// The sequence that this one is a part of.
     let outer: SendSequence?
+    /// Whether its sends are counted: `cancelAll` of some ends it, or one that it is a part of.
+    let countsSends: Bool
+    /// Whether a sequence that counts no sends is among those that `cancelAll` ends; belongs to ``RunningSends``.
+    let isNoted = Atomic(false)
     /// Ends what waits or would begin; returns at once.
     let stop: @Sendable () -> Void
     private let signal: StopSignal
@@ -40,6 +45,7 @@ final class SendSequence: Sendable {
     init(_ sends: RunningSends) {
         let signal = StopSignal()
         (self.sends, self.signal, outer, end) = (sends, signal, nil, .withItsSend)
+        countsSends = true
         stop = { signal.stop() }
     }
 
@@ -53,6 +59,7 @@ final class SendSequence: Sendable {
     init(_ sends: RunningSends, within outer: SendSequence?, end: End, stop: @escaping @Sendable () -> Void) {
         let signal = StopSignal()
         (self.sends, self.signal, self.outer, self.end) = (sends, signal, outer, end)
+        countsSends = end != .withAllSends || outer?.countsSends == true
         self.stop = {
             stop()
             signal.stop()
