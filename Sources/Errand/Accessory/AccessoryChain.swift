@@ -35,6 +35,7 @@ struct AccessoryChain: Sendable {
     ///   - context: The send.
     ///   - isFile: Whether a progress is that of a file, of which all accessories are notified, whatever its size.
     @concurrent
+    @inline(never)
     func notify(_ event: AccessoryEvent, of context: RequestContext, isFile: Bool = false) async {
         switch event {
         case .willStop, .didStop:

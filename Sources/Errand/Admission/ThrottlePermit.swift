@@ -126,6 +126,7 @@ final class ThrottlePermit: Sendable {
 
     /// Sends a request of the attempt: the first with the current permit, each further one, and one to another host, with one
     /// that it waits for.
+    @inline(never)
     func sending(
         _ request: OutgoingRequest,
         _ exchange: () async throws -> RawResponse

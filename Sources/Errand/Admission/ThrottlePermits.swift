@@ -52,6 +52,15 @@ final class ThrottlePermits: Sendable {
         _ work: () async throws -> RawResponse
     ) async throws -> RawResponse {
         guard prepared.resolved.throttle.value.isLimited else { return try await work() }
+        return try await runThrottled(prepared, attempt: attempt, work)
+    }
+
+    @inline(never)
+    private func runThrottled(
+        _ prepared: PreparedRequest,
+        attempt: Int,
+        _ work: () async throws -> RawResponse
+    ) async throws -> RawResponse {
         let permit = ThrottlePermit(
             permits: self,
             of: prepared,

@@ -18,6 +18,17 @@ struct UnauthorizedRetry: Sendable {
         _ attempt: () async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
         guard let credential = prepared.pinnedCredential else { return try await attempt() }
+        return try await run(prepared, with: credential, attempt: number, record, attempt)
+    }
+
+    @inline(never)
+    private func run(
+        _ prepared: PreparedRequest,
+        with credential: PinnedCredential,
+        attempt number: Int,
+        _ record: AttemptRecord?,
+        _ attempt: () async throws -> AcceptedResponse
+    ) async throws -> AcceptedResponse {
         let authenticated = AuthenticatedAttempt(credential, prepared, attempt: number, timeline: timeline)
         record?.noteWaiting(try await authenticated.waitBeforeSending())
         do {

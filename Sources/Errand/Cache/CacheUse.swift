@@ -109,6 +109,7 @@ final class CacheValidation: Sendable {
     ///   - request: The header fields of the request, without the conditions.
     /// - Returns: The response of the send.
     /// - Throws: ``Mismatch``.
+    @inline(never)
     func merged(_ response: RawResponse, for url: URL, by request: HTTPHeaders) throws -> RawResponse {
         let merged: CacheEntry?
         let requested = ticket.date

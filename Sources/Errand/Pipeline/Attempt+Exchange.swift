@@ -2,6 +2,7 @@ internal import Foundation
 
 extension Pipeline {
     /// Sends one request to one URL, inside the interceptors of each exchange.
+    @inline(never)
     func interceptedExchange(
         _ outgoing: OutgoingRequest,
         of prepared: PreparedRequest,

@@ -12,6 +12,7 @@ extension PreparedRequest {
     }
 
     /// Runs an exchange, and notifies the accessories of the progress of the request's body.
+    @inline(never)
     func reportingUpload<Value>(
         of outgoing: OutgoingRequest,
         _ exchange: nonisolated(nonsending) (OutgoingRequest) async throws -> Value
@@ -40,6 +41,7 @@ extension PreparedRequest {
     }
 
     /// Reads a response's body, and notifies the accessories of its progress.
+    @inline(never)
     func collect(_ response: TransportResponse, upTo limit: Int) async throws -> Data {
         // The bodies of redirects and failures are no progress.
         let isReported = !accessories.isEmpty && acceptance.statusCodes.contains { $0.contains(response.statusCode) }

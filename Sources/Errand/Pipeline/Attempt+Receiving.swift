@@ -22,16 +22,31 @@ extension PreparedRequest {
     ) async throws -> RawResponse {
         let isAccepted = accepts(response, to: outgoing)
         guard let receiver, isAccepted && takesAccepted(response) || receiver.takesRejected(response) else {
+            if let bytes = try wholeBody(of: response) {
+                return RawResponse(response, response.statusCode, bytes, to: outgoing, elapsed: elapsed())
+            }
             let body: (bytes: Data, failure: (any Error)?) =
                 if let (size, time) = beginning(of: response, isAccepted: isAccepted) {
                     try await response.body.beginning(upTo: size, within: time, on: timeline)
                 } else {
-                    (try await collect(response, upTo: resolved.maximumBodySize.value ?? .max), nil)
+                    (try await collect(response, upTo: maximumCollectedSize), nil)
                 }
             var read = RawResponse(response, response.statusCode, body.bytes, to: outgoing, elapsed: elapsed())
             if let failure = body.failure { read.bodyFailure = failure }
             return read
         }
+        return try await receive(response, by: receiver, to: outgoing, after: redirects, elapsed: elapsed)
+    }
+
+    /// Lets a receiver take the body of a response.
+    @inline(never)
+    private func receive(
+        _ response: TransportResponse,
+        by receiver: any BodyReceiver,
+        to outgoing: OutgoingRequest,
+        after redirects: [Redirect],
+        elapsed: () -> Duration
+    ) async throws -> RawResponse {
         var report: BodyReceiver.ProgressReport?
         if !accessories.isEmpty {
             report = { [accessories, context] in
@@ -56,7 +71,14 @@ extension PreparedRequest {
         guard let receiver, !isAccepted else { return nil }
         if receiver.isStream { return (size, .seconds(1)) }
         // A filter has to see the error of the service, whatever its length.
-        return (min(max(0, resolved.maximumBodySize.value ?? .max), 4 << 20), .seconds(5))
+        return (min(max(0, maximumCollectedSize), 4 << 20), .seconds(5))
+    }
+
+    private var maximumCollectedSize: Int { resolved.maximumBodySize.value ?? .max }
+
+    /// Returns the bytes of a body that is in memory, or `nil` if it has to be waited for or reported.
+    private func wholeBody(of response: TransportResponse) throws -> Data? {
+        accessories.isEmpty ? try response.body.whole(upTo: maximumCollectedSize) : nil
     }
 
     private func isRedirect(_ response: TransportResponse) -> Bool {

@@ -4,6 +4,7 @@ internal import Foundation
 
 extension Pipeline {
     /// Runs stage 6, with what may change the request on its way.
+    @inline(never)
     func adaptAndTransmit(
         _ prepared: PreparedRequest,
         attempt: Int,
@@ -122,52 +123,32 @@ extension Pipeline {
             // Adapters run for each attempt; with a new key, the server could process the request twice.
             outgoing.headers["Idempotency-Key"] = key
         }
-        let sent = outgoing.headers
-        let beforeSending = prepared.cacheUse?.cache?.ticket
-        var redirects: [Redirect] = []
-        var began = Duration.zero
+        var trail = RedirectTrail(of: prepared, sending: outgoing.headers, adapted: adapted?.headers)
         while true {
             do {
                 // Code of the user may return after the end of the send.
                 try prepared.stop.check()
                 var response: RawResponse
                 if !prepared.exchangeInterceptors.isEmpty {
-                    response = try await interceptedExchange(outgoing, of: prepared, record, after: redirects)
+                    response = try await interceptedExchange(outgoing, of: prepared, record, after: trail.redirects)
                 } else if let permit = ThrottlePermit.current(of: prepared) {
-                    let (next, earlier) = (copy outgoing, redirects)
+                    let (next, earlier) = (copy outgoing, trail.redirects)
                     response = try await permit.sending(next) {
                         try await exchange(next, of: prepared, record, after: earlier)
                     }
                 } else {
-                    response = try await exchange(copy outgoing, of: prepared, record, after: redirects)
+                    response = try await exchange(copy outgoing, of: prepared, record, after: trail.redirects)
                 }
                 record?.didReceive(response.statusCode)
-                if !redirects.isEmpty || !response.redirects.isEmpty { response.redirects = redirects }
-                if redirects.isEmpty, response.statusCode / 100 == 3 {
-                    began = timeline.now() - (response.timing?.total ?? .zero)
-                }
-                if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
-                if prepared.cacheUse != nil || prepared.identityCheck != nil {
-                    let note = CacheNote(sent: sent, adapted: adapted?.headers, ticket: beforeSending)
-                    response.cacheNote = note
-                    prepared.identityCheck?.didExchange(note)
-                }
-                if prepared.hasCache, !outgoing.method.isSafe {
-                    prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
-                }
+                trail.complete(&response, to: outgoing, of: prepared, on: timeline)
                 guard response.statusCode / 100 == 3,
-                    let hop = try prepared.resolved.redirectPolicy.value.next(
-                        after: response,
-                        to: outgoing,
-                        hops: redirects.count,
-                        credentials: prepared.redirectCredentials
-                    )
+                    let hop = try trail.next(after: response, to: outgoing, of: prepared)
                 else { return consume response }
                 await prepared.accessories.notify(.didRedirect(hop.redirect), of: prepared.context)
-                redirects.append(hop.redirect)
+                trail.redirects.append(hop.redirect)
                 outgoing = hop.request
-            } catch let error as NetworkError {
-                throw error.with(url: outgoing.url, method: outgoing.method, hiding: outgoing.credential)
+            } catch {
+                throw error.located(at: outgoing)
             }
         }
     }
@@ -217,6 +198,7 @@ extension Pipeline {
     /// Runs stages 7 and 8.
     ///
     /// A stored response that the server validated and that is no longer accepted is requested anew.
+    @inline(never)
     func judge(
         _ response: consuming RawResponse,
         of prepared: PreparedRequest,
@@ -276,6 +258,65 @@ extension Pipeline {
         if let began { accepted.times.filter = timeline.now() - began }
         if let queued = prepared.queued { accepted.times.queue = queued.withLock { $0 } }
         return accepted
+    }
+}
+
+extension Error {
+    /// Returns this error, if it is the library's with the URL and method of a request.
+    @inline(never)
+    fileprivate func located(at request: OutgoingRequest) -> any Error {
+        guard let error = self as? NetworkError else { return self }
+        return error.with(url: request.url, method: request.method, hiding: request.credential)
+    }
+}
+
+/// The redirects that led to a request, and what the cache has to know of the first one.
+private struct RedirectTrail {
+    private let note: CacheNote?
+    var redirects: [Redirect] = []
+    /// The time of the first request, once it was redirected.
+    private var began = Duration.zero
+
+    init(of prepared: PreparedRequest, sending sent: HTTPHeaders, adapted: HTTPHeaders?) {
+        let isNoted = prepared.cacheUse != nil || prepared.identityCheck != nil
+        note = isNoted ? CacheNote(sent: sent, adapted: adapted, ticket: prepared.cacheUse?.cache?.ticket) : nil
+    }
+
+    /// Completes a response with what came before it, and invalidates what its request has changed.
+    @inline(never)
+    mutating func complete(
+        _ response: inout RawResponse,
+        to outgoing: OutgoingRequest,
+        of prepared: PreparedRequest,
+        on timeline: Timeline
+    ) {
+        if !redirects.isEmpty || !response.redirects.isEmpty { response.redirects = redirects }
+        if redirects.isEmpty, response.statusCode / 100 == 3 {
+            began = timeline.now() - (response.timing?.total ?? .zero)
+        }
+        if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
+        if let note {
+            response.cacheNote = note
+            prepared.identityCheck?.didExchange(note)
+        }
+        if prepared.hasCache, !outgoing.method.isSafe {
+            prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
+        }
+    }
+
+    /// Returns the request that a redirect leads to, or `nil` if it is the last response.
+    @inline(never)
+    func next(
+        after response: RawResponse,
+        to outgoing: OutgoingRequest,
+        of prepared: PreparedRequest
+    ) throws -> (request: OutgoingRequest, redirect: Redirect)? {
+        try prepared.resolved.redirectPolicy.value.next(
+            after: response,
+            to: outgoing,
+            hops: redirects.count,
+            credentials: prepared.redirectCredentials
+        )
     }
 }
 

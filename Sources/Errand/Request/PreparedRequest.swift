@@ -256,6 +256,7 @@ final class PreparedRequest: Sendable {
     var transportOptions: TransportOptions { transportOptions(reportingProgress: !accessories.isEmpty) }
 
     /// Returns the limits of one exchange, whose progress is reported to accessories or not.
+    @inline(never)
     func transportOptions(reportingProgress: Bool) -> TransportOptions {
         var options = TransportOptions(
             idleTimeout: resolved.timeout.value ?? .seconds(60),

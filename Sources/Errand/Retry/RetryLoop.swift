@@ -35,69 +35,110 @@ struct RetryLoop: Sendable {
         _ prepared: PreparedRequest,
         _ attempt: (PreparedRequest, Int, AttemptRecord?) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
-        let retries = prepared.retries
-        var prepared = prepared
-        var fallbacks = prepared.fallbacks[...]
-        var began = timeline.now()
-        var number = 1
-        var record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
-        var failed: [Metrics.Attempt] = []
-        var (repetitionCount, waiting) = (0, Duration.zero)
+        var attempts = Attempts(of: prepared, at: timeline.now())
+        while true {
+            do {
+                var accepted = try await attempt(attempts.prepared, attempts.number, attempts.record)
+                attempts.complete(&accepted)
+                return accepted
+            } catch {
+                try await beginNext(&attempts, after: error)
+            }
+        }
+    }
+
+    /// The current attempt of a request, and those that have failed.
+    private struct Attempts {
+        /// The request at the URL of the current attempt.
+        private(set) var prepared: PreparedRequest
+        /// The requests at the next URLs of the CDN.
+        private(set) var fallbacks: ArraySlice<BuiltRequest>
+        private(set) var number = 1
+        private var began: Duration
+        private(set) var record: AttemptRecord?
+        private(set) var failed: [Metrics.Attempt] = []
+        private(set) var waiting = Duration.zero
+        private(set) var repetitionCount = 0
+
+        init(of prepared: PreparedRequest, at now: Duration) {
+            self.prepared = prepared
+            fallbacks = prepared.fallbacks[...]
+            began = now
+            record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
+        }
+
+        /// Adds what came before the response to its metrics.
+        mutating func complete(_ accepted: inout AcceptedResponse) {
+            addRepetition()
+            if !failed.isEmpty { accepted.times.attempts.insert(contentsOf: failed, at: 0) }
+            if waiting > .zero { accepted.times.authentication += waiting }
+        }
+
         /// Adds what a refresh has added to the attempt that has just ended.
-        func addRepetition() {
+        mutating func addRepetition() {
             guard let repetition = record?.repetition else { return }
             repetitionCount += repetition.count
             waiting += repetition.waiting
             if let attempt = repetition.attempt { failed.append(attempt) }
         }
-        while true {
-            do {
-                var accepted = try await attempt(prepared, number, record)
-                addRepetition()
-                if !failed.isEmpty { accepted.times.attempts.insert(contentsOf: failed, at: 0) }
-                if waiting > .zero { accepted.times.authentication += waiting }
-                return accepted
-            } catch var mismatch as CacheValidation.Mismatch {
-                // The request is sent again without its conditions, which is no retry.
-                addRepetition()
-                if let timing = mismatch.timing { failed.append(Metrics.Attempt(timing, of: prepared.built)) }
-                (mismatch.attempts, mismatch.authentication) = (failed, waiting)
-                throw mismatch
-            } catch {
-                addRepetition()
-                let error = final(error, of: prepared, attempt: number, repetitionCount)
-                func noteFailure() {
-                    let timing = error.rawResponse?.timing.map { Metrics.Attempt($0, of: prepared.built) }
-                    let (total, url) = (timeline.now() - began, prepared.outgoing.url)
-                    failed.append(timing ?? Metrics.Attempt(total: total, origin: prepared.origin, url: url))
-                }
-                // What a reader was given cannot be replaced by the response of another server.
-                guard prepared.receiver?.allowsRetry ?? true else { throw error }
-                if let next = fallbacks.first, isFailureOfServer(error),
-                    // A body that can be read once is not read again.
-                    next.outgoing.body.isReplayable || !prepared.hasSentSingleUseBody.load(ordering: .relaxed)
-                {
-                    noteFailure()
-                    try await wait(.zero, after: error, of: prepared, attempt: number, repetitionCount)
-                    fallbacks.removeFirst()
-                    prepared = PreparedRequest(prepared, at: next)
-                    record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
-                } else {
-                    guard retries else { throw error }
-                    switch try next(after: error, of: prepared, attempt: number, record) {
-                    case .none(let obstacle): throw error.with(retryObstacle: obstacle)
-                    case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
-                    case .retry(let pause, let isPaid):
-                        noteFailure()
-                        try await wait(pause, after: error, of: prepared, attempt: number, repetitionCount)
-                        let key =
-                            record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
-                        record = AttemptRecord(isPaid: isPaid, idempotencyKey: key)
-                    }
-                }
-            }
-            number += 1
-            began = timeline.now()
+
+        /// Adds the current attempt to those that have failed.
+        mutating func addFailure(_ timing: ExchangeTiming?, at now: Duration) {
+            let attempt =
+                timing.map { Metrics.Attempt($0, of: prepared.built) }
+                ?? Metrics.Attempt(total: now - began, origin: prepared.origin, url: prepared.outgoing.url)
+            failed.append(attempt)
+        }
+
+        /// Begins the next attempt.
+        mutating func begin(_ record: AttemptRecord, at now: Duration) {
+            self.record = record
+            (number, began) = (number + 1, now)
+        }
+
+        /// Begins an attempt at the next URL of the CDN.
+        mutating func beginAtNextURL(at now: Duration) {
+            guard let next = fallbacks.popFirst() else { return }
+            prepared = PreparedRequest(prepared, at: next)
+            record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
+            (number, began) = (number + 1, now)
+        }
+    }
+
+    /// Waits until the next attempt may begin, or throws the failure if it is final.
+    ///
+    /// Not inlined: what only a failed request needs would be part of the state of each that waits for its response.
+    @inline(never)
+    private func beginNext(_ attempts: inout Attempts, after error: any Error) async throws {
+        attempts.addRepetition()
+        let (prepared, number) = (attempts.prepared, attempts.number)
+        if var mismatch = error as? CacheValidation.Mismatch {
+            // The request is sent again without its conditions, which is no retry.
+            if let timing = mismatch.timing { attempts.addFailure(timing, at: .zero) }
+            (mismatch.attempts, mismatch.authentication) = (attempts.failed, attempts.waiting)
+            throw mismatch
+        }
+        let error = final(error, of: prepared, attempt: number, attempts.repetitionCount)
+        // What a reader was given cannot be replaced by the response of another server.
+        guard prepared.receiver?.allowsRetry ?? true else { throw error }
+        if let next = attempts.fallbacks.first, isFailureOfServer(error),
+            // A body that can be read once is not read again.
+            next.outgoing.body.isReplayable || !prepared.hasSentSingleUseBody.load(ordering: .relaxed)
+        {
+            attempts.addFailure(error.rawResponse?.timing, at: timeline.now())
+            try await wait(.zero, after: error, of: prepared, attempt: number, attempts.repetitionCount)
+            return attempts.beginAtNextURL(at: timeline.now())
+        }
+        guard prepared.retries else { throw error }
+        let record = attempts.record
+        switch try next(after: error, of: prepared, attempt: number, record) {
+        case .none(let obstacle): throw error.with(retryObstacle: obstacle)
+        case .exhausted: throw await exhausted(error, of: prepared, attempt: number)
+        case .retry(let pause, let isPaid):
+            attempts.addFailure(error.rawResponse?.timing, at: timeline.now())
+            try await wait(pause, after: error, of: prepared, attempt: number, attempts.repetitionCount)
+            let key = record?.idempotencyKey ?? (record?.judged ?? prepared.outgoing).neededIdempotencyKey
+            attempts.begin(AttemptRecord(isPaid: isPaid, idempotencyKey: key), at: timeline.now())
         }
     }
 
@@ -125,6 +166,7 @@ struct RetryLoop: Sendable {
     /// Records a request that is about to be sent, and counts it for the budget.
     ///
     /// - Throws: ``NetworkError/Reason/bodyAlreadySent``.
+    @inline(never)
     func willSend(
         _ request: OutgoingRequest,
         of prepared: PreparedRequest,

@@ -248,6 +248,7 @@ final class StopSignal: Sendable {
     ///   - work: The work to run. What it returns or throws after the grace period is dropped.
     /// - Returns: What the work returns.
     /// - Throws: What the work throws, or `CancellationError`.
+    @inline(never)
     func run<Value: Sendable>(
         grace: Grace = .network,
         startsHere: Bool = true,
