@@ -20,7 +20,9 @@ struct OwnCost {
 
     /// Builds both versions, which takes minutes the first time, and measures them in turns.
     func report() throws {
-        let names = ["overhead.own.sequential", "overhead.own.concurrent64", "overhead.own.switches"]
+        let names = [
+            "overhead.own.sequential", "overhead.own.concurrent64", "overhead.own.switches", "overhead.own.waiting",
+        ]
         let new: URL
         let old: URL
         do {
@@ -34,6 +36,20 @@ struct OwnCost {
         _ = try measure(Way(name: names[1], concurrency: 64, count: 64_000), new, old)
         let switches = Rounds(values: sequential.map(\.switches))
         try reporter.report(names[2], switches.median, unit: "context switches per send", spread: switches.spread)
+        try reportWaiting(names[3], new, old)
+    }
+
+    /// Reports the memory of a send that waits for its response.
+    private func reportWaiting(_ name: String, _ new: URL, _ old: URL) throws {
+        guard ProcessFigures.residentMemory != nil else {
+            return reporter.skip(name, because: "the system has no file with memory figures")
+        }
+        let sizes = try [new, old].map { program in
+            try Rounds(values: (0..<3).map { _ in try figures(of: program, ["waiting", "20000"], count: 1)[0] }).median
+        }
+        let against = "the same work of commit \(Checkout.baseline)"
+        try reporter.report(name, sizes[0] / sizes[1], unit: "ratio", against: against)
+        try reporter.report("\(name).memory", sizes[0], unit: "KB")
     }
 
     /// Reports the ratio of the processor times, and returns the samples of the new version.
@@ -57,10 +73,15 @@ struct OwnCost {
     }
 
     private func sample(_ program: URL, _ way: Way) throws -> Sample {
-        let output = try ChildProcess.output(of: program, ["\(way.count)", "\(way.concurrency)"])
-        let figures = output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-        guard figures.count == 2 else { throw ChildProcess.Failed(description: "OwnCost printed '\(output)'") }
+        let figures = try figures(of: program, ["\(way.count)", "\(way.concurrency)"], count: 2)
         return Sample(time: figures[0], switches: figures[1])
+    }
+
+    private func figures(of program: URL, _ arguments: [String], count: Int) throws -> [Double] {
+        let output = try ChildProcess.output(of: program, arguments)
+        let figures = output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+        guard figures.count == count else { throw ChildProcess.Failed(description: "OwnCost printed '\(output)'") }
+        return figures
     }
 
     /// Builds the measuring program with a checkout of Errand.

@@ -2,8 +2,9 @@ import Errand
 import Foundation
 
 // usage: OwnCost COUNT CONCURRENCY
-// Prints the processor time of a send in microseconds, and its context switches. Compiles with every version of Errand, so
-// it uses nothing that has ever changed.
+//        OwnCost waiting COUNT
+// Prints the processor time of a send in microseconds, and its context switches; or the KB of memory of a send that waits for
+// its response. Compiles with every version of Errand, so it uses nothing that has ever changed.
 
 /// Responds at once, so that what is left is Errand's own part.
 struct Memory: Transport {
@@ -13,6 +14,14 @@ struct Memory: Transport {
             headers: ["Content-Type": "application/octet-stream", "Date": "Sat, 21 Nov 2026 13:00:00 GMT"],
             body: ResponseBody(Data("0123456789".utf8))
         )
+    }
+}
+
+/// Responds after a while.
+struct Late: Transport {
+    func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+        try await Task.sleep(for: .seconds(3))
+        return try await Memory().send(request, options: options)
     }
 }
 
@@ -38,6 +47,26 @@ struct Usage {
     }
 }
 
+/// Bytes of memory in use, on a system that has a file with this figure.
+func residentMemory() throws -> Double {
+    let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return (line?.split { !$0.isNumber }.first.flatMap { Double($0) } ?? 0) * 1_024
+}
+
+/// Returns the memory of each of many sends that wait for their responses.
+@concurrent
+func memoryOfWaiting(_ count: Int, on agent: Agent) async throws -> Double {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        let before = try residentMemory()
+        for _ in 0..<count { group.addTask { _ = try await agent.send(GetBytes()) } }
+        try await Task.sleep(for: .seconds(2))
+        let growth = try residentMemory() - before
+        group.cancelAll()
+        return growth / Double(count)
+    }
+}
+
 @concurrent
 func send(_ count: Int, on agent: Agent, concurrency: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -48,14 +77,21 @@ func send(_ count: Int, on agent: Agent, concurrency: Int) async throws {
     }
 }
 
-let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
-guard arguments.count == 2, arguments.allSatisfy({ $0 > 0 }) else {
-    FileHandle.standardError.write(Data("usage: OwnCost COUNT CONCURRENCY\n".utf8))
+let words = CommandLine.arguments.dropFirst()
+let isWaiting = words.first == "waiting"
+let arguments = words.dropFirst(isWaiting ? 1 : 0).compactMap { Int($0) }
+guard arguments.count == (isWaiting ? 1 : 2), arguments.allSatisfy({ $0 > 0 }) else {
+    FileHandle.standardError.write(Data("usage: OwnCost COUNT CONCURRENCY\n       OwnCost waiting COUNT\n".utf8))
     exit(2)
 }
-let (count, concurrency) = (arguments[0], arguments[1])
 var config = NetworkConfig()
 config.baseURL = "http://127.0.0.1:1"
+if isWaiting {
+    let late = Agent(config: config, transport: Late())
+    print(try await memoryOfWaiting(arguments[0], on: late) / 1_024)
+    exit(0)
+}
+let (count, concurrency) = (arguments[0], arguments[1])
 let agent = Agent(config: config, transport: Memory())
 try await send(1_000, on: agent, concurrency: concurrency)
 
