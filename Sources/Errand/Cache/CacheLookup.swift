@@ -53,49 +53,88 @@ struct CacheLookup: Sendable {
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func response(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
         let began = surroundings.timeline.now()
+        var found = try await find(insteadOf: skipped, veto)
+        if var accepted = try used(&found, veto) {
+            accepted.times.cacheLookup = surroundings.timeline.now() - began
+            return accepted
+        }
+        let lookup = surroundings.timeline.now() - began
+        var accepted = try await received(found)
+        accepted.times.cacheLookup = lookup
+        return accepted
+    }
+
+    // Each of the three is a function of its own, not inlined, so that a send that waits for its server keeps only what it
+    // needs then.
+
+    /// What was found, and what is done with it.
+    private struct Found {
+        var stored: Stored?
+        var place: CachePlace
+        /// From before the lookup, or `nil` if nothing is revalidated in the background.
+        let mark: CacheRevalidations.Mark?
+        /// The age of a stored response that is used, and the conditions with which it is revalidated, or `nil` for none.
+        var use: (age: Duration, revalidation: HTTPHeaders?)?
+        /// Why the server is asked, and with which conditions.
+        var miss = CacheMiss.notAccepted
+        var conditions = HTTPHeaders()
+        /// The age of a stored response that is used, whatever the policy decides, if the server does not respond.
+        var fallback: Duration?
+    }
+
+    @inline(never)
+    private func find(insteadOf skipped: CacheMiss?, _ veto: CacheVeto?) async throws -> Found {
         let revalidates = use.revalidatesInBackground && !use.allowsOnlyStored(for: fields)
-        let mark = revalidates ? cache.revalidations.mark : nil
-        var (stored, decision) = (Stored?.none, CacheDecision.miss(skipped ?? .bypassed))
-        var place = place
+        var found = Found(place: place, mark: revalidates ? cache.revalidations.mark : nil)
+        var decision = CacheDecision.miss(skipped ?? .bypassed)
         if storesForGet {
             decision = .miss(.methodNotCached)
         } else if skipped == nil, policy.lookupTime == .beforeRequest {
-            (stored, decision) = try await lookUp(at: &place)
-        }
-        let miss: CacheMiss
-        var conditions = HTTPHeaders()
-        var fallback: Duration?
-        if case .useAndRevalidate(let age, let own) = decision, mark != nil, veto == nil,
-            stored.map({ cache.keepsUnvetted($0.entry) }) == false
-        {
-            // A response that is received in the background could not be kept.
-            (decision, fallback) = (.miss(.expired, conditions: own), age)
+            (found.stored, decision) = try await lookUp(at: &found.place)
         }
         switch decision {
-        case .use(let age), .useAndRevalidate(let age, _):
-            if let stored, var accepted = try hit(stored, age: age, .cache(age: age)) {
-                if case .useAndRevalidate(_, let conditions) = decision {
-                    if let mark {
-                        cache.revalidations.start(stored.place.found ?? stored.place.primary, since: mark) {
-                            await revalidate(stored, conditions, veto: veto)
-                        } report: { [accessories = prepared.accessories] ended in
-                            guard !accessories.isEmpty else { return }
-                            await accessories.inBackground.notify(.didRevalidate(ended.outcome), of: ended.context)
-                        }
-                    }
-                    if case .first = use.step { accepted.caching?.isFollowed = true }
-                }
-                accepted.times.cacheLookup = surroundings.timeline.now() - began
-                return accepted
+        case .use(let age): found.use = (age, nil)
+        case .useAndRevalidate(let age, let conditions):
+            if found.mark != nil, veto == nil, found.stored.map({ cache.keepsUnvetted($0.entry) }) == false {
+                // A response that is received in the background could not be kept.
+                (found.miss, found.conditions, found.fallback) = (.expired, conditions, age)
+            } else {
+                found.use = (age, conditions)
             }
-            (stored, miss) = (nil, .notAccepted)
-        case .miss(let reason, let asked): (miss, conditions) = (reason, asked)
+        case .miss(let miss, let conditions): (found.miss, found.conditions) = (miss, conditions)
         }
-        let lookup = surroundings.timeline.now() - began
+        return found
+    }
+
+    /// Returns the stored response, or `nil` if there is none to use.
+    @inline(never)
+    private func used(_ found: inout Found, _ veto: CacheVeto?) throws -> AcceptedResponse? {
+        guard let (age, revalidation) = found.use else { return nil }
+        guard let stored = found.stored, var accepted = try hit(stored, age: age, .cache(age: age)) else {
+            found.stored = nil
+            return nil
+        }
+        if let conditions = revalidation {
+            if let mark = found.mark {
+                cache.revalidations.start(stored.place.found ?? stored.place.primary, since: mark) {
+                    await revalidate(stored, conditions, veto: veto)
+                } report: { [accessories = prepared.accessories] ended in
+                    guard !accessories.isEmpty else { return }
+                    await accessories.inBackground.notify(.didRevalidate(ended.outcome), of: ended.context)
+                }
+            }
+            if case .first = use.step { accepted.caching?.isFollowed = true }
+        }
+        return accepted
+    }
+
+    /// Returns the server's response, or the stored one in its place.
+    @inline(never)
+    private func received(_ found: Found) async throws -> AcceptedResponse {
+        let (stored, miss) = (found.stored, found.miss)
         if use.allowsOnlyStored(for: fields) { throw prepared.notCached(miss) }
-        var accepted: AcceptedResponse
         do {
-            accepted = try await fetch(prepared, stored, conditions, at: place, after: miss)
+            var accepted = try await fetch(prepared, stored, found.conditions, at: found.place, after: miss)
             if let error = error(in: accepted.response, insteadOf: stored),
                 let stale = try await staleResponse(insteadOf: error, stored, aged: nil)
             {
@@ -103,15 +142,14 @@ struct CacheLookup: Sendable {
             }
             // The reason why nothing is stored is more useful than the reason why nothing was.
             accepted.times.cacheMiss = accepted.times.cacheMiss ?? miss
+            return accepted
         } catch {
-            guard let stale = try await staleResponse(insteadOf: error, stored, aged: fallback) else {
+            guard var stale = try await staleResponse(insteadOf: error, stored, aged: found.fallback) else {
                 throw error
             }
-            accepted = stale
-            accepted.times.cacheMiss = miss
+            stale.times.cacheMiss = miss
+            return stale
         }
-        accepted.times.cacheLookup = lookup
-        return accepted
     }
 
     func forecast() async throws -> CacheForecast {
@@ -179,6 +217,7 @@ struct CacheLookup: Sendable {
     /// Returns a stored response as that of the send, or `nil` if the request does not accept it; others may.
     ///
     /// - Throws: The error of a range that the stored response does not have.
+    @inline(never)
     private func hit(
         _ stored: Stored,
         age: Duration,
@@ -207,6 +246,7 @@ struct CacheLookup: Sendable {
     }
 
     /// Returns the error in an accepted response that a stale one is used in place of (RFC 5861, section 4).
+    @inline(never)
     func error(in response: RawResponse, insteadOf stored: Stored?) -> NetworkError? {
         guard response.failure == nil, let stored, RangeSelection(of: stored.entry, by: fields).isAvailable,
             case .use = use.decisionAfterError(response, on: stored.entry, for: fields, at: cache.now())
@@ -218,6 +258,7 @@ struct CacheLookup: Sendable {
     /// Returns the stored response that is used in place of a failure; with an age, whatever the policy decides.
     ///
     /// - Throws: `CancellationError` if the task is cancelled in the meantime.
+    @inline(never)
     private func staleResponse(
         insteadOf error: any Error,
         _ stored: Stored?,

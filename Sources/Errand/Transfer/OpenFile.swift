@@ -173,6 +173,9 @@ final class OpenFile: Sendable {
     }
 
     /// Calls a closure with the bytes between two positions, or up to the end of the file.
+    ///
+    /// Not inlined: in an asynchronous function, the buffer would be a part of its state.
+    @inline(never)
     func forEachBlock(from start: Int64, to end: Int64, _ body: (UnsafeRawBufferPointer) -> Void) throws {
         let size = 256 << 10
         try withUnsafeTemporaryAllocation(byteCount: size, alignment: 16) { buffer in
