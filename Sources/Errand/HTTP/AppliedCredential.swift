@@ -13,6 +13,8 @@ struct AppliedCredential: Sendable, Hashable {
     private var changed: [String] = []
     /// The encoded components of the request in the place of these.
     private var replaced: [String] = []
+    /// The index of the first of them among all components.
+    private var place = 0
     /// The decoded components and pairs of the request itself, which are none of it.
     private var own: Set<String> = []
 
@@ -20,7 +22,7 @@ struct AppliedCredential: Sendable, Hashable {
     static let mask = "…"
 
     /// Whether nothing was added.
-    var isEmpty: Bool { headers.isEmpty && pairs.isEmpty && components.isEmpty }
+    var isEmpty: Bool { headers.isEmpty && pairs.isEmpty && changed.isEmpty }
 
     init() {}
 
@@ -38,6 +40,7 @@ struct AppliedCredential: Sendable, Hashable {
             let last = rest.prefix { $0 == $1 }.count
             changed = Array(new.dropFirst(first).dropLast(last))
             replaced = Self.segments(of: old.url.path()).dropFirst(first).dropLast(last)
+            place = first
         }
         let oldPairs = (old.url.query() ?? "").split(separator: "&")
         own = Set(before + oldPairs.map { PercentEncoding.content(ofPair: $0) })
@@ -48,7 +51,7 @@ struct AppliedCredential: Sendable, Hashable {
         headers += other.headers.filter { !contains($0) }
         pairs += other.pairs.filter { !pairs.contains($0) }
         components += other.components.filter { !components.contains($0) }
-        if changed.isEmpty { (changed, replaced) = (other.changed, other.replaced) }
+        if changed.isEmpty { (changed, replaced, place) = (other.changed, other.replaced, other.place) }
         own.formUnion(other.own)
     }
 
@@ -60,15 +63,14 @@ struct AppliedCredential: Sendable, Hashable {
     /// Whether the path of a URL contains a component of it.
     func isInPath(of url: URL) -> Bool {
         guard !components.isEmpty else { return false }
-        let texts = texts
-        return Self.segments(of: url.path()).contains { isIn($0, texts) }
+        return areIn(Self.segments(of: url.path()), texts).contains(true)
     }
 
     /// Returns an encoded path with a mask in place of each segment that contains a component of it.
     func masking(path: String, with mask: String = Self.mask) -> String {
         guard !pairs.isEmpty || !components.isEmpty else { return path }
-        let texts = texts
-        return Self.segments(of: path).map { isIn($0, texts) ? mask : $0 }.joined(separator: "/")
+        let segments = Self.segments(of: path)
+        return zip(segments, areIn(segments, texts)).map { $1 ? mask : $0 }.joined(separator: "/")
     }
 
     /// Returns a query with a mask in place of the value of each of its pairs, and of each that contains it.
@@ -90,7 +92,8 @@ struct AppliedCredential: Sendable, Hashable {
         guard var parts = try? URLParts(absolute: url.absoluteString) else { return url }
         let (contents, texts) = (contents, texts)
         parts.removePairs { isIn(pair: $0, contents, texts) }
-        parts.path = Self.path(of: Self.segments(of: parts.path).filter { !isIn($0, texts) })
+        let segments = Self.segments(of: parts.path)
+        parts.path = Self.path(of: zip(segments, areIn(segments, texts)).filter { !$1 }.map(\.0))
         return (try? parts.url()) ?? url
     }
 
@@ -103,11 +106,18 @@ struct AppliedCredential: Sendable, Hashable {
         parts.removePairs { contents.contains(PercentEncoding.content(ofPair: $0)) }
         var segments = Self.segments(of: parts.path)
         let decoded = segments.map(Self.decoded)
-        if !changed.isEmpty, let start = decoded.indices.first(where: { decoded[$0...].starts(with: changed) }) {
+        if !changed.isEmpty, let start = startOfChanged(in: decoded) {
             segments.replaceSubrange(start..<start + changed.count, with: replaced)
         }
         parts.path = Self.path(of: segments)
         return (try? parts.url()) ?? url
+    }
+
+    /// Returns where the components begin that are to be reverted; what the request itself has is one of these only in its place.
+    private func startOfChanged(in decoded: [String]) -> Int? {
+        if decoded.dropFirst(place).starts(with: changed) { return place }
+        if own.isSuperset(of: changed) { return nil }
+        return decoded.indices.first { decoded[$0...].starts(with: changed) }
     }
 
     // MARK: Parts of URLs
@@ -136,6 +146,22 @@ struct AppliedCredential: Sendable, Hashable {
 
     /// Returns a text in which plus signs, which a query may have for spaces, are spaces.
     private static func withoutPlus(_ text: String) -> String { text.replacing("+", with: " ") }
+
+    /// Returns which segments contain it, also together: servers decode the slash of a token.
+    private func areIn(_ segments: [String], _ texts: [String]) -> [Bool] {
+        var result = segments.map { isIn($0, texts) }
+        for parts in texts.map(Self.segments) where parts.count > 1 && parts.count <= segments.count {
+            let decoded = segments.map { Self.withoutPlus(Self.decoded($0)) }
+            for start in 0...segments.count - parts.count {
+                let found = decoded[start..<start + parts.count]
+                guard found.first?.hasSuffix(parts[0]) == true, found.last?.hasPrefix(parts[parts.count - 1]) == true,
+                    found.dropFirst().dropLast().elementsEqual(parts[1..<parts.count - 1])
+                else { continue }
+                for index in found.indices { result[index] = true }
+            }
+        }
+        return result
+    }
 
     private func isIn(_ segment: some StringProtocol, _ texts: [String]) -> Bool {
         var text = String(segment)

@@ -11,6 +11,11 @@ internal import FoundationNetworking
 /// do not wait for it.
 final class SessionCancellations: Sendable {
     private static let pause = DispatchTimeInterval.milliseconds(2)
+    /// The number of tasks in one pause that are more than single callers cancel: many are being cancelled, and the rest of
+    /// them follows.
+    private static let manyCount = 32
+    /// The maximum number of pauses for those that are cancelled together.
+    private static let maximumPauseCount = 50
 
     /// The queue on which tasks are cancelled, and started while the queue of URLSession is busy.
     let queue = DispatchQueue(label: "errand.transport.control", qos: .userInitiated)
@@ -21,14 +26,23 @@ final class SessionCancellations: Sendable {
             tasks.append(task)
             return tasks.count == 1
         }
-        if isFirst { queue.asyncAfter(deadline: .now() + Self.pause) { [self] in cancelTasks() } }
+        if isFirst { cancelTasks(after: 1, laterThan: 0) }
     }
 
-    private func cancelTasks() {
-        let tasks = tasks.withLock { tasks in
-            defer { tasks = [] }
-            return tasks
+    /// Cancels what was added, after a pause, and after further ones while many are added.
+    ///
+    /// - Parameters:
+    ///   - number: The number of this pause, starting at 1.
+    ///   - count: The number of tasks before it.
+    private func cancelTasks(after number: Int, laterThan count: Int) {
+        queue.asyncAfter(deadline: .now() + Self.pause) { [self] in
+            let (tasks, newCount) = tasks.withLock { tasks -> ([URLSessionTask], Int) in
+                if number < Self.maximumPauseCount, tasks.count - count >= Self.manyCount { return ([], tasks.count) }
+                defer { tasks = [] }
+                return (tasks, 0)
+            }
+            if newCount > 0 { return cancelTasks(after: number + 1, laterThan: newCount) }
+            for task in tasks.sorted(by: { $0.taskIdentifier > $1.taskIdentifier }) { task.cancel() }
         }
-        for task in tasks.sorted(by: { $0.taskIdentifier > $1.taskIdentifier }) { task.cancel() }
     }
 }

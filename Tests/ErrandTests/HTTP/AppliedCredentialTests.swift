@@ -235,4 +235,29 @@ import Testing
         #expect((error as? NetworkError)?.kind == .redirectRefused)
         #expect(rig.transport.requests.map(\.url.host) == ["api.example"])
     }
+
+    // MARK: Components that are found by chance, or together
+
+    private static func applied(_ new: String, to old: String) throws -> AppliedCredential {
+        let urls = try [new, old].map { try #require(URL(string: "https://api.example\($0)")) }
+        return AppliedCredential(HTTPHeaders(), urls[0], addedTo: (HTTPHeaders(), urls[1]))
+    }
+
+    /// The tenant of the credential may have the number of a user.
+    @Test(arguments: [
+        ("/7/users/7/posts?page=2", "/users/7/posts?page=2"), ("/users/7/posts?page=2", "/users/7/posts?page=2"),
+    ])
+    func aComponentThatTheRequestHasTooIsRevertedInItsPlace(link: String, expected: String) throws {
+        let applied = try Self.applied("/7/users/7/posts", to: "/users/7/posts")
+        #expect(!applied.isEmpty)
+        let url = try #require(URL(string: "https://api.example\(link)"))
+        #expect(applied.reverted(in: url).absoluteString == "https://api.example\(expected)")
+    }
+
+    /// As in the redirect of a server to the path with a slash at the end.
+    @Test func aTokenWhoseSlashIsDecodedIsMasked() throws {
+        let applied = try Self.applied("/t/q8Zk%2FW3pX7vB%2BmN/list", to: "/list")
+        #expect(applied.masking(path: "/t/q8Zk/W3pX7vB+mN/list/") == "/…/…/…/list/")
+        #expect(applied.masking(path: "/q8Zk/list") == "/q8Zk/list")
+    }
 }
