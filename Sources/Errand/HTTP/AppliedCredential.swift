@@ -150,12 +150,15 @@ struct AppliedCredential: Sendable, Hashable {
     /// Returns which segments contain it, also together: servers decode the slash of a token.
     private func areIn(_ segments: [String], _ texts: [String]) -> [Bool] {
         var result = segments.map { isIn($0, texts) }
-        for parts in texts.map(Self.segments) where parts.count > 1 && parts.count <= segments.count {
+        for text in texts where text.contains("/") {
+            // A slash at its beginning or end, or two in a row, may be left out.
+            let parts = text.split(separator: "/").map(String.init)
+            guard let head = parts.first, let tail = parts.last, parts.count <= segments.count else { continue }
             let decoded = segments.map { Self.withoutPlus(Self.decoded($0)) }
             for start in 0...segments.count - parts.count {
                 let found = decoded[start..<start + parts.count]
-                guard found.first?.hasSuffix(parts[0]) == true, found.last?.hasPrefix(parts[parts.count - 1]) == true,
-                    found.dropFirst().dropLast().elementsEqual(parts[1..<parts.count - 1])
+                guard found.first?.hasSuffix(head) == true, found.last?.hasPrefix(tail) == true,
+                    found.dropFirst().dropLast().elementsEqual(parts.dropFirst().dropLast())
                 else { continue }
                 for index in found.indices { result[index] = true }
             }

@@ -1,7 +1,7 @@
 /// The value of the `Idempotency-Key` field, by which a server recognizes a repeated POST or PATCH.
 ///
-/// In a request, write `var idempotencyKey: IdempotencyKey { .automatic }`, or a string literal.
-public struct IdempotencyKey: Sendable, Hashable, ExpressibleByStringLiteral {
+/// In a request, write `var idempotencyKey: IdempotencyKey { .automatic }`, or a string literal such as `"order-\(id)"`.
+public struct IdempotencyKey: Sendable, Hashable, ExpressibleByStringInterpolation {
     enum Source: Sendable, Hashable {
         case absent
         case automatic

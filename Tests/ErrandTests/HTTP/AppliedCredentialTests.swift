@@ -259,5 +259,7 @@ import Testing
         let applied = try Self.applied("/t/q8Zk%2FW3pX7vB%2BmN/list", to: "/list")
         #expect(applied.masking(path: "/t/q8Zk/W3pX7vB+mN/list/") == "/…/…/…/list/")
         #expect(applied.masking(path: "/q8Zk/list") == "/q8Zk/list")
+        let leading = try Self.applied("/t/%2FW3pX7vBmN/list", to: "/list")
+        #expect(leading.masking(path: "/t/W3pX7vBmN/list/") == "/…/…/list/")
     }
 }

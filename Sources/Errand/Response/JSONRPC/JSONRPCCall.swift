@@ -38,7 +38,7 @@ public struct JSONRPCCall<Value>: Sendable {
 }
 
 /// The identifier of a JSON-RPC call, which its response repeats: an integer, a string, or none.
-public enum JSONRPCID: Sendable, Hashable, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
+public enum JSONRPCID: Sendable, Hashable, ExpressibleByIntegerLiteral, ExpressibleByStringInterpolation {
     /// An integer.
     case integer(Int)
     /// A string; `"1"` and `1` are different.

@@ -35,6 +35,15 @@ import FoundationNetworking
         #expect(try await rig().agent.send(Subtract(numbers: [1])) == 19)
     }
 
+    @Test func identifiersAndKeysAreInterpolated() async throws {
+        let (number, rig) = (7, rig(id: #""sum-7""#))
+        let call = JSONRPCCall<Int>("sum", id: "sum-\(number)")
+        #expect(call.id == .string("sum-7"))
+        let request = GeneralRequest("/rpc").calling(call).idempotencyKey("order-\(number)")
+        #expect(try await rig.wire(request).headers["Idempotency-Key"] == "order-7")
+        #expect(try await rig.agent.send(request) == 19)
+    }
+
     private struct Identified: JSONRPCRequest {
         typealias Model = Int
         var path: String { "/rpc" }
