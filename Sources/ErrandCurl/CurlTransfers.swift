@@ -9,7 +9,12 @@ internal import Foundation
 final class CurlTransfers {
     /// The time in nanoseconds after a stop in which no exchange that waits begins in its place: it may be stopped a moment
     /// later, and would be sent all the same.
-    private static let stopPause: Int64 = 1_000_000
+    private static let stopPause: Int64 = 2_000_000
+    /// The number of stops in one pause that are more than single callers make: many exchanges are being stopped, and the rest of
+    /// them follows in another pause.
+    private static let manyStops = 4
+    /// The maximum number of pauses for those that are stopped together.
+    private static let maximumStopPauses = 50
     /// The maximum number of handles that are kept for later requests.
     private static let maximumSpareHandles = 256
 
@@ -24,6 +29,8 @@ final class CurlTransfers {
     private var hosts: HostQueues
     /// Those that were stopped and whose connections are not yet passed on to others that wait, and when they are.
     private var stopped: (exchanges: [CurlExchange], due: Int64) = ([], .max)
+    /// The pauses of these, and the stops in the latest one.
+    private var stopPauses = (number: 0, stopCount: 0)
     private var ended: [(easy: UnsafeMutableRawPointer, code: Int32)] = []
     /// When the last exchange began, by the loop's clock.
     private(set) var lastStart = Int64.min
@@ -129,7 +136,7 @@ final class CurlTransfers {
         errand_curl_loop_process_events(loop)
         errand_curl_loop_process_timer(loop)
         processEnded()
-        if stopped.due <= now { leaveStopped() }
+        if stopped.due <= now { endStopPause() }
         checkIdleTimeouts()
     }
 
@@ -185,6 +192,7 @@ final class CurlTransfers {
 
     private func stop(_ exchange: CurlExchange, _ result: Result<Void, any Error>) {
         guard !exchange.hasEnded else { return }
+        stopPauses.stopCount += 1
         let handle = exchange.handle
         if let handle {
             errand_curl_loop_remove(loop, handle.easy)
@@ -195,11 +203,21 @@ final class CurlTransfers {
         if handle == nil {
             if hasWaited { hosts.noteEnd(of: exchange) }
         } else if hosts.hasWaiting(for: exchange) {
+            if stopped.exchanges.isEmpty { stopPauses = (1, 1) }
             stopped.exchanges.append(exchange)
             stopped.due = min(stopped.due, now + Self.stopPause)
         } else {
             leave(exchange)
         }
+    }
+
+    /// Passes on the connections of those that were stopped, unless many more were stopped meanwhile.
+    private func endStopPause() {
+        guard stopPauses.stopCount >= Self.manyStops, stopPauses.number < Self.maximumStopPauses else {
+            return leaveStopped()
+        }
+        stopPauses = (stopPauses.number + 1, 0)
+        stopped.due = now + Self.stopPause
     }
 
     private func leaveStopped() {
