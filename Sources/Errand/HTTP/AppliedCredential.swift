@@ -150,11 +150,13 @@ struct AppliedCredential: Sendable, Hashable {
     /// Returns which segments contain it, also together: servers decode the slash of a token.
     private func areIn(_ segments: [String], _ texts: [String]) -> [Bool] {
         var result = segments.map { isIn($0, texts) }
-        for text in texts where text.contains("/") {
+        let texts = texts.filter { $0.contains("/") }
+        guard !texts.isEmpty else { return result }
+        let decoded = segments.map { Self.withoutPlus(Self.decoded($0)) }
+        for text in texts {
             // A slash at its beginning or end, or two in a row, may be left out.
             let parts = text.split(separator: "/").map(String.init)
             guard let head = parts.first, let tail = parts.last, parts.count <= segments.count else { continue }
-            let decoded = segments.map { Self.withoutPlus(Self.decoded($0)) }
             for start in 0...segments.count - parts.count {
                 let found = decoded[start..<start + parts.count]
                 guard found.first?.hasSuffix(head) == true, found.last?.hasPrefix(tail) == true,

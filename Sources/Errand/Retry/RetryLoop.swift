@@ -64,7 +64,7 @@ struct RetryLoop: Sendable {
             self.prepared = prepared
             fallbacks = prepared.fallbacks[...]
             began = now
-            record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
+            record = Self.firstRecord(of: prepared)
         }
 
         /// Adds what came before the response to its metrics.
@@ -91,7 +91,7 @@ struct RetryLoop: Sendable {
         }
 
         /// Begins the next attempt.
-        mutating func begin(_ record: AttemptRecord, at now: Duration) {
+        mutating func begin(_ record: AttemptRecord?, at now: Duration) {
             self.record = record
             (number, began) = (number + 1, now)
         }
@@ -100,8 +100,12 @@ struct RetryLoop: Sendable {
         mutating func beginAtNextURL(at now: Duration) {
             guard let next = fallbacks.popFirst() else { return }
             prepared = PreparedRequest(prepared, at: next)
-            record = prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
-            (number, began) = (number + 1, now)
+            begin(Self.firstRecord(of: prepared), at: now)
+        }
+
+        /// Returns the record of an attempt that is no retry, or `nil` if it needs none.
+        private static func firstRecord(of prepared: PreparedRequest) -> AttemptRecord? {
+            prepared.mayChangeOnItsWay ? AttemptRecord(isPaid: false) : nil
         }
     }
 
@@ -114,7 +118,7 @@ struct RetryLoop: Sendable {
         let (prepared, number) = (attempts.prepared, attempts.number)
         if var mismatch = error as? CacheValidation.Mismatch {
             // The request is sent again without its conditions, which is no retry.
-            if let timing = mismatch.timing { attempts.addFailure(timing, at: .zero) }
+            if let timing = mismatch.timing { attempts.addFailure(timing, at: timeline.now()) }
             (mismatch.attempts, mismatch.authentication) = (attempts.failed, attempts.waiting)
             throw mismatch
         }

@@ -49,11 +49,11 @@ public struct ResponseEvents: AsyncSequence, Sendable {
         /// Returns the next event, or `nil` after the last one.
         ///
         /// - Throws: ``NetworkError`` if the exchange failed, if the response has another content type, or if the event is too
-        ///   large; or `CancellationError`. Each ends the sequence, after the events before it.
+        ///   large, after the events before it; for a deadline at once, as is `CancellationError`. Each ends the sequence.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
             do {
                 while !isEnded {
-                    if let event = try parser.next() { return event }
+                    if !chunks.isStopped, let event = try parser.next() { return event }
                     if let chunk = try await chunks.next(isolation: actor) {
                         try check()
                         parser.append(chunk)

@@ -79,7 +79,7 @@ struct LineReader: Sendable {
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
         while !isEnded {
             let line: Data?
-            do { line = try splitter.next() } catch { throw fail(error) }
+            do { line = chunks.isStopped ? nil : try splitter.next() } catch { throw fail(error) }
             if let line { return line }
             let chunk: Data?
             do {

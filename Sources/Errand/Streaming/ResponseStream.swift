@@ -55,6 +55,11 @@ public struct ResponseStream: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         fileprivate let body: StreamBody
 
+        /// Whether `next` throws because of a cancellation or a deadline, whatever has been received.
+        ///
+        /// Readers that take several elements out of one chunk then return none of them any more.
+        var isStopped: Bool { body.isStopped }
+
         /// Returns the next bytes, or `nil` after the last ones.
         ///
         /// - Throws: ``NetworkError`` if the exchange failed, after all bytes that were received before, or

@@ -47,7 +47,7 @@ public struct ServerSentEvents<R: Request>: AsyncSequence {
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
             while !isFinished {
                 do {
-                    if var event = try parser.next() {
+                    if connection?.chunks.isStopped != true, var event = try parser.next() {
                         event.connection = connectionCount
                         return event
                     }

@@ -29,6 +29,9 @@ final class StreamBody: Sendable {
     /// Ends the exchange because its content is not usable.
     func end(throwing error: any Error) { receiver.finish(.failure(error)) }
 
+    /// Whether ``next()`` throws because of a cancellation or a deadline, whatever has been received.
+    var isStopped: Bool { Task.isCancelled || receiver.isStopped }
+
     /// Returns the next bytes, or `nil` after the last ones and after an error.
     func next() async throws -> Data? {
         let before = state.withLock { state in
@@ -65,7 +68,9 @@ final class StreamBody: Sendable {
 
     private func nextChunk() async throws -> Data? {
         try await withTaskCancellationHandler {
-            try await chunks.next()
+            // The end of the send then has the reason.
+            if isStopped { throw CancellationError() }
+            return try await chunks.next()
         } onCancel: {
             task.cancel()
         }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Passes the body of a response to a reader outside of its send, and keeps the send running until the reader has finished.
 final class StreamReceiver: BodyReceiver {
     /// A response whose body is about to be read.
@@ -43,6 +45,8 @@ final class StreamReceiver: BodyReceiver {
     /// The response, or the error of a send that ended without one.
     let opened = Delivery<Result<Opening, any Error>>()
     private let state = Lock(State())
+    /// Whether a cancellation or a deadline has ended the exchange; it is read for each element, so without the lock.
+    private let wasStopped = Atomic(false)
 
     /// The sends of the stream of events.
     let sequence: SendSequence?
@@ -101,6 +105,7 @@ final class StreamReceiver: BodyReceiver {
         try await withTaskCancellationHandler {
             try await runUntilEnd(report)
         } onCancel: {
+            wasStopped.store(true, ordering: .releasing)
             finish(.failure(CancellationError()))
         }
         return response.statusCode
@@ -118,6 +123,9 @@ final class StreamReceiver: BodyReceiver {
     }
 
     // MARK: Called by the reader
+
+    /// Whether a cancellation or a deadline has ended the exchange before its reader has finished.
+    var isStopped: Bool { wasStopped.load(ordering: .acquiring) }
 
     /// Records that the reader has received bytes.
     func didRead(_ count: Int) {

@@ -193,6 +193,46 @@ import Testing
         }
     }
 
+    /// A reader of the elements of one chunk, which ends its stream after the first one.
+    @Test(arguments: ["events(for:)", "events", "lines", "jsonLines"], ["task", "cancelAll", "deadline"])
+    func whatWasReceivedIsNotReturnedAfterTheEnd(of kind: String, by end: String) async throws {
+        let body = PushedBody()
+        let log = StreamLog()
+        let clock = ManualClock()
+        let rig = Rig(config: .test { $0.accessories = [log] }, clock: clock) { _ in
+            body.response(headers: ["Content-Type": "text/event-stream"])
+        }
+        body.send(kind.hasPrefix("events") ? "data: 1\n\ndata: 2\n\ndata: 3\n\n" : "1\n2\n3\n")
+        let request = export().deadline(.seconds(10))
+        let count = Lock(0)
+        let reader = Task {
+            func read() async {
+                count.withLock { $0 += 1 }
+                guard count.withLock(\.self) == 1 else { return }
+                switch end {
+                case "task": return withUnsafeCurrentTask { $0?.cancel() }
+                case "cancelAll": rig.agent.cancelAll()
+                default: clock.advance(by: .seconds(10))
+                }
+                await body.waitUntilCancelled()
+            }
+            switch kind {
+            case "events(for:)": for try await _ in rig.agent.events(for: request) { await read() }
+            case "events": for try await _ in try await rig.agent.bytes(for: request).events { await read() }
+            case "lines": for try await _ in try await rig.agent.bytes(for: request).lines { await read() }
+            default: for try await _ in try await rig.agent.bytes(for: request).jsonLines(of: Int.self) { await read() }
+            }
+        }
+        let error = await #expect(throws: (any Error).self) { try await reader.value }
+        if end == "deadline" {
+            #expect((error as? NetworkError)?.kind == .timedOut)
+        } else {
+            #expect(error is CancellationError)
+        }
+        #expect(count.withLock(\.self) == 1)
+        #expect(log.names.all == ["willStart", "willStop", "didStop"])
+    }
+
     @Test func theLastReferenceEndsTheSend() async throws {
         let body = PushedBody()
         let rig = Rig(response: body.response())
