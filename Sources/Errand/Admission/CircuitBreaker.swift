@@ -115,18 +115,15 @@ public final class CircuitBreaker: Interceptor {
 
     /// Returns the default verdict on an attempt.
     ///
-    /// A status from 500 to 599 is a failure of the host, and so is an unreachable host, a lost connection, an idle timeout or
-    /// an invalid response. Other responses are successes, and other errors are ignored.
+    /// A status from 500 to 599 or 408 is a failure of the host, and so is an unreachable host, a lost connection, an
+    /// exceeded time limit or an invalid response. Other responses are successes, and other errors, such as those of a
+    /// proxy, are ignored.
     public static func usualVerdict(_ result: Result<RawResponse, any Error>) -> Verdict {
         switch result {
-        case .success(let response): return (500..<600).contains(response.statusCode) ? .failure : .success
-        case .failure(let error as NetworkError) where !error.reason.isFailureOfBody:
-            // Not the error's own kind: the failure of a refresh is that of another host.
-            switch error.reason.kind {
-            case .unreachable, .connectionLost, .timedOut, .invalidResponse: return .failure
-            default: return .ignored
-            }
-        case .failure: return .ignored
+        case .success(let response): FailureFacts.ofStatus(response.statusCode).isOfHost ? .failure : .success
+        case .failure(let error as NetworkError):
+            error.facts.isOfHost && error.kind != .insecureConnection ? .failure : .ignored
+        case .failure: .ignored
         }
     }
 

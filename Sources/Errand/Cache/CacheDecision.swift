@@ -149,22 +149,9 @@ extension Error {
     /// Whether the network failed, so that a stale response may be used: not if the server has decided something, and
     /// not if the connection is not safe.
     var isFailureOfNetwork: Bool {
-        // An envelope does not change what the status says.
-        if let error = self as? ServiceError { return error.refusedStatus.map(isFailure) ?? false }
-        guard let error = self as? NetworkError else { return false }
-        switch error.reason {
-        case .circuitOpen: return true
-        case .status(let code): return isFailure(code)
+        guard let error = networkError else { return false }
         // The server has rejected the credential, whatever prevented the refresh.
-        case .refreshFailed where error.statusCode != nil: return false
-        default: break
-        }
-        switch error.kind {
-        case .unreachable, .connectionLost, .timedOut, .invalidResponse, .unknown: return true
-        default: return false
-        }
+        if case .refreshFailed = error.reason, error.statusCode != nil { return false }
+        return error.facts.isTransient
     }
 }
-
-/// Whether a status is one of a server that cannot respond at the moment.
-private func isFailure(_ status: Int) -> Bool { status >= 500 || status == 408 || status == 429 }

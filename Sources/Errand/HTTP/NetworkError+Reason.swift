@@ -182,14 +182,6 @@ extension NetworkError {
 }
 
 extension NetworkError.Reason {
-    /// Whether the body of the request failed, and not the connection or the server.
-    var isFailureOfBody: Bool {
-        switch self {
-        case .bodyUnreadable, .bodyChanged, .bodyLengthMismatch: true
-        default: false
-        }
-    }
-
     /// What a caller can do about the reason.
     public var kind: NetworkError.Kind {
         switch self {

@@ -62,24 +62,16 @@ public struct NetworkError: Error, Sendable {
 
     /// What a caller can do about the error.
     ///
-    /// It is the kind of the ``reason-swift.property``, or, if the network failed during the refresh of a credential, the kind
-    /// of that failure.
+    /// It is the kind of the ``reason-swift.property``, or, if the refresh of a credential failed for a reason that may pass,
+    /// the kind of that failure.
     public var kind: Kind { failureOfRefresh?.kind ?? reason.kind }
 
-    /// The failure of the network because of which a credential could not be refreshed, or `nil` if there is none.
+    /// The failure because of which a credential could not be refreshed, if another refresh may succeed, or `nil`.
     var failureOfRefresh: NetworkError? {
-        guard case .refreshFailed = reason, let error = underlying as? NetworkError, error.isFailureOfConnection else {
+        guard case .refreshFailed = reason, let error = underlying as? NetworkError, error.facts.isTransient else {
             return nil
         }
         return error
-    }
-
-    /// Whether no server has responded: there was no connection, it was lost, or a time limit was exceeded.
-    var isFailureOfConnection: Bool {
-        switch kind {
-        case .unreachable, .connectionLost, .timedOut: true
-        default: false
-        }
     }
 
     /// The status code of the response, or `nil` if none was received.

@@ -126,3 +126,11 @@ public enum ServiceCode: Sendable, Hashable, ExpressibleByIntegerLiteral, Expres
 }
 
 extension ServiceError: RedactedError {}
+
+extension Error {
+    /// The library's own error, or the one that rejected the response of a service's error: a code of the service does
+    /// not replace a rejected status.
+    var networkError: NetworkError? {
+        self as? NetworkError ?? (self as? ServiceError)?.response.failure as? NetworkError
+    }
+}

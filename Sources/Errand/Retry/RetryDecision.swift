@@ -104,30 +104,14 @@ extension RetryPolicy {
     }
 
     private func cause(of failure: Failure) -> RetryDecision.Cause? {
-        guard let error = failure.error as? NetworkError else {
-            // An error code of the service does not replace a rejected status.
-            if let code = (failure.error as? ServiceError)?.refusedStatus, statusCodes.contains(code) {
-                return .status(code)
-            }
-            return wants(failure.error, failure.context) ? .closure : nil
+        let error = failure.error.networkError
+        switch error?.reason {
+        case .status(let code)? where statusCodes.contains(code): return .status(code)
+        case .idleTimeout? where retriesTimeouts: return .timeout
+        case .deadlineExceeded?: return nil
+        case .some where error?.facts.isRepeatable == true: return .connection
+        default: return error?.kind != .invalidRequest && wants(failure.error, failure.context) ? .closure : nil
         }
-        switch error.reason {
-        case .deadlineExceeded: return nil
-        case .status(let code) where statusCodes.contains(code): return .status(code)
-        case .idleTimeout where retriesTimeouts: return .timeout
-        case _ where error.reason.isFailureOfBody: break
-        // The proxy will refuse the same again.
-        case .proxyRefused(400..<500), .invalidProxy: break
-        // The request of the refresh has a policy of its own, and the server has responded to this one.
-        case .refreshFailed: break
-        default:
-            switch error.kind {
-            case .invalidRequest: return nil
-            case .unreachable, .connectionLost: return .connection
-            default: break
-            }
-        }
-        return wants(error, failure.context) ? .closure : nil
     }
 }
 
@@ -135,13 +119,5 @@ extension RetryPolicy.Failure {
     /// The delay that the server asked for, or `nil` if it asked for none.
     var retryAfter: Duration? {
         error.rawResponse.flatMap { RetryAfter.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
-    }
-}
-
-extension ServiceError {
-    /// The status for which the response was rejected, or `nil` if it was not.
-    var refusedStatus: Int? {
-        guard case .status(let code)? = (response.failure as? NetworkError)?.reason else { return nil }
-        return code
     }
 }

@@ -288,25 +288,11 @@ extension Error {
 
 /// Whether another server may respond where this one failed, also if a filter has turned the response into its own error.
 private func isFailureOfServer(_ error: any Error) -> Bool {
-    if let error = error as? NetworkError { return error.isFailureOfServer }
-    return error.rawResponse.map { 500..<600 ~= $0.statusCode } ?? false
-}
-
-extension NetworkError {
-    /// Whether another server may respond where this one failed: with an error, too late, or not at all.
-    fileprivate var isFailureOfServer: Bool {
-        switch reason {
-        case .deadlineExceeded, .refreshFailed: return false
-        case _ where reason.isFailureOfBody: return false
-        case .idleTimeout, .circuitOpen: return true
-        case .status(let code): return 500..<600 ~= code
-        default: break
-        }
-        switch kind {
-        case .unreachable, .connectionLost, .insecureConnection, .invalidResponse: return true
-        default: return false
-        }
+    guard let error = error as? NetworkError else {
+        return error.rawResponse.map { FailureFacts.ofStatus($0.statusCode).isOfHost } ?? false
     }
+    if case .deadlineExceeded = error.reason { return false }
+    return error.facts.isOfHost
 }
 
 extension PreparedRequest {

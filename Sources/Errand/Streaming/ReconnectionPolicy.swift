@@ -82,17 +82,10 @@ public struct ReconnectionPolicy: Sendable, Hashable {
     /// - Parameter error: The error of a connection after the first one.
     /// - Returns: Whether it may.
     func isTemporary(_ error: any Error) -> Bool {
-        func isTemporary(_ status: Int) -> Bool { status == 429 || 500..<600 ~= status }
-        guard let error = error as? NetworkError else {
-            // An error code of the service does not replace a rejected status.
-            return (error as? ServiceError)?.refusedStatus.map(isTemporary) ?? false
-        }
-        switch error.reason {
-        case .idleTimeout, .circuitOpen, .tooSoon: return true
-        case .refreshFailed: return error.underlying.map { self.isTemporary($0) } ?? false
-        case .status(let code): return isTemporary(code)
-        case .bodyUnreadable, .proxyRefused(400..<500): return false
-        default: return error.kind == .unreachable || error.kind == .connectionLost
+        switch error.networkError?.reason {
+        case .tooSoon?: true
+        case .deadlineExceeded?: false
+        default: error.networkError?.facts.isTransient == true
         }
     }
 

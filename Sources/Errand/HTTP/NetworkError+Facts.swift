@@ -1,0 +1,78 @@
+/// What a failure means for what follows it: retries, a CDN's next URL, stale responses, circuits, reconnections and
+/// refreshes all read this one table.
+struct FailureFacts: Sendable, Hashable {
+    /// Who has to change something for the same request to succeed.
+    enum Blame: Sendable, Hashable {
+        /// The request, its policies, or a file of this device.
+        case caller
+        case proxy
+        /// The path to the server, including a server that cannot be reached.
+        case network
+        case server
+    }
+
+    let blame: Blame
+    /// Whether the same request may succeed later.
+    let isTransient: Bool
+    /// Whether no complete response was received and the same request may succeed at once.
+    ///
+    /// Whether it may be sent twice is a question about its method and its body.
+    let isRepeatable: Bool
+
+    init(_ blame: Blame, isTransient: Bool = false, isRepeatable: Bool = false) {
+        (self.blame, self.isTransient, self.isRepeatable) = (blame, isTransient, isRepeatable)
+    }
+
+    /// Whether another server may respond where this one failed.
+    var isOfHost: Bool { blame == .network || blame == .server }
+}
+
+extension NetworkError.Reason {
+    /// What the reason means for what follows it.
+    var facts: FailureFacts {
+        switch self {
+        case .status(let code): .ofStatus(code)
+        case .hostNotFound, .connectionRefused, .noConnection, .connectionReset, .closedWithoutResponse, .closedInBody,
+            .sendFailed:
+            FailureFacts(.network, isTransient: true, isRepeatable: true)
+        case .idleTimeout, .deadlineExceeded: FailureFacts(.network, isTransient: true)
+        // Nothing is known of it but that it happened here.
+        case .other: FailureFacts(.caller, isTransient: true)
+        // The proxy will refuse the same again.
+        case .proxyRefused(400..<500), .invalidProxy: FailureFacts(.proxy)
+        case .proxyRefused, .proxyNotFound, .proxyConnectionRefused:
+            FailureFacts(.proxy, isTransient: true, isRepeatable: true)
+        case .circuitOpen: FailureFacts(.server, isTransient: true)
+        default:
+            switch kind {
+            case .invalidResponse: FailureFacts(.server, isTransient: true)
+            case .insecureConnection: FailureFacts(.server)
+            default: FailureFacts(.caller)
+            }
+        }
+    }
+}
+
+extension FailureFacts {
+    /// Returns what a rejected status means (RFC 9110, section 15; RFC 6585, section 4).
+    static func ofStatus(_ code: Int) -> FailureFacts {
+        switch code {
+        case 408: FailureFacts(.network, isTransient: true)
+        case 429: FailureFacts(.caller, isTransient: true)
+        case 500...: FailureFacts(.server, isTransient: true)
+        default: FailureFacts(.caller)
+        }
+    }
+}
+
+extension NetworkError {
+    /// What the error means for what follows it.
+    var facts: FailureFacts {
+        // The server of this request has rejected the credential; whether a refresh may succeed is up to its own failure.
+        guard case .refreshFailed = reason else { return reason.facts }
+        return FailureFacts(.caller, isTransient: (underlying as? NetworkError)?.facts.isTransient ?? false)
+    }
+
+    /// The status for which the response was rejected, or `nil` if it was not.
+    var refusedStatus: Int? { if case .status(let code) = reason { code } else { nil } }
+}
