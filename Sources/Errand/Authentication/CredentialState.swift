@@ -183,7 +183,7 @@ enum RefreshFailureKind: Sendable {
         case is CancellationError: self = .cancellation
         // An authenticator may use a session of its own.
         case is URLError: self.init(SessionFailure.classify(error, idleTimeout: .zero, hasHeader: false))
-        case let error as NetworkError where error.facts.isTransient:
+        case let error as NetworkError where error.isOfNetwork:
             self = .connection(wasSent: error.reason.kind != .unreachable)
         default: self = .rejection
         }

@@ -7,47 +7,93 @@ internal import Foundation
 /// contains the method, the host and the path, but no query, no header value except a media type or a range, and of a body only
 /// names of members and a number that does not fit its type; see ``description``.
 public struct NetworkError: Error, Sendable {
+    private struct Content: Sendable {
+        let reason: Reason
+        var method: HTTPMethod?
+        var host: String?
+        var path: String?
+        var requestName: String?
+        var response: RawResponse?
+        var underlying: (any Error)?
+        var isRetryBudgetExhausted = false
+        var note: String?
+        var retryObstacle: String?
+        var attemptCount = 0
+        var repetitionCount = 0
+    }
+
+    /// One reference, because an error is passed around often.
+    private var content: Shared<Content>
+
     /// The detailed reason.
-    public let reason: Reason
+    public var reason: Reason { content.value.reason }
 
     /// The method of the request, or `nil` if it was not known yet.
-    public internal(set) var method: HTTPMethod?
+    public internal(set) var method: HTTPMethod? {
+        get { content.value.method }
+        set { content.value.method = newValue }
+    }
 
     /// The host, with the port if the URL has one, or `nil` if there was no URL yet.
-    public internal(set) var host: String?
+    public internal(set) var host: String? {
+        get { content.value.host }
+        set { content.value.host = newValue }
+    }
 
     /// The path without the query, with `…` in place of what a session has added to it, or `nil` if there was no URL yet.
-    public internal(set) var path: String?
+    public internal(set) var path: String? {
+        get { content.value.path }
+        set { content.value.path = newValue }
+    }
 
     /// The name of the request's type, or `nil` if it was not sent by an agent.
-    public internal(set) var requestName: String?
+    public internal(set) var requestName: String? {
+        get { content.value.requestName }
+        set { content.value.requestName = newValue }
+    }
 
     /// The response, with at most ``maximumBodyByteCount`` bytes of its body, or `nil` if none was received.
-    public internal(set) var response: RawResponse?
+    public internal(set) var response: RawResponse? {
+        get { content.value.response }
+        set { content.value.response = newValue }
+    }
 
     /// The error that caused this one, such as the system's, a decoder's or a refresh's, or `nil` if there is none.
-    public internal(set) var underlying: (any Error)?
+    public internal(set) var underlying: (any Error)? {
+        get { content.value.underlying }
+        set { content.value.underlying = newValue }
+    }
 
     /// The number of times that the request was sent, including those after an authentication refresh.
     public internal(set) var attempts: Int {
-        get { attemptCount + repetitionCount }
-        set { attemptCount = newValue }
+        get { content.value.attemptCount + content.value.repetitionCount }
+        set { content.value.attemptCount = newValue }
     }
 
     /// A Boolean value that indicates whether the send was not retried, although its policy allows it, because the
     /// ``RetryBudget`` of the host was exhausted.
-    public internal(set) var isRetryBudgetExhausted = false
+    public internal(set) var isRetryBudgetExhausted: Bool {
+        get { content.value.isRetryBudgetExhausted }
+        set { content.value.isRetryBudgetExhausted = newValue }
+    }
 
     /// What the reason alone doesn't contain: the path into the body that was looked for, or what else is known.
-    var note: String?
+    var note: String? {
+        get { content.value.note }
+        set { content.value.note = newValue }
+    }
 
     /// Why the send was not retried although its policy allows it, or `nil` if it was or the policy doesn't.
-    var retryObstacle: String?
-
-    private var attemptCount = 0
+    var retryObstacle: String? {
+        get { content.value.retryObstacle }
+        set { content.value.retryObstacle = newValue }
+    }
 
     /// The number of attempts that were repeated after an authentication refresh.
-    var repetitionCount = 0
+    var repetitionCount: Int {
+        get { content.value.repetitionCount }
+        set { content.value.repetitionCount = newValue }
+    }
 
     /// The maximum number of bytes of a body that an error keeps.
     public static let maximumBodyByteCount = 64 << 10
@@ -55,24 +101,26 @@ public struct NetworkError: Error, Sendable {
     /// Creates an error, for a transport, an interceptor or a filter; the agent adds the method and the URL.
     @inline(never)
     public init(_ reason: Reason, response: RawResponse? = nil, underlying: (any Error)? = nil) {
-        self.reason = reason
-        self.response = response?.bounded(to: Self.maximumBodyByteCount)
-        self.underlying = underlying
+        let response = response?.bounded(to: Self.maximumBodyByteCount)
+        content = Shared(Content(reason: reason, response: response, underlying: underlying))
     }
 
     /// What a caller can do about the error.
     ///
-    /// It is the kind of the ``reason-swift.property``, or, if the refresh of a credential failed for a reason that may pass,
-    /// the kind of that failure.
+    /// It is the kind of the ``reason-swift.property``, or, if the network failed during the refresh of a credential, the kind
+    /// of that failure.
     public var kind: Kind { failureOfRefresh?.kind ?? reason.kind }
 
-    /// The failure because of which a credential could not be refreshed, if another refresh may succeed, or `nil`.
+    /// The failure of the network because of which a credential could not be refreshed, or `nil` if there is none.
     var failureOfRefresh: NetworkError? {
-        guard case .refreshFailed = reason, let error = underlying as? NetworkError, error.facts.isTransient else {
+        guard case .refreshFailed = reason, let error = underlying as? NetworkError, error.isOfNetwork else {
             return nil
         }
         return error
     }
+
+    /// Whether no server has responded completely: there was no connection, it was lost, or a time limit was exceeded.
+    var isOfNetwork: Bool { facts.isRepeatable || kind == .timedOut }
 
     /// The status code of the response, or `nil` if none was received.
     public var statusCode: Int? {
