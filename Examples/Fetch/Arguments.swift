@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import ToolSupport
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Arguments {
     var addresses: [Address] = []
     /// The file, or `nil` if the responses name the files in the folder.
@@ -36,7 +36,7 @@ struct Arguments {
         A user name and password in a URL, as in http://ada:secret@host/, are sent as Basic credentials to that origin
         only, unless there is a header field Authorization. They are not printed.
 
-        While a file is incomplete, its bytes are in FILE.part, and what is known of it in FILE.part.json. In a folder,
+        While a file is incomplete, its bytes are in FILE.part, and its metadata in FILE.part.json. In a folder,
         where the response may give another name, they are in NAME-DIGEST.part, with the name in the URL and some digits
         that depend on the request, such as film.mp4-4893c685.part. The same command continues the file, if the server
         still has the same content. A file that is complete is downloaded again. In a folder, no file is replaced: a new

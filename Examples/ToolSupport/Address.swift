@@ -17,7 +17,7 @@ package struct Address: Sendable {
     /// - Throws: ``Words/Wrong`` if it is not an http or https URL.
     package init(_ text: String) throws {
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()) else {
-            // What is no URL may contain a password or a token all the same.
+            // Even text that is no URL may contain a password or a token.
             let tail = text.split(separator: "@").last ?? ""
             let shown = StandardStream.escaped(String(tail.prefix { !"?#".contains($0) }))
             throw Words.Wrong("'\(shown)' is not an http or https URL; begin it with http:// or https://")

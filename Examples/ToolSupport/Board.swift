@@ -4,8 +4,8 @@ import Synchronization
 
 /// The owner of a terminal: a line with a progress bar for each download, below what is printed.
 ///
-/// The lines are on the standard error, if that is a terminal. While they are there, all output of the program goes through the
-/// board: what something else prints between two draws is overwritten by the second.
+/// The lines are on the standard error, if that is a terminal. While they are shown, all output of the program goes
+/// through the board; other output is overwritten by the next draw.
 package final class Board: Sendable {
     private struct State {
         var lines: BoardLines

@@ -26,9 +26,9 @@ package struct BoardLines: Sendable {
         all[index].end = text
     }
 
-    /// Returns the lines for a terminal: each is narrower than it, and there are fewer than it has rows.
+    /// Returns the lines for a terminal: each is narrower than the terminal, and there are fewer than its rows.
     ///
-    /// If there are too many, those that are shown are the running ones, then the waiting ones, and then the others.
+    /// If there are too many, the running ones are shown first, then the waiting ones, then the others.
     package func texts(on terminal: Terminal) -> [String] {
         let width = terminal.columns - 1
         let room = terminal.rows - 1
@@ -60,7 +60,7 @@ package struct BoardLines: Sendable {
         return Line(name: "\(all.count(where: \.isComplete)) of \(all.count) files", progress: progress)
     }
 
-    /// Returns the text of a line; the widths of its name and its bar depend on that of the terminal only, so that nothing jumps.
+    /// Returns the text of a line; the widths of its name and its bar depend only on the terminal's, so that nothing jumps.
     private static func text(of line: Line, width: Int) -> String {
         let name = line.name.padded(toColumns: min(24, max(8, width - 30))) + "  "
         return (name + facts(of: line, barWidth: min(20, width - 69))).cut(toColumns: width)
@@ -88,10 +88,10 @@ package struct BoardLines: Sendable {
         return text
     }
 
-    /// A number of bytes in the largest unit of which there is at least one.
+    /// A number of bytes in the largest unit that is not larger.
     package static func size(_ bytes: Int64) -> String {
         let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)]
-        // What would be rounded to 1000 is one of the next unit.
+        // A number that would be rounded to 1000 is 1 of the next unit.
         for (unit, factor) in units where Double(bytes) >= factor * 0.99995 {
             let value = (Double(bytes) / factor * 10).rounded() / 10
             return "\(value) \(unit)"

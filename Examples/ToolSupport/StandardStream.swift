@@ -13,7 +13,7 @@ package enum StandardStream {
         }
     }
 
-    /// Writes data as it is.
+    /// Writes data unchanged.
     ///
     /// - Returns: What failed, or `nil` if all was written.
     @discardableResult
@@ -36,12 +36,12 @@ package enum StandardStream {
     /// Prints a line on the standard error; one that cannot be written is lost.
     package static func report(_ line: String) { write("\(line)\n".utf8, to: STDERR_FILENO) }
 
-    /// Returns a text without an effect on a terminal: control characters and those that change the order of others are
-    /// escaped.
+    /// Returns a text without an effect on a terminal: control characters and characters that change the order of
+    /// others are escaped.
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - kept: The characters that are left as they are.
+    ///   - kept: The characters that are not escaped.
     /// - Returns: The text.
     package static func escaped(_ text: String, except kept: String = "") -> String {
         var result = String.UnicodeScalarView()

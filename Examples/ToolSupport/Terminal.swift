@@ -12,7 +12,7 @@ package struct Terminal: Sendable, Equatable {
         self.rows = max(1, rows)
     }
 
-    /// Creates a terminal of the size that the system reports, or else of that in `COLUMNS` and `LINES`.
+    /// Creates a terminal of the size that the system reports, or else of `COLUMNS` and `LINES`.
     package init(
         reported: (columns: Int, rows: Int)?,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -29,7 +29,7 @@ package struct Terminal: Sendable, Equatable {
         )
     }
 
-    /// The terminal as it is now; its size can change at any time.
+    /// The current terminal; its size can change at any time.
     static var current: Terminal {
         var size = winsize()
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return Terminal(reported: nil) }

@@ -70,7 +70,7 @@ extension Steps {
         let cache = ResponseCache(directory: folder)
         let config = NetworkConfig(baseURL: BaseURL(tour.server.baseURL), cachePolicy: policy, cache: cache)
         let shown = try await body(tour.agent(config), folder)
-        // What is still to be stored would create the directory again.
+        // Writes that are still to come would create the directory again.
         await cache.flush()
         return shown
     }

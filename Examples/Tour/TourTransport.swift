@@ -2,7 +2,7 @@ import Errand
 import ErrandCurl
 import Foundation
 
-/// What the tour sends over, by the arguments of the command line.
+/// The transport of the tour, by the arguments of the command line.
 struct TourTransport {
     let make: @Sendable () -> any Transport
 
@@ -18,7 +18,7 @@ struct TourTransport {
           --help        this
         """
 
-    /// Ends the process after printing the usage if that is what is asked for, or if the arguments are wrong.
+    /// Prints the usage and ends the process, if that is requested or the arguments are wrong.
     init(_ arguments: [String]) {
         switch arguments {
         case [], ["--transport", "urlsession"], ["--transport=urlsession"]:

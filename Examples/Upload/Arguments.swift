@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import ToolSupport
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Arguments {
     /// A part of the form.
     enum Part {
@@ -10,10 +10,10 @@ struct Arguments {
         case file(name: String, path: String)
     }
 
-    /// The URL, or `nil` if only the help is wanted.
+    /// The URL, or `nil` for the help.
     var address: Address?
     var parts: [Part] = []
-    /// The file that is the whole body, or `nil` for a form.
+    /// The file that is the complete body, or `nil` for a form.
     var body: String?
     var method: HTTPMethod?
     var headers = HTTPHeaders()
@@ -22,15 +22,15 @@ struct Arguments {
     var wantsHelp = false
 
     static let help = """
-        Uploads files, as a form or as they are, and prints the response.
+        Uploads files, unchanged or as a form, and prints the response.
 
         usage: Upload [options] URL [NAME=TEXT ...] [NAME=@FILE ...]
                Upload [options] --file FILE URL
 
           NAME=TEXT               a field of a multipart form
-          NAME=@FILE              a file of a multipart form; its type is that of its extension
+          NAME=@FILE              a file of a multipart form, with the media type of its extension
           -t, --text NAME=TEXT    a field whose text may begin with @; may be repeated
-          -f, --file FILE         sends this file as the whole body, without a form
+          -f, --file FILE         sends this file as the complete body, without a form
           -X, --method METHOD     the method (POST for a form, PUT for a file)
           -H, --header 'NAME: VALUE'
                                   a header field; may be repeated

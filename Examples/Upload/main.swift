@@ -9,7 +9,7 @@ func fail(_ text: String, status: Int32) -> Never {
     exit(status)
 }
 
-/// Sends what the command line asks for, and returns the content of the response.
+/// Sends the request, and returns the content of the response.
 struct UploadFiles: Request, Sendable {
     typealias Model = Data
 
@@ -44,7 +44,7 @@ struct UploadFiles: Request, Sendable {
 ///   - payload: The content.
 ///   - isCut: Whether the end is missing, possibly within a character.
 func show(_ payload: Payload, isCut: Bool = false) {
-    // What is no text is not printed, whatever the error says.
+    // Content that is not text is not printed.
     let texts = (0...(isCut ? 3 : 0)).lazy.compactMap { count in
         try? Payload(payload.data.dropLast(count), mediaType: payload.mediaType).text()
     }

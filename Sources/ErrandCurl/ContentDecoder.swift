@@ -5,8 +5,8 @@ internal import Foundation
 
 /// The decoder of a content with one or more codings.
 ///
-/// Bytes are put in with ``feed(_:)`` and read decoded with ``read(into:)``, so that what is held of a small but highly
-/// compressed content does not depend on its size. Must not be used by two threads at once.
+/// Bytes are put in with ``feed(_:)`` and read decoded with ``read(into:)``, so the memory in use does not depend on
+/// the decoded size. Must not be used by two threads at once.
 final class ContentDecoder {
     /// The names of the codings that can be decoded, for `Accept-Encoding`.
     static let names: [String] = codings.filter { errand_decoder_exists(Int32($0.number)) != 0 }.map(\.name)
@@ -16,7 +16,7 @@ final class ContentDecoder {
         ("zstd", ErrandCodingZstandard),
     ]
 
-    /// More than a server has a reason for; each has a buffer of its own.
+    /// More than any server needs; each has its own buffer.
     private static let maximumCodings = 4
 
     /// The decoder of one coding.
@@ -64,7 +64,7 @@ final class ContentDecoder {
                 input = consumed == input.count ? Data() : input.dropFirst(consumed)
                 byteCount += produced
                 if produced > 0 { return produced }
-                // Neither used nor made anything: the rest waits for more input.
+                // No input was used and no output made: the rest waits for more input.
                 if consumed == 0 { return 0 }
             }
             return 0
@@ -80,7 +80,7 @@ final class ContentDecoder {
     ///
     /// - Parameters:
     ///   - codings: The names of the codings.
-    ///   - limits: The limits of what one coding within another expands to; that of the last is left to the caller.
+    ///   - limits: The limits for codings within another one; the caller checks the output of the last one.
     /// - Throws: `NetworkError` for a coding that is not supported.
     init(_ codings: [String], _ limits: BodyLimits) throws(NetworkError) {
         guard codings.count <= Self.maximumCodings else { throw NetworkError(.invalidContentCoding) }
@@ -130,7 +130,7 @@ final class ContentDecoder {
         }
     }
 
-    /// Whether the content has not ended early; one without a byte, such as that of HEAD, has not.
+    /// Whether the content has not ended early; content without a byte, as for HEAD, has not.
     var isComplete: Bool { receivedByteCount == 0 || stages.allSatisfy(\.isComplete) }
 }
 #endif

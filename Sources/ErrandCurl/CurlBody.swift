@@ -4,8 +4,8 @@ internal import Foundation
 
 /// A body that is still being received: chunks as they arrived, decoded when they are read.
 ///
-/// The event loop writes, and pauses the transfer while its reader is slow, so that no more than ``pauseLevel`` and what one
-/// read from the connection yields is held.
+/// The event loop writes, and pauses the transfer while its reader is slow, so that at most ``pauseLevel`` and one read
+/// from the connection are held.
 final class CurlBody: Sendable {
     private typealias Reader = Delivery<Result<Data?, any Error>>
 
@@ -17,15 +17,15 @@ final class CurlBody: Sendable {
         var end: Result<Void, any Error>?
         var reader: Reader?
         var isPaused = false
-        /// Whether the rest is not wanted, also if all of it has arrived.
+        /// Whether the rest is not needed, even if all of it has arrived.
         var isCancelled = false
     }
 
-    /// What the reader has, which is one task at a time.
+    /// The state of the reader, which is one task at a time.
     private struct Decoding {
-        /// What was decoded before there was a reader.
+        /// The bytes that were decoded before there was a reader.
         var beginning: Data
-        /// Created with the first byte, because a content without one has no coding.
+        /// Created with the first byte, because empty content has no coding.
         var decoder: ContentDecoder?
         let codings: [String]
         let marksEnd: Bool
@@ -53,9 +53,9 @@ final class CurlBody: Sendable {
     ///
     /// - Parameters:
     ///   - beginning: The decoded bytes that were received before.
-    ///   - decoder: The decoder that they came from, or `nil` if there was none yet.
+    ///   - decoder: The decoder that returned them, or `nil` if there was none yet.
     ///   - codings: The codings of the content.
-    ///   - marksEnd: Whether the end of the content is not that of the connection.
+    ///   - marksEnd: Whether the content has an end of its own, before the end of the connection.
     ///   - receivedByteCount: The number of bytes received before.
     ///   - limits: The limits of the decoded bytes.
     ///   - onResume: Called when a paused transfer has to continue.
@@ -177,7 +177,7 @@ final class CurlBody: Sendable {
         return true
     }
 
-    /// Returns decoded bytes for which nothing more has to be received, or `nil` if there are none.
+    /// Returns decoded bytes that need no further input, or `nil` if there are none.
     private func decode(_ decoding: inout Decoding) throws -> Data? {
         if !decoding.beginning.isEmpty {
             defer { decoding.beginning = Data() }
@@ -262,14 +262,14 @@ struct BodyLimits: Sendable {
     ///
     /// - Parameters:
     ///   - decoded: The number of decoded bytes so far.
-    ///   - received: The number of bytes they were decoded from, or `nil` if the content has no coding.
+    ///   - received: The number of encoded bytes, or `nil` if the content has no coding.
     /// - Throws: `NetworkError`.
     func check(_ decoded: Int, received: Int?) throws(NetworkError) {
         guard decoded <= maximumSize else { throw NetworkError(.bodyTooLarge(limit: maximumSize)) }
         if let received { try checkExpansion(to: decoded, of: received) }
     }
 
-    /// Checks that decoding has not made too many bytes of those that were received.
+    /// Checks that decoding has not expanded the received bytes too much.
     ///
     /// - Throws: `NetworkError`.
     func checkExpansion(to decoded: Int, of received: Int) throws(NetworkError) {

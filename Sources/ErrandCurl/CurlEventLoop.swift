@@ -5,11 +5,11 @@ internal import Foundation
 
 /// The thread that runs the transfers of a transport.
 ///
-/// It is started by the first exchange and ends after a while without any; its connections stay open until they are too old.
-/// Transfers are only used while ``transfers`` is locked: by that thread, or by a caller that starts an exchange while it
-/// waits for nothing but one, which spares a change of threads.
+/// It is started by the first exchange and ends after a while without any; its connections stay open until they are too
+/// old. Transfers are only used while ``transfers`` is locked: by that thread, or by a caller that starts an exchange
+/// while the thread is idle, which avoids a thread hop.
 final class CurlEventLoop: Sendable {
-    /// What other threads ask for.
+    /// A command from another thread.
     enum Command: Sendable {
         case start(CurlExchange)
         case stop(CurlExchange)
@@ -18,7 +18,7 @@ final class CurlEventLoop: Sendable {
 
     private struct Inbox {
         var commands: [Command] = []
-        /// What wakes the thread, if it waits or is about to.
+        /// Wakes the thread, if it waits or is about to.
         var sleeper: CurlTransfers?
         var isRunning = false
         var isClosed = false
@@ -29,7 +29,8 @@ final class CurlEventLoop: Sendable {
 
     /// Whether libcurl may write on a thread of the caller.
     ///
-    /// Before 7.88 OpenSSL writes by itself for it, and a closed connection raises SIGPIPE, which only the own thread blocks.
+    /// Before 7.88 OpenSSL itself writes to the socket, and a closed connection raises SIGPIPE, which only the loop's
+    /// own thread blocks.
     private static let mayStartHere = errand_curl_version_number() >= 0x075800
 
     private let configuration: CurlTransport.Configuration
@@ -37,9 +38,9 @@ final class CurlEventLoop: Sendable {
     private let inbox = LoopLock(Inbox())
     private let transfers = LoopLock(Transfers())
 
-    /// Unchecked: what is in it is used under the lock around it, except to wait, which one thread does, and to wake that.
+    /// Unchecked: its content is used under the lock around it, except by the one thread that waits, and to wake that.
     private struct Transfers: @unchecked Sendable {
-        /// Made by the first thread, so that a loop without an exchange has nothing.
+        /// Created by the first thread, so that a loop without an exchange needs no resources.
         var current: CurlTransfers?
     }
 
@@ -51,18 +52,18 @@ final class CurlEventLoop: Sendable {
 
     /// Starts an exchange, from any thread; returns at once.
     func start(_ exchange: CurlExchange) {
-        // One that was stopped before is never sent, because its stop comes first.
+        // An exchange that was stopped before is never sent, because its stop comes first.
         if !Self.mayStartHere || exchange.request.hasBody || exchange.isStopped || !startHere(exchange) {
             submit(.start(exchange))
         }
     }
 
-    /// Starts an exchange on this thread, if no other one is under way; not one with a body, which is read by other code.
+    /// Starts an exchange without a body, which other code would read, on this thread, if no other one is under way.
     ///
     /// - Returns: Whether it did.
     private func startHere(_ exchange: CurlExchange) -> Bool {
         let started = transfers.withLockIfAvailable { transfers -> (CurlTransfers?, Bool) in
-            // What was submitted before comes first.
+            // Earlier commands come first.
             guard let transfers = transfers.current, transfers.isEmpty,
                 inbox.withLock({ $0.isRunning && $0.commands.isEmpty })
             else { return (nil, false) }
@@ -94,7 +95,7 @@ final class CurlEventLoop: Sendable {
     }
 
     private func startThread() {
-        // Foundation's Thread does not say that there is none left.
+        // Foundation's Thread does not report that no thread could be created.
         let own = Unmanaged.passRetained(self)
         let result = errand_thread_start(
             { own in
@@ -119,15 +120,15 @@ final class CurlEventLoop: Sendable {
                 commands.removeAll(keepingCapacity: true)
                 let isClosed = inbox.withLock { inbox in
                     swap(&inbox.commands, &commands)
-                    // Only a thread that has nothing to do waits.
+                    // The thread waits only if it has nothing to do.
                     inbox.sleeper = commands.isEmpty ? current : nil
                     return inbox.isClosed
                 }
-                // Reading a body may have taken its time.
+                // Reading a body may have taken long.
                 if !commands.isEmpty { current.updateTime() }
                 for command in commands { current.handle(command) }
                 guard commands.isEmpty else { return 0 }
-                // Another thread may have started one that has ended already.
+                // Another thread may have started an exchange that has ended already.
                 idleSince = current.isEmpty ? max(idleSince ?? current.now, current.lastStart) : nil
                 if let idleSince, isClosed || current.now - idleSince >= Self.patience, stops() { return nil }
                 return current.prepareToWait(atMost: idleSince.map { $0 + Self.patience - current.now } ?? .max)
@@ -163,7 +164,7 @@ final class CurlEventLoop: Sendable {
                 case .stop, .resume: break
                 }
             }
-            // A caller may have started one of its own, because the thread was to run.
+            // A caller may have started an exchange itself, expecting the thread to run.
             transfers.current?.endAll(throwing: error)
         }
     }

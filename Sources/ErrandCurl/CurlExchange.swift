@@ -11,7 +11,7 @@ final class CurlExchange: StoppableExchange {
     let options: TransportOptions
     private let loop: CurlEventLoop
     private let outcome = ExchangeOutcome()
-    /// What is known of the response so far.
+    /// The received part of the response.
     ///
     /// Behind a pointer, because each access to a property of a class is checked while it runs. Unchecked too: it is
     /// used under the event loop's lock.
@@ -57,7 +57,7 @@ final class CurlExchange: StoppableExchange {
         reception.deallocate()
     }
 
-    /// Waits for the header section, with the body as far as it is read ahead; may be called once.
+    /// Waits for the header section and for what is read ahead of the body; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
 
     /// Ends the exchange for its caller at once, from any thread, and its transfer as soon as the event loop can.
@@ -80,7 +80,7 @@ final class CurlExchange: StoppableExchange {
         reception.pointee.lastActivity = now
     }
 
-    /// When the exchange will have been idle for too long, by the clock of the event loop; `nil` if there is no timeout now.
+    /// The time of the idle timeout, by the clock of the event loop; `nil` if there is none now.
     var idleLimit: Int64? { reception.pointee.isPaused ? nil : reception.pointee.lastActivity + idleTimeout }
 
     /// The maximum idle time in nanoseconds: not negative, and small enough that a clock can add it.
@@ -122,7 +122,8 @@ final class CurlExchange: StoppableExchange {
         }
     }
 
-    /// Fills a buffer with bytes of the request's body; returns their number, 0 at the end, or `nil` if there are none to be had.
+    /// Fills a buffer with bytes of the request's body; returns their number, 0 at the end, or `nil` if the body cannot
+    /// be read.
     func supply(_ buffer: UnsafeMutableRawBufferPointer, at now: Int64) -> Int? {
         reception.pointee.lastActivity = now
         do {
@@ -149,7 +150,7 @@ final class CurlExchange: StoppableExchange {
 
     /// Continues a transfer that waited for the reader of its body.
     ///
-    /// - Returns: The error that ends it, because libcurl had more of the response and it was rejected, or `nil`.
+    /// - Returns: The error that ends it, if libcurl had more of the response and it was rejected, or `nil`.
     func resume() -> NetworkError? {
         guard reception.pointee.isPaused, let handle else { return nil }
         reception.pointee.isPaused = false
@@ -170,7 +171,7 @@ final class CurlExchange: StoppableExchange {
         } else {
             outcome.deliver(.success(response(ResponseBody(reception.pointee.body))))
         }
-        // The reader of the body and the stream may hold on to what ends with the exchange.
+        // The reader of the body and the stream may keep references to what ends with the exchange.
         (reception.pointee.reader, reception.pointee.stream, reception.pointee.decoder, handle) = (nil, nil, nil, nil)
         reception.pointee.body = Data()
     }
@@ -190,13 +191,13 @@ final class CurlExchange: StoppableExchange {
         return NetworkError(reception.pointee.headerSection.marksEnd ? .invalidContentCoding : .closedInBody)
     }
 
-    /// Ends the transfer for a reason that is not libcurl's; returns `false`.
+    /// Ends the transfer for another reason than libcurl's; returns `false`.
     private func fail(_ error: any Error) -> Bool {
         reception.pointee.failure = reception.pointee.failure ?? error
         return false
     }
 
-    /// Checks, with its first byte, that there is a body that may be read.
+    /// Checks at its first byte that the body may be read.
     private func beginBody() throws(NetworkError) {
         let section = reception.pointee.headerSection
         guard section.codings.isEmpty else {

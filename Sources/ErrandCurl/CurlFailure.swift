@@ -2,7 +2,7 @@
 internal import Errand
 internal import Foundation
 
-/// Maps the errors of libcurl to those of the library.
+/// Maps libcurl's errors to the library's.
 enum CurlFailure {
     /// Returns the error for a code of libcurl ("libcurl-errors").
     static func error(_ code: Int32, of handle: CurlHandle, _ exchange: CurlExchange) -> NetworkError {
@@ -51,11 +51,11 @@ enum CurlFailure {
         case 45: return .other("the interface of the transport's configuration does not exist or cannot be used")
         case 58:
             return .tlsHandshakeFailed(
-                "the client certificate or its key cannot be used; is the passphrase right, and the key that of the certificate?"
+                "the client certificate or its key cannot be used; check the passphrase, and that the key belongs to the certificate"
             )
         case 77: return .certificateRefused("the certificates to trust cannot be read")
         case 90: return .certificateRefused("its public key is none of those that are pinned")
-        case 98: return .tlsHandshakeFailed(CurlMessage.wantsClientCertificate)
+        case 98: return .tlsHandshakeFailed(CurlMessage.needsClientCertificate)
         default: break
         }
         if let reason = CurlMessage.reason(in: message, hasHeader: hasHeader, proxiedURL: proxiedURL) { return reason }
@@ -63,8 +63,8 @@ enum CurlFailure {
         case 7: .connectionRefused
         case 8: .malformedStatusLine
         case 16, 55, 56, 92: CurlMessage.reset(hasHeader)
-        case 35: .tlsHandshakeFailed("the TLS library does not say why")
-        case 60: .certificateRefused("the TLS library does not say why")
+        case 35: .tlsHandshakeFailed("the TLS library gives no reason")
+        case 60: .certificateRefused("the TLS library gives no reason")
         case 61: .invalidContentCoding
         default: .other("libcurl ended the transfer with its error \(code)")
         }

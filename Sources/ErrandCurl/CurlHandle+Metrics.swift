@@ -4,7 +4,7 @@ internal import Errand
 internal import Foundation
 
 extension CurlHandle {
-    /// What is known of the connection of the transfer so far.
+    /// The metrics of the connection so far.
     var connectionMetrics: ConnectionMetrics {
         let isReused = number(ErrandCurlInfoConnectionCount) == 0
         // Each time is since the start of the transfer.

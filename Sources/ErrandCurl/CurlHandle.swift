@@ -13,7 +13,7 @@ final class CurlHandle {
     /// The place among the handles in use.
     var place = 0
 
-    /// Those that the handle is one of; unchecked, because they own it.
+    /// The transfers that the handle belongs to; unchecked, because they own it.
     unowned(unsafe) let transfers: CurlTransfers
 
     let configuration: CurlTransport.Configuration
@@ -38,27 +38,27 @@ final class CurlHandle {
     private var resolve: UnsafeMutableRawPointer?
     /// The remote address of the last transfer, because most have the same one.
     var lastRemote: (host: String, port: Int, text: String) = ("", 0, "")
-    /// Whether options are set that not every request sets.
+    /// Whether options are set that only some requests set.
     private var isChanged = false
     private var waitsForMultiplexing = false
     private var hasLargeBuffer = false
     private var bypassesProxy = false
     /// Whether libcurl has begun to send the request.
     private var hasBegun = false
-    /// Why no request may be sent: libcurl does not do what the configuration requires.
+    /// Why no request may be sent: libcurl does not support what the configuration requires.
     private(set) var refusal: NetworkError?
 
     /// Whether libcurl can send a second request on a connection with HTTP/2 and without TLS, which 7.88 cannot.
     private static let reusesClearHTTP2 = errand_curl_version_number() >> 8 != 0x0758
 
-    /// Whether libcurl can lose a response over HTTP/2 that ends before the request, on a connection that it shares with others;
-    /// 7.88 does, and 8.14 does not.
+    /// Whether libcurl can lose a response that ends before its request, on a shared HTTP/2 connection, as 7.88 does
+    /// and 8.14 does not.
     private static let losesEarlyResponses = errand_curl_version_number() < 0x080E00
 
     /// `CURL_ERROR_SIZE`.
     private static let errorTextSize = 256
 
-    /// Creates a handle; `nil` without memory.
+    /// Creates a handle, or returns `nil` if there is no memory.
     init?(_ configuration: CurlTransport.Configuration, of transfers: CurlTransfers, on loop: OpaquePointer) {
         guard let easy = errand_curl_easy_create() else { return nil }
         self.easy = easy
@@ -102,7 +102,7 @@ final class CurlHandle {
             bypassesProxy.toggle()
             set(ErrandCurlOptionNoProxy, bypassesProxy ? "*" : "")
         }
-        // A buffer of this size is a slow allocation, so only what is read as it arrives has one.
+        // A buffer of this size is a slow allocation, so only a body that is read as it arrives has one.
         let isStreamed = exchange.options.readAhead == 0
         if isStreamed != hasLargeBuffer {
             // libcurl refuses while it keeps the buffer of a transfer that ended before it had a connection.
@@ -120,7 +120,7 @@ final class CurlHandle {
 
     /// Returns whether libcurl may begin to send the request, which it does again if a kept connection dies.
     ///
-    /// It asks to read the body again only if it has sent a part of it.
+    /// It reads the body again only if it has sent a part of it.
     func mayBegin(from port: Int32) -> Bool {
         defer { hasBegun = true }
         errand_curl_loop_expect_response(loop, port)
@@ -145,7 +145,7 @@ final class CurlHandle {
         set(ErrandCurlOptionResolve, nil)
     }
 
-    /// libcurl's message for the last error, or that of its code.
+    /// libcurl's message for the last error, or its code's message.
     func errorMessage(_ code: Int32) -> String {
         errorText[0] == 0 ? String(cString: errand_curl_error_text(code)) : String(cString: errorText)
     }
@@ -191,7 +191,7 @@ final class CurlHandle {
         // http and https: `CURLPROTO_HTTP | CURLPROTO_HTTPS`.
         set(ErrandCurlOptionProtocols, 3)
         set(ErrandCurlOptionDisallowUserInURL, 1)
-        // What is sent is what was signed.
+        // The signed URL is sent unchanged.
         set(ErrandCurlOptionPathAsIs, 1)
         // The content is decoded by ContentDecoder.
         set(ErrandCurlOptionContentDecoding, 0)
@@ -210,7 +210,7 @@ final class CurlHandle {
         guard text != url else { return }
         url = text
         set(ErrandCurlOptionURL, text)
-        // What cannot be parsed is an error of the transfer.
+        // A URL that cannot be parsed is an error of the transfer.
         set(ErrandCurlOptionParsedURL, parsedURL.flatMap { errand_curl_url_set($0, text) == 0 ? $0 : nil })
     }
 
@@ -250,7 +250,7 @@ final class CurlHandle {
     private func setMethod(of request: OutgoingRequest, _ exchange: CurlExchange) {
         let method = request.method
         guard !request.hasBody else {
-            // Read from the exchange, so that libcurl asks before it sends the request again.
+            // Read from the exchange, which libcurl asks before it sends the request again.
             change(ErrandCurlOptionUpload, 1)
             errand_curl_set_size(easy, Int32(ErrandCurlOptionBodySize), request.body.byteCount ?? -1)
             if method != .put { change(ErrandCurlOptionCustomRequest, method.rawValue) }
@@ -307,7 +307,7 @@ final class CurlHandle {
         errand_curl_set_pointer(easy, Int32(option), value)
     }
 
-    // Sets what is not safe to be without: unless libcurl accepts it, no request is sent.
+    // Sets an option that is required for safety: unless libcurl accepts it, no request is sent.
 
     func require(_ option: Int, _ value: Int, for property: String) { check(set(option, value), property) }
     func require(_ option: Int, _ value: String, for property: String) { check(set(option, value), property) }
@@ -332,12 +332,12 @@ final class CurlHandle {
 }
 
 extension OutgoingRequest {
-    /// Whether the body is sent for so long that a response may arrive before its end.
+    /// Whether sending the body takes so long that a response may arrive before its end.
     fileprivate var isLarge: Bool { body.byteCount.map { $0 > 64 << 10 } ?? true }
 }
 
 extension HTTPHeaders {
-    /// The fields with one line of cookies at most (RFC 6265, section 5.4); other lines stay as they are.
+    /// The fields with their cookies joined into one line (RFC 6265, section 5.4).
     fileprivate var withOneCookieLine: HTTPHeaders {
         guard values(for: "Cookie").count > 1 else { return self }
         var copy = self
@@ -347,7 +347,7 @@ extension HTTPHeaders {
 }
 
 extension String {
-    /// Whether both are sent as the same bytes; `==` also holds for one letter that is written in two ways.
+    /// Whether both are sent as the same bytes; `==` is also true for two encodings of one letter.
     fileprivate func hasSameBytes(as other: String) -> Bool {
         let result = utf8.withContiguousStorageIfAvailable { bytes in
             other.utf8.withContiguousStorageIfAvailable { others in
@@ -359,7 +359,7 @@ extension String {
         return (result ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// A name of a host as it is sent, in ASCII.
+    /// The name of a host in ASCII, as it is sent.
     fileprivate var asciiHost: String {
         if utf8.allSatisfy({ $0 < 0x80 }) { return self }
         return URL(string: "http://\(self)/")?.host(percentEncoded: false) ?? self

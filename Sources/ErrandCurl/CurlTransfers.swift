@@ -5,15 +5,14 @@ internal import Foundation
 
 /// The transfers of an event loop, with their handles and idle timeouts.
 ///
-/// Must not be used by two threads at once, except ``wake()``, and what is said of ``wait(_:)``.
+/// Must not be used by two threads at once, except ``wake()`` and as described for ``wait(_:)``.
 final class CurlTransfers {
-    /// The time in nanoseconds after a stop in which no exchange that waits begins in its place: it may be stopped a moment
-    /// later, and would be sent all the same.
+    /// The time in nanoseconds after a stop in which no waiting exchange takes its place, because it may be stopped a
+    /// moment later.
     private static let stopPause: Int64 = 2_000_000
-    /// The number of stops in one pause that are more than single callers make: many exchanges are being stopped, and the rest of
-    /// them follows in another pause.
+    /// The number of stops in one pause from which many exchanges are being stopped, so that another pause follows.
     private static let manyStops = 4
-    /// The maximum number of pauses for those that are stopped together.
+    /// The maximum number of pauses after stops.
     private static let maximumStopPauses = 50
     /// The maximum number of handles that are kept for later requests.
     private static let maximumSpareHandles = 256
@@ -27,16 +26,16 @@ final class CurlTransfers {
     private var used: [CurlHandle] = []
     private var spare: [CurlHandle] = []
     private var hosts: HostQueues
-    /// Those that were stopped and whose connections are not yet passed on to others that wait, and when they are.
+    /// The stopped exchanges whose connections are not yet passed on to waiting ones, and the time when they are.
     private var stopped: (exchanges: [CurlExchange], due: Int64) = ([], .max)
-    /// The pauses of these, and the stops in the latest one.
+    /// The number of their pauses, and of stops in the latest one.
     private var stopPauses = (number: 0, stopCount: 0)
     private var ended: [(easy: UnsafeMutableRawPointer, code: Int32)] = []
     /// When the last exchange began, by the loop's clock.
     private(set) var lastStart = Int64.min
-    /// When the first idle timeout may be due, by the loop's clock; `nil` without an exchange.
+    /// The time of the first idle timeout, by the loop's clock; `nil` without an exchange.
     private var nextCheck: Int64?
-    /// When the wait under way ends at the latest.
+    /// The latest end of the current wait.
     private var wakeTime: Int64 = 0
     /// Whether the last wait did not look at the sockets; only the event loop's thread uses it.
     private var hasSkipped = false
@@ -85,7 +84,7 @@ final class CurlTransfers {
         }
     }
 
-    /// Ends every exchange, also those that wait for a connection.
+    /// Ends every exchange, including those that wait for a connection.
     func endAll(throwing error: any Error) {
         for exchange in hosts.waiting + used.compactMap(\.exchange) { stop(exchange, .failure(error)) }
         leaveStopped()
@@ -104,7 +103,7 @@ final class CurlTransfers {
 
     /// Waits for the network; meanwhile another thread may start an exchange.
     func wait(_ milliseconds: Int64) {
-        // A timer that is due, as for each new transfer, needs no system call; a second one lets sockets have their turn.
+        // A due timer, as of each new transfer, needs no system call; after a second one the sockets are checked.
         hasSkipped = milliseconds == 0 && !hasSkipped
         if !hasSkipped { errand_curl_loop_wait(loop, milliseconds) }
     }
@@ -121,13 +120,13 @@ final class CurlTransfers {
         return nextDue < wakeTime
     }
 
-    /// When the first timer is due; `.max` without one.
+    /// The time of the first timer; `.max` without one.
     private var nextDue: Int64 {
         let due = errand_curl_loop_due(loop)
         return min(nextCheck ?? .max, stopped.due, due < 0 ? .max : due)
     }
 
-    /// Does what sockets are ready for, such as ends of connections that nobody watched.
+    /// Processes ready sockets, such as unwatched connections that were closed.
     func look() { errand_curl_loop_look(loop) }
 
     /// Does what was waited for.
@@ -142,7 +141,7 @@ final class CurlTransfers {
 
     private func processEnded() {
         while true {
-            // All are taken first: libcurl searches those that are left for each handle that is removed.
+            // All are taken first, because libcurl searches the remaining ones for each handle that is removed.
             var code: Int32 = 0
             while let easy = errand_curl_loop_next_ended(loop, &code) { ended.append((easy, code)) }
             guard !ended.isEmpty else { return }
@@ -211,7 +210,7 @@ final class CurlTransfers {
         }
     }
 
-    /// Passes on the connections of those that were stopped, unless many more were stopped meanwhile.
+    /// Passes on the connections of stopped exchanges, unless many more were stopped meanwhile.
     private func endStopPause() {
         guard stopPauses.stopCount >= Self.manyStops, stopPauses.number < Self.maximumStopPauses else {
             return leaveStopped()
@@ -241,7 +240,7 @@ final class CurlTransfers {
         leave(exchange, usedHTTP1: usedHTTP1)
     }
 
-    /// Begins what has waited for the end of an exchange.
+    /// Begins the exchanges that have waited for the end of another one.
     private func leave(_ exchange: CurlExchange, usedHTTP1: Bool? = nil) {
         var left = [(exchange, usedHTTP1)]
         while let (exchange, usedHTTP1) = left.popLast() {
@@ -260,7 +259,7 @@ final class CurlTransfers {
     }
 
     private func checkIdleTimeouts() {
-        // What has arrived may be waiting in a socket.
+        // Bytes may be waiting in a socket.
         guard !hasSkipped, let due = nextCheck, due <= now else { return }
         nextCheck = nil
         var first: Int64?

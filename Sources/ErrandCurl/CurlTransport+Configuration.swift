@@ -4,25 +4,25 @@ internal import Errand
 public import Foundation
 
 extension CurlTransport {
-    /// What a ``CurlTransport`` uses for its connections.
+    /// The configuration of a ``CurlTransport``'s connections.
     ///
-    /// The server's certificate and its host name are always verified; a test server needs a certificate of a CA in ``trust``.
-    /// If the libcurl of the system does not support what a property requires, such as with another TLS library than OpenSSL,
-    /// every request fails with `NetworkError.Reason.tlsHandshakeFailed(_:)` before anything is sent.
+    /// The server's certificate and its host name are always verified; a test server needs a certificate of a CA in
+    /// ``trust``. If the system's libcurl does not support a property, for example because its TLS library is not
+    /// OpenSSL, every request fails with `NetworkError.Reason.tlsHandshakeFailed(_:)` before anything is sent.
     public struct Configuration: Sendable {
         /// The certificates of authorities that a server's certificate must lead to.
         public enum Trust: Sendable, Hashable {
-            /// Those of the system, as libcurl was built to find them.
+            /// The system's certificates, as libcurl was built to find them.
             case system
-            /// The certificates in a file in PEM format, instead of those of the system.
+            /// The certificates in a file in PEM format, in place of the system's.
             case file(path: String)
-            /// Certificates in PEM format, instead of those of the system.
+            /// Certificates in PEM format, in place of the system's.
             case pem(Data)
         }
 
-        /// A certificate that proves who the client is.
+        /// A certificate that identifies the client.
         public struct ClientCertificate: Sendable, Hashable {
-            /// The certificate and those that lead to its authority, in PEM format.
+            /// The certificate and its chain, in PEM format.
             public var certificate: Data
             /// The private key in PEM format.
             public var key: Data
@@ -45,9 +45,9 @@ extension CurlTransport {
 
         /// The proxy that connections are made through.
         public enum Proxy: Sendable, Hashable {
-            /// The one that the environment names: `http_proxy`, `https_proxy`, `all_proxy`, without the hosts of `no_proxy`.
+            /// The environment's proxy: `http_proxy`, `https_proxy`, `all_proxy`, without the hosts of `no_proxy`.
             case environment
-            /// None, whatever the environment says.
+            /// No proxy, whatever is in the environment.
             case none
             /// One proxy for all hosts but some.
             ///
@@ -72,14 +72,14 @@ extension CurlTransport {
 
         /// The authorities that are trusted.
         ///
-        /// The default is those of the system.
+        /// The default is the system's.
         public var trust: Trust
-        /// The SHA-256 digests of public keys, of which the server's must be one.
+        /// The SHA-256 digests of the public keys that the server may have.
         ///
         /// Each is 32 bytes, the digest of the `SubjectPublicKeyInfo` (RFC 7469, section 2.4). An empty list, the default,
         /// accepts the key of every certificate that is trusted.
         public var pinnedKeys: [Data]
-        /// The certificate for servers that ask for one, or `nil` for none.
+        /// The certificate for servers that request one, or `nil` for none.
         public var clientCertificate: ClientCertificate?
         /// The oldest version of TLS.
         ///
@@ -87,13 +87,13 @@ extension CurlTransport {
         public var minimumTLSVersion: TLSVersion
         /// The proxy.
         ///
-        /// The default is that of the environment, as with URLSession.
+        /// The default is the environment's, as with URLSession.
         public var proxy: Proxy
-        /// The IP addresses of hosts that are not looked up, by host name without port.
+        /// The IP addresses of hosts to use without a lookup, by host name without port.
         public var addresses: [String: [String]]
         /// The path of a Unix socket that all connections are made to, or `nil`.
         ///
-        /// The URL's host is only sent as `Host` then.
+        /// The URL's host is then only sent as `Host`.
         public var unixSocket: String?
         /// The name of a network interface, such as `eth1`, or a local address that connections are made from, or `nil`.
         public var interface: String?
@@ -103,27 +103,28 @@ extension CurlTransport {
         public var httpVersion: HTTPVersion
         /// The maximum number of connections to one host, at least 1.
         ///
-        /// The default is 32. Further requests wait, with their idle timeout running. Streams have a connection of their own
-        /// and do not count, and HTTP/2 needs one connection for all requests. Choose less for a host that is not yours and
-        /// speaks HTTP/1.
+        /// The default is 32. Further requests wait, with their idle timeout running. Streams have a connection of
+        /// their own and do not count. HTTP/2 needs one connection for all requests. Choose a lower maximum for
+        /// somebody else's host that supports only HTTP/1.
         public var maximumConnectionsPerHost: Int
         /// The maximum number of connections, at least 1, or `nil`, the default, for no limit.
         ///
-        /// Streams do not count among them, and have the same maximum for themselves.
+        /// Streams do not count among them; they have a separate, equal maximum.
         public var maximumConnections: Int?
         /// The maximum number of connections that are kept for later requests, at least 1, or `nil`, the default, for four
         /// times the number of requests in flight.
         public var maximumIdleConnections: Int?
-        /// The maximum time that a connection may have been unused to be used again, in whole seconds, at least 1.
+        /// The maximum time after which an unused connection is used again, in full seconds, at least 1.
         ///
         /// The default is 118 seconds.
         public var idleConnectionLifetime: Duration
-        /// The maximum age of a connection to be used again, in whole seconds, at least 1; or `nil`, the default, for no limit.
+        /// The maximum age at which a connection is used again, in full seconds, at least 1; or `nil`, the default, for
+        /// no limit.
         public var connectionLifetime: Duration?
         /// The value of `User-Agent` for requests that have none, or `nil`, the default, to send none.
         public var userAgent: String?
 
-        /// Creates a configuration from what differs from the defaults.
+        /// Creates a configuration.
         public init(
             trust: Trust = .system,
             pinnedKeys: [Data] = [],
@@ -161,7 +162,7 @@ extension CurlTransport {
 }
 
 extension CurlTransport.Configuration: CustomStringConvertible, CustomReflectable {
-    /// What a log may show: neither keys nor passwords.
+    /// A description for logs, without keys and passwords.
     public var description: String {
         "configuration with \(proxy)" + (clientCertificate == nil ? "" : " and a client certificate")
     }
@@ -175,7 +176,7 @@ extension CurlTransport.Configuration.Proxy: CustomStringConvertible, CustomRefl
         switch self {
         case .environment: "the proxy of the environment"
         case .none: "no proxy"
-        // A URL with user information is refused, so it is one that was not validated.
+        // A URL with user information is refused, so this one was not validated.
         case .url(let url, _, _, _): url.utf8.contains(UInt8(ascii: "@")) ? "a proxy" : "the proxy \(url)"
         }
     }
@@ -251,7 +252,7 @@ extension CurlTransport.Configuration {
         }
         for (name, count) in [
             ("maximumConnectionsPerHost", maximumConnectionsPerHost), ("maximumConnections", maximumConnections),
-            // For libcurl 0 is its default.
+            // libcurl takes 0 for its default.
             ("maximumIdleConnections", maximumIdleConnections),
         ] {
             guard count.map({ $0 >= 1 }) != false else { throw Invalid(description: "\(name): must be at least 1") }
@@ -307,7 +308,7 @@ extension CurlTransport.Configuration {
         return ProxyBypass(bypass)
     }
 
-    /// A folder that always exists, and that nobody can add a certificate to.
+    /// A folder that always exists and that nobody can add a certificate to.
     ///
     /// `NULL` makes newer versions of libcurl use the system's folder, and not every TLS library accepts one that doesn't exist.
     private static let folderWithoutCertificates = "/proc/self/task"

@@ -11,8 +11,8 @@ internal import Foundation
 /// let agent = Agent(config: config, transport: CurlTransport())
 /// ```
 ///
-/// No response can end the process, requests of one process do not wait for each other in one queue, and header fields keep
-/// their order. ``Configuration`` sets what URLSession on Linux cannot: the certificates to trust, pinned keys, a client
+/// No response can end the process, requests do not wait for each other in one queue, and header fields keep their
+/// order. ``Configuration`` has what URLSession on Linux lacks: the certificates to trust, pinned keys, a client
 /// certificate, a proxy, addresses, a Unix socket.
 ///
 /// A transport has one thread, which is started by the first request and ends two seconds after the last one. libcurl is opened
@@ -23,14 +23,14 @@ public final class CurlTransport: StoppableTransport {
         errand_curl_version_number() == 0 ? nil : String(cString: errand_curl_version())
     }
 
-    /// What this system lacks to use libcurl, and what to install; `nil` if nothing is missing.
+    /// The reason why libcurl cannot be used, and what to install; `nil` if it can.
     ///
-    /// If there is something, every send fails with it as the text of `NetworkError.Reason.other(_:)`.
+    /// If it is not `nil`, every send fails with it as the text of `NetworkError.Reason.other(_:)`.
     public static var unavailability: String? { errand_curl_missing().map { String(cString: $0) } }
 
     private struct Loops {
         let requests: CurlEventLoop
-        /// For exchanges with a connection of their own, which must not count among those to a host.
+        /// For exchanges with their own connection, which must not count among the connections to a host.
         let streams: CurlEventLoop
     }
 
@@ -45,7 +45,7 @@ public final class CurlTransport: StoppableTransport {
 
     /// Creates a transport, which keeps its connections as long as it lives.
     ///
-    /// - Parameter configuration: What its connections use.
+    /// - Parameter configuration: The configuration of its connections.
     /// - Throws: ``CurlTransport/Configuration/Invalid`` if the configuration cannot be used.
     public convenience init(configuration: Configuration) throws {
         try configuration.validate()
@@ -113,7 +113,7 @@ public final class CurlTransport: StoppableTransport {
 }
 
 extension CurlTransport.Configuration {
-    /// What distinguishes the user and the servers of the connections, without keys and passwords; empty if nothing does.
+    /// The configuration that distinguishes users and servers, without keys and passwords; empty if nothing does.
     fileprivate var identity: String {
         var parts: [String] = []
         if let clientCertificate {

@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The header section of a response, while its lines arrive.
 ///
-/// Interim sections are replaced by the next one, and trailers are counted only, with the final one.
+/// An interim section is replaced by the next one. Trailers only count toward the size of the final one.
 struct HeaderSection {
     private(set) var statusCode = 0
     /// Whether the section of the final response is complete.
@@ -14,26 +14,26 @@ struct HeaderSection {
     /// The content codings in the order in which they were applied, in lower case and without `identity`.
     private(set) var codings: [String] = []
 
-    /// Enough for the fields of most responses.
+    /// Enough for most responses.
     private static let usualByteCount = 512
 
     private var fields: [UInt8] = []
     private var isChunked = false
-    /// Whether the version of HTTP marks the end of each content by a frame.
+    /// Whether the version of HTTP marks the end of the content by a frame.
     private var isFramed = false
     /// Whether a status line has begun a section that has not ended.
     private var hasBegun = false
     /// The size of the names and values of the section, and of trailers.
     private var byteCount = 0
-    /// The size of all lines that have arrived, also of interim sections.
+    /// The size of all lines that have arrived, including interim sections.
     private var receivedByteCount = 0
 
     /// Adds a line as it was received, with its end.
     ///
     /// - Parameters:
     ///   - line: The line.
-    ///   - limit: The maximum size of all names and values of a section. All sections together, with everything that is in
-    ///     them, may be 64 KiB larger than four times that.
+    ///   - limit: The maximum size of all names and values of a section. All sections together may have four times that
+    ///     size and 64 KiB more.
     /// - Returns: The reason why the response is rejected, or `nil`.
     mutating func add(_ line: UnsafeRawBufferPointer, limit: Int) -> NetworkError.Reason? {
         receivedByteCount += line.count
@@ -53,10 +53,10 @@ struct HeaderSection {
         return byteCount > limit ? .headerSectionTooLarge : nil
     }
 
-    /// Whether the end of the content is marked, so that it is not the end of the connection (RFC 9112, section 6.3).
+    /// Whether the end of the content is marked, other than by the end of the connection (RFC 9112, section 6.3).
     var marksEnd: Bool { contentLength != nil || isChunked || isFramed }
 
-    /// Whether it is that of a redirect that has a body.
+    /// Whether the response is a redirect with a body.
     var isRedirect: Bool { [301, 302, 303, 307, 308].contains(statusCode) && contentLength != 0 }
 
     /// The fields in their order, which are read on first access.
@@ -77,7 +77,7 @@ struct HeaderSection {
     }
 
     private mutating func end() -> NetworkError.Reason? {
-        // No request asks for another protocol, so what would follow 101 is no response.
+        // No request asks for another protocol, so no response would follow 101.
         guard hasBegun, statusCode != 101 else { return .malformedStatusLine }
         hasBegun = false
         isFinal = statusCode >= 200
@@ -111,7 +111,7 @@ struct HeaderSection {
         return note(name, value)
     }
 
-    /// Notes what decides how the body is read.
+    /// Notes the fields that determine how the body is read.
     private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> NetworkError.Reason?
     {
         switch name.count {

@@ -2,20 +2,21 @@
 internal import Errand
 internal import Foundation
 
-/// The exchanges with each host, of which no more run at once over HTTP/1 than there may be connections.
+/// The exchanges with each host; over HTTP/1, no more of them run at once than there may be connections.
 ///
-/// libcurl would begin those that wait, search for a connection, and do both again later: up to three times for each.
+/// libcurl would begin the waiting ones, search for a connection, and repeat both up to three times for each.
 struct HostQueues {
     private struct Host {
         /// Whether a connection carries one exchange at a time, as far as is known.
         var isHTTP1: Bool
         var runningCount = 0
-        /// Those that wait, from ``first``; `nil` for those that began or ended meanwhile, whose bodies are not kept.
+        /// The waiting exchanges, from ``first``; `nil` for those that began or ended meanwhile, so that their bodies
+        /// are released.
         var waiting: [CurlExchange?] = []
         var first = 0
         var endedCount = 0
 
-        /// Adds an exchange; returns whether it may begin, and otherwise it waits.
+        /// Adds an exchange; returns whether it may begin rather than wait.
         mutating func add(_ exchange: CurlExchange, _ limit: Int) -> Bool {
             if isHTTP1, runningCount >= limit {
                 if first > 64, first > waiting.count / 2 { compact() }
@@ -38,7 +39,7 @@ struct HostQueues {
             return nil
         }
 
-        /// Counts the end of an exchange that ran; returns those that have waited and may begin now.
+        /// Counts the end of an exchange that ran; returns the waiting exchanges that may begin now.
         mutating func leave(_ usedHTTP1: Bool?, _ limit: Int) -> [CurlExchange] {
             runningCount -= 1
             if let usedHTTP1 { isHTTP1 = usedHTTP1 }
@@ -63,7 +64,7 @@ struct HostQueues {
         }
     }
 
-    /// The maximum number of hosts that are remembered without an exchange.
+    /// The maximum number of hosts without an exchange that are remembered.
     private static let maximumIdleCount = 256
 
     /// The maximum number of connections to a host; 0 is no limit.
@@ -75,7 +76,7 @@ struct HostQueues {
         (self.limit, self.version) = (limit, version)
     }
 
-    /// Adds an exchange; returns whether it may begin, and otherwise it waits.
+    /// Adds an exchange; returns whether it may begin rather than wait.
     mutating func add(_ exchange: CurlExchange) -> Bool {
         guard limit > 0 else { return true }
         let isSecure = exchange.host.hasPrefix("https:")
@@ -87,8 +88,8 @@ struct HostQueues {
     ///
     /// - Parameters:
     ///   - exchange: The exchange.
-    ///   - usedHTTP1: Whether its response was one of HTTP/1, or `nil` if there was none.
-    /// - Returns: Those that have waited and may begin now.
+    ///   - usedHTTP1: Whether its response used HTTP/1, or `nil` if there was none.
+    /// - Returns: The waiting exchanges that may begin now.
     mutating func remove(_ exchange: CurlExchange, usedHTTP1: Bool?) -> [CurlExchange] {
         guard limit > 0, let place = hosts.index(forKey: exchange.host) else { return [] }
         let begun = hosts.values[place].leave(usedHTTP1, limit)

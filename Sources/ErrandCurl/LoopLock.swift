@@ -5,8 +5,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A value that only one thread can access at a time, like `Lock` of the library, which is not specialized in another module:
-/// that took a tenth of the processor time of a send.
+/// A value that only one thread can access at a time; the library's `Lock` is not specialized in another module, which
+/// took a tenth of the processor time of a send.
 ///
 /// Outside code must not be called inside `withLock`, except that the source of a request's body is read while the event loop's
 /// transfers are locked: on the event loop's own thread, for which no caller waits. Copies are the same lock.

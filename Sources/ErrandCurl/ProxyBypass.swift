@@ -3,8 +3,8 @@ internal import Foundation
 
 /// The hosts that are reached without a proxy.
 ///
-/// libcurl is told for each request, and not given the list: version 7.88 compares IPv6 addresses as text and knows no ranges of
-/// them, and `*` counts only if it is the whole list.
+/// It is decided here for each request, because libcurl 7.88 compares IPv6 addresses as text, does not support their
+/// ranges, and accepts `*` only as the entire list.
 struct ProxyBypass: Sendable {
     /// One entry of the list.
     enum Rule: Sendable, Hashable {
@@ -16,7 +16,7 @@ struct ProxyBypass: Sendable {
 
         /// Reads an entry; `nil` if it names no host.
         init?(_ text: String) {
-            // Without what C would read as the end of an address.
+            // Without characters that C would read as the end of an address.
             guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else { return nil }
             if text == "*" {
                 self = .all
@@ -37,7 +37,7 @@ struct ProxyBypass: Sendable {
             }
             let name = text.hasPrefix(".") ? String(text.dropFirst()) : text
             guard !name.contains(where: { "*,:@?#[]%\\".contains($0) }),
-                // A name with other letters is compared as it is sent.
+                // A name that is not ASCII is compared in the form that is sent.
                 let host = URL(string: "http://\(name)/")?.host(percentEncoded: false)?.withoutRoot, !host.isEmpty
             else { return nil }
             self = .name(host)
@@ -71,7 +71,7 @@ struct ProxyBypass: Sendable {
             bytes = withUnsafeBytes(of: four) { [UInt8]($0) }
         }
 
-        /// Whether the first bits are those of another address of the same kind.
+        /// Whether the first bits equal another address's of the same kind.
         func hasPrefix(of other: Address, bitCount: Int) -> Bool {
             guard bytes.count == other.bytes.count else { return false }
             let (whole, rest) = (bitCount / 8, bitCount % 8)

@@ -15,7 +15,7 @@ struct CountWaiters: Sendable {
     private var waiters: [Int: Waiter] = [:]
     private var nextID = 0
 
-    /// Returns a number to add and remove one wait by.
+    /// Returns a number that identifies one wait.
     mutating func makeID() -> Int {
         nextID += 1
         return nextID
@@ -51,7 +51,7 @@ struct CountWait: Sendable {
     let file: StaticString
     let line: UInt
 
-    /// Describes a number of requests, of which these are the last.
+    /// Describes a number of requests by the last of them.
     static func seen(_ count: Int, _ last: [String]) -> String {
         let requests = "\(count) request\(count == 1 ? "" : "s")"
         return last.isEmpty ? requests : "\(requests), at last \(last.joined(separator: ", "))"
@@ -62,8 +62,8 @@ struct CountWait: Sendable {
 }
 
 extension Lock where State: Sendable {
-    /// Waits until a count in the guarded value is at least that of the wait; ends early if the task is cancelled, or at the
-    /// limit, which is written to the standard error.
+    /// Waits until a count in the guarded value reaches the wait's count; ends early if the task is cancelled, or at
+    /// the limit, which is written to the standard error.
     ///
     /// - Returns: Whether the count was reached.
     func wait(
@@ -93,7 +93,7 @@ extension Lock where State: Sendable {
                 let limit = wait.limit / .seconds(1)
                 DispatchQueue.global().asyncAfter(deadline: .now() + limit) {
                     guard withLock({ $0[keyPath: waiters].contains(id) }) else { return }
-                    // On a busy machine, what is waited for may be ready to run.
+                    // On a busy machine, the awaited work may be ready to run.
                     Task {
                         for _ in 0..<10 { await Task.yield() }
                         end()

@@ -1,6 +1,6 @@
 import Errand
 
-/// A clock that only advances if a test moves it.
+/// A clock that advances only when a test moves it.
 ///
 /// Everything that takes a `Clock` can be tested without waiting: start the work, wait until it sleeps with
 /// ``waitForSleepers(_:)``, then move the clock.
@@ -84,8 +84,8 @@ public final class ManualClock: Clock, Sendable {
 
     /// Waits until at least `count` tasks sleep on the clock; ends early if the waiting task is cancelled.
     ///
-    /// A wait for more than there will ever be ends after 30 seconds of real time, or later on a busy machine. What was seen
-    /// by then is written to the standard error, and `try #require(await clock.waitForSleepers(2))` also fails the test.
+    /// By default, it waits for at most 30 seconds of real time, or longer on a busy machine, and then writes what it
+    /// has seen to the standard error. `try #require(await clock.waitForSleepers(2))` also fails the test.
     ///
     /// - Parameters:
     ///   - count: The number of sleeping tasks.
@@ -177,7 +177,7 @@ extension ManualClock {
             return due
         }
 
-        /// Returns the index of a sleeper: the first one whose sleeper is not due later.
+        /// Returns the index of the first sleeper that is not due later.
         private func place(deadline: Instant, id: Int) -> Int {
             var low = 0
             var high = sleepers.count

@@ -1,8 +1,7 @@
 public import Errand
 public import Foundation
 
-/// A ``Transport`` without a network, which responds to every request from one closure or a table of routes, and logs
-/// it.
+/// A ``Transport`` without a network, which logs every request and responds from one closure or a table of routes.
 ///
 /// ```swift
 /// let transport = StubTransport { request in .json(#"{"id": 7, "name": "Ada"}"#) }
@@ -64,8 +63,9 @@ public final class StubTransport: Transport {
 
     /// Waits until ``requestCount`` is at least `count`; ends early if the task is cancelled.
     ///
-    /// A wait for more than there will ever be ends after 30 seconds of real time, or later on a busy machine. What was seen
-    /// by then is written to the standard error, and `try #require(await transport.waitForRequests(2))` also fails the test.
+    /// By default, it waits for at most 30 seconds of real time, or longer on a busy machine, and then writes the
+    /// requests that it has seen to the standard error. `try #require(await transport.waitForRequests(2))` also fails
+    /// the test.
     ///
     /// - Parameters:
     ///   - count: The number of requests.
@@ -155,10 +155,10 @@ private final class StubExchange: Sendable {
 }
 
 extension StubTransport {
-    /// A method and a path, or a whole URL, that a request must have.
+    /// A method and a path, or an absolute URL, that a request must have.
     ///
     /// The path is compared percent-encoded, and with the query only if the route has one; its first slash may be omitted. A
-    /// `*` at its end matches any rest. A text that contains a scheme is compared with the whole URL.
+    /// `*` at its end matches any rest. A text that contains a scheme is compared with the absolute URL.
     public struct Route: Sendable, Hashable, CustomStringConvertible {
         let method: HTTPMethod
         let text: String
@@ -187,7 +187,7 @@ extension StubTransport {
 
         private var isPrefix: Bool { text.hasSuffix("*") }
 
-        /// Numbers that order routes: exact ones before prefixes, and then long ones before short ones.
+        /// Numbers that order routes: exact ones before prefixes, then long ones before short ones.
         var precedence: (Int, Int) { (isPrefix ? 0 : 1, text.utf8.count) }
 
         func fits(_ request: OutgoingRequest) -> Bool {
@@ -228,7 +228,7 @@ extension StubTransport {
 }
 
 extension String {
-    /// The path of a route, with the slash that paths begin with; `*`, which matches everything, begins with none.
+    /// The path of a route, with its first slash; `*`, which matches everything, has none.
     var beginningWithSlash: String { hasPrefix("/") || isEmpty || self == "*" ? self : "/\(self)" }
 }
 
@@ -255,7 +255,7 @@ extension TransportResponse {
     ///   - contentType: The value of `Content-Type`, or `nil` for none; `headers` can override it.
     ///   - status: The status code.
     ///   - headers: Further header fields, which override the content type.
-    /// - Returns: The response, whose body is available at once.
+    /// - Returns: The response; its body is available at once.
     public static func data(
         _ body: Data,
         contentType: String? = "application/octet-stream",
@@ -274,7 +274,7 @@ extension TransportResponse {
 }
 
 extension OutgoingRequest {
-    /// Returns the whole body, even if it is created while it is sent; empty if there is none.
+    /// Returns the complete body, even if it is created while it is sent; empty if there is none.
     ///
     /// - Throws: The error of a ``BodySource``.
     public func bodyData() throws -> Data {
@@ -289,7 +289,7 @@ extension OutgoingRequest {
         }
     }
 
-    /// Returns the whole body as text; bytes that are not UTF-8 become replacement characters.
+    /// Returns the complete body as text; bytes that are not UTF-8 become replacement characters.
     ///
     /// - Throws: The error of a ``BodySource``.
     public func bodyText() throws -> String { String(decoding: try bodyData(), as: UTF8.self) }

@@ -40,7 +40,7 @@ struct TLSFailureTests {
         ("wrongname", .certificateRefused("it is for another host")),
         ("weak", .certificateRefused("its key or its signature is too weak")),
         ("plain", .tlsHandshakeFailed("the server does not use TLS on this port; is it an http port?")),
-        ("client certificate", .tlsHandshakeFailed("the server wants a client certificate, and there is none")),
+        ("client certificate", .tlsHandshakeFailed("the server requires a client certificate, and there is none")),
         ("handshake closed", .closedWithoutResponse),
         ("handshake reset", .connectionReset),
         ("closed", .closedWithoutResponse),

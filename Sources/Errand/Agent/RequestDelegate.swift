@@ -1,4 +1,4 @@
-/// An object that is notified of the progress and result of sends by methods in place of closures.
+/// A delegate that receives the results of requests, as an alternative to closures.
 ///
 /// The agent holds it weakly: once it is deallocated, its sends are cancelled and no method is called. All calls are on
 /// the main actor, in this order: accessories receive `willStop`; ``request(_:didReceive:)`` is called if there was a

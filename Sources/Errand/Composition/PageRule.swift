@@ -14,17 +14,18 @@ public struct PageRule<Model> {
         case number(JSONNumber)
     }
 
-    /// Returns the step to the page after that of an index, starting at 0, or `nil` if it is the last.
+    /// Returns the step to the page after the one at an index, starting at 0, or `nil` if that is the last.
     let next: (_ response: Response<Model>, _ index: Int) throws -> Step?
 
     /// The `Link` field of the response with `rel="next"` (RFC 8288, section 3).
     ///
-    /// A link with an `anchor` that is not the URL of the response is one of another resource, and is not followed. A link to
-    /// an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``. What a session has added to the URL of the
-    /// response is removed from the link, because it is added to the next request too.
+    /// A link to an earlier page is an error of the kind ``NetworkError/Kind/invalidRequest``. A link whose `anchor` is
+    /// another resource is not followed. What a session has added to the URL of the response is removed from the link,
+    /// because it is added to the next request too.
     ///
-    /// A link to another origin than that of the first request, before adapters and redirects, is rejected with
-    /// ``NetworkError/Reason/invalidLink(_:)``, because the request's own credentials would be sent to it.
+    /// A link to another origin is rejected with ``NetworkError/Reason/invalidLink(_:)``, because the request's own
+    /// credentials would be sent to it. It is compared with the origin of the first request, before adapters and
+    /// redirects.
     public static var links: PageRule {
         PageRule { response, _ in
             let values = response.headers.values(for: "Link")
@@ -46,10 +47,9 @@ public struct PageRule<Model> {
     /// The last page has no cursor, `null`, or an empty text; for a path such as `data[-1].id`, also no elements.
     ///
     /// - Parameters:
-    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
-    ///     query.
-    ///   - path: The path from the payload to the cursor, a text or an integer of any size; from the whole body if it
-    ///     begins with `~`.
+    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is added to the query.
+    ///   - path: The path to the cursor, a text or an integer of any size. It starts at the payload, or with `~` at the
+    ///     body.
     /// - Returns: The rule.
     public static func cursor(_ name: String, at path: JSONPath) -> PageRule {
         PageRule { response, _ in
@@ -74,8 +74,7 @@ public struct PageRule<Model> {
     /// Returns a rule for numbered pages.
     ///
     /// - Parameters:
-    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
-    ///     query.
+    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is added to the query.
     ///   - first: The number of the page that the request itself returns.
     ///   - step: The difference between two pages; the page's size if the number counts items.
     ///   - hasNext: Returns whether another page follows this one.
@@ -99,8 +98,7 @@ extension PageRule where Model: Collection {
     /// Returns a rule for numbered pages, up to the first that is empty.
     ///
     /// - Parameters:
-    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is part of the
-    ///     query.
+    ///   - name: The parameter's name. It replaces the request's own parameter of that name, or else is added to the query.
     ///   - first: The number of the page that the request itself returns.
     ///   - step: The difference between two pages; the page's size if the number counts items.
     /// - Returns: The rule.

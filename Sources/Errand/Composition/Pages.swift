@@ -28,7 +28,7 @@ public struct Pages<R: Request>: AsyncSequence {
     /// An iterator that sends the request for each page when it is requested.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let pages: Pages
-        /// Requests a page, or is `nil` after the last; only it has the sequence of the sends.
+        /// Requests a page, or is `nil` after the last; it alone holds the sequence of the sends.
         private var advance: Advance?
         private var last: Response<R.Model>?
         private var count = 0
@@ -167,14 +167,14 @@ extension Agent {
     }
 }
 
-/// Checks that another page may be requested after that of an index, starting at 0.
+/// Checks that another page may be requested after the one at an index, starting at 0.
 private func checkPageCount<Model>(_ index: Int, of last: Response<Model>) throws {
     guard index + 1 < Pages<GeneralRequest<DefaultFormatter<Data>>>.maximumRequestCount else {
         throw last.error(.tooManyPages(index + 1))
     }
 }
 
-/// Checks that a link leads to no other origin, and to none of the pages so far, which would be requested again and again.
+/// Checks that a link leads neither to another origin nor to a page that was requested already, which would be a cycle.
 private func checkLink<Model>(
     _ step: PageRule<Model>.Step,
     after last: Response<Model>,
@@ -197,7 +197,7 @@ private func checkLink<Model>(
     }
 }
 
-/// A later page of a request: that request, with another URL or one parameter changed.
+/// A later page: the first request with another URL or one parameter changed.
 struct NextPage<Base: Request>: RequestWrapper {
     typealias Model = Base.Model
 
@@ -248,9 +248,9 @@ struct NextPage<Base: Request>: RequestWrapper {
     func didProduce(_ model: Base.Model, from response: RawResponse) throws {
         try base.didProduce(model, from: response)
     }
-    /// Pages are distinguished, although they have the key of one request.
+    /// Distinguishes the pages, although they have one request's key.
     var duplicateKey: String { base.duplicateKey.isEmpty ? "" : "\(base.duplicateKey)\n\(step)" }
-    /// A link has those that go into the query.
+    /// A link contains the parameters of the query.
     var usesBaseParameters: Bool { link == nil || !isInQuery ? base.usesBaseParameters : false }
     func customURLRequest() throws -> URLRequest? { link == nil ? try base.customURLRequest() : nil }
 }

@@ -10,7 +10,7 @@ public struct Polling<R: Request>: AsyncSequence {
     let isOver: (Response<R.Model>) throws -> Bool
     let send: nonisolated(nonsending) (SendSequence) async throws -> Response<R.Model>
 
-    /// Returns an iterator, whose first request is sent without a delay.
+    /// Returns an iterator, which sends the first request without a delay.
     public func makeAsyncIterator() -> Iterator { Iterator(polling: self) }
 
     /// Sends the request until the condition holds, and returns the last response.
@@ -59,8 +59,8 @@ extension Agent {
     /// Sends a request repeatedly until a condition holds for its response.
     ///
     /// - Parameters:
-    ///   - request: The request to send. Its deadline is that of each send. An error after all retries of its ``RetryPolicy`` ends
-    ///     the polling.
+    ///   - request: The request to send. Its deadline applies to each send. An error after all retries of its
+    ///     ``RetryPolicy`` ends the polling.
     ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none.
     ///   - isOver: Returns whether a response is the last; called on the caller. By default, no response is the last.
     /// - Returns: Every response, including the last.
@@ -77,8 +77,8 @@ extension Agent {
     /// Sends a request repeatedly until a condition holds for its response; models are created on the caller's actor.
     ///
     /// - Parameters:
-    ///   - request: The request to send. Its deadline is that of each send. An error after all retries of its ``RetryPolicy`` ends
-    ///     the polling.
+    ///   - request: The request to send. Its deadline applies to each send. An error after all retries of its
+    ///     ``RetryPolicy`` ends the polling.
     ///   - interval: The time from a response to the next request, on the agent's clock; zero or less is none.
     ///   - isOver: Returns whether a response is the last; called on the caller. By default, no response is the last.
     /// - Returns: Every response, including the last.

@@ -8,7 +8,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The file of a ``CookieJar``, which only its owner may read, and which is replaced as a whole.
+/// The file of a ``CookieJar``, which only its owner may read, and which is replaced atomically.
 struct CookieFile: Sendable {
     /// What a file contains.
     struct Content: Sendable, Equatable {
@@ -26,7 +26,7 @@ struct CookieFile: Sendable {
     /// Returns the content of the file, or `nil` if there is none.
     ///
     /// - Parameter now: The current time, which limits the dates of expiry.
-    /// - Returns: The content, whose cookies may have expired.
+    /// - Returns: The content; its cookies may have expired.
     /// - Throws: ``CookieJar/DamagedFile``, `POSIXError`, or ``NetworkError/Reason/fileUnusable(_:)`` for a device or a pipe.
     func read(at now: Date) throws -> Content? {
         try check()
@@ -127,7 +127,7 @@ extension CookieFile.Content {
 
     /// Creates the content of a file, or returns `nil` if the file is damaged.
     init?(_ data: Data, at now: Date) {
-        // Whatever is wrong with it, the file is of no use.
+        // The cause does not matter: the file is damaged.
         guard let value = try? JSONValue(parsing: data), value["version"]?.int == Self.version,
             let name = value["name"]?.string, name.utf8.count <= 64, let list = value["cookies"]?.array,
             list.count <= CookieStore.maximumCount

@@ -9,23 +9,25 @@ public import Foundation
 /// jar.removeAll()     // such as when the user signs out
 /// ```
 ///
-/// By default there is no jar: cookies are neither kept nor sent. A jar belongs to the agents and services whose interceptors
-/// contain it; a service's is used in place of the config's. It takes part in each exchange: cookies are received from every response, of any status and also from those
-/// that redirect, and are selected anew for each URL. A request with a `Cookie` field of its own sends that one.
+/// By default there is no jar: cookies are neither kept nor sent. A jar belongs to the agents and services whose
+/// interceptors contain it; a service's is used in place of the config's. Cookies are received from every response,
+/// including redirects and errors, and are selected anew for each URL. A request's own `Cookie` field is sent in place
+/// of the jar's cookies.
 ///
 /// A cookie is sent to the host that has set it, or, if it has a `Domain`, to the hosts in that domain. A domain without a dot,
 /// such as `com`, and a part of an IP address are refused. Which other domains are public suffixes, such as `co.uk`, is not
 /// known: if you send requests to hosts that you don't trust and that share such a suffix, give each a jar of its own.
-/// `Secure` cookies are received and sent with `https` only. `__Host-` and `__Secure-` are applied. `SameSite` is not: all
-/// requests are those of your own program. A jar keeps at most 50 cookies for each domain and 3000 in all, each of at most 4096
-/// bytes and for at most 400 days; those that were not used for the longest time give way. Of one response, 256 are read. A
-/// `Cookie` field has at most 32 KiB; of more, cookies that are not `Secure` are omitted first, then those with a `Domain`, then
-/// those that were not sent for the longest time.
+/// `Secure` cookies are received and sent with `https` only. `__Host-` and `__Secure-` are applied. `SameSite` is not,
+/// because your own program makes all requests. A jar keeps at most 50 cookies for each domain and 3000 in all, each of
+/// at most 4096 bytes and for at most 400 days; the least recently used ones are removed first. At most 256 are read
+/// from one response. A `Cookie` field has at most 32 KiB: cookies that are not `Secure` are omitted first, then
+/// cookies with a `Domain`, then the least recently sent ones.
 ///
 /// Cookies identify the user. A response is stored and shared only for the same jar and the same cookies: not if they have
 /// changed, if a redirect led to it, or if the request has a `Cookie` field of its own. ``removeAll()`` begins with another
 /// identity. A request that was prepared before it, when there were cookies to send with it, and that waits, fails with
-/// ``NetworkError/Reason/credentialChanged``. One that waits while cookies only change is sent with those of then.
+/// ``NetworkError/Reason/credentialChanged``. If cookies only change while a request waits, it is sent with the current
+/// ones.
 public final class CookieJar: ExchangeInterceptor {
     /// The error if a file is not one that a jar has written, or is not complete.
     public struct DamagedFile: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
@@ -43,12 +45,12 @@ public final class CookieJar: ExchangeInterceptor {
 
     private struct State {
         var store = CookieStore()
-        /// A text that no other jar has, and that changes if all cookies are removed.
+        /// A unique text that changes if all cookies are removed.
         var name = UUID().uuidString
         /// The number of removals by the program.
         var removals = 0
         var isSaving = false
-        /// Whether the dates of cookies differ from those in the file, by less than ``CookieStore/datePrecision``.
+        /// Whether dates of expiry differ from the file's, by less than ``CookieStore/datePrecision``.
         var hasUnsavedDates = false
         /// Whether the last write has failed.
         var hasFailedToSave = false
@@ -60,7 +62,7 @@ public final class CookieJar: ExchangeInterceptor {
     private let file: CookieFile?
     private let writes = DispatchQueue(label: "errand.cookies", qos: .utility)
 
-    /// The maximum number of cookies that are read of one response.
+    /// The maximum number of cookies that are read from one response.
     private static let maximumCountPerResponse = 256
 
     /// `true`: a cookie that comes with a challenge is sent with the response to it.
@@ -76,12 +78,13 @@ public final class CookieJar: ExchangeInterceptor {
 
     /// Creates a jar whose cookies with a date of expiry are kept in a file.
     ///
-    /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not encrypted.
-    /// Only its owner may read it. Without ``flush()``, a date of expiry in it may be wrong by up to a minute. If it is damaged, or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
+    /// The file is read at once, and written by a queue of the jar soon after a change; see ``flush()``. It is not
+    /// encrypted, and only its owner may read it. Without ``flush()``, a date of expiry in it may be wrong by up to a
+    /// minute. If the file is damaged or cannot be read, the jar is empty, ``lastFailure`` is the reason, and the next
     /// change replaces the file. A device or a pipe is never replaced. Only one jar may use a file at a time.
     ///
     /// - Parameters:
-    ///   - file: The file, which is created with the first cookie, as is its folder.
+    ///   - file: The file. It and its folder are created with the first cookie.
     ///   - now: Returns the current time. Replace it in tests only.
     public init(file: URL, now: @escaping @Sendable () -> Date = { Date() }) {
         self.now = now
@@ -120,7 +123,8 @@ public final class CookieJar: ExchangeInterceptor {
     /// - Parameters:
     ///   - line: The value of a `Set-Cookie` field, such as `"session=1; Path=/; Max-Age=3600"`.
     ///   - url: The URL of the response.
-    /// - Returns: Whether the line is a cookie that the URL may set. One that has expired removes the one that it would replace.
+    /// - Returns: Whether the line is a cookie that the URL may set. An expired cookie removes the one that it would
+    ///   replace.
     @discardableResult
     public func set(_ line: String, from url: URL) -> Bool {
         let time = now()
@@ -155,8 +159,8 @@ public final class CookieJar: ExchangeInterceptor {
 
     /// Waits until the file contains the current cookies, or the attempt to write them has failed; blocks the thread.
     ///
-    /// Call it before the process ends, if the last response may have set a cookie. What could not be written before is
-    /// written once more; ``lastFailure`` has the reason if that fails too.
+    /// Call it before the process ends, if the last response may have set a cookie. A write that failed before is
+    /// repeated; ``lastFailure`` has the reason if it fails again.
     public func flush() {
         state.withLock { if $0.hasUnsavedDates || $0.hasFailedToSave { save(&$0) } }
         waitForWrites()
@@ -167,7 +171,7 @@ public final class CookieJar: ExchangeInterceptor {
 
     // MARK: For sends
 
-    /// Returns a text for the jar and the cookies that it sends to the URL of a request.
+    /// Returns a text that identifies the jar and the cookies that it sends to the URL of a request.
     public func credentialScope(for context: RequestContext) -> String? {
         guard let url = context.url else { return nil }
         return scope(Self.field(cookies(for: url)))
@@ -180,7 +184,7 @@ public final class CookieJar: ExchangeInterceptor {
 
     private func scope(_ field: String?) -> String { "cookies \(state.withLock(\.name)) \(field ?? "")" }
 
-    /// The name of the jar if it has cookies for a URL, otherwise `nil`: without cookies, the user is nobody.
+    /// The name of the jar if it has cookies for a URL, otherwise `nil`: without cookies, there is no user.
     func identity(for url: URL) -> String? {
         guard let origin = CookieOrigin(url) else { return nil }
         let time = now()
@@ -191,7 +195,7 @@ public final class CookieJar: ExchangeInterceptor {
 
     func isCurrent(_ identity: String) -> Bool { state.withLock { $0.name == identity } }
 
-    /// Adds the cookies to a request, and receives those of its response.
+    /// Adds the cookies to a request, and receives the cookies of its response.
     ///
     /// In a send it is called for each exchange, inside of all other interceptors.
     public func intercept(
@@ -211,7 +215,7 @@ public final class CookieJar: ExchangeInterceptor {
         let origin = CookieOrigin(request.url)
         let time = now()
         let isOwn = request.headers.contains("Cookie")
-        // A response that arrives after a removal belongs to the user who was signed in before, as does a request that waited.
+        // A response or a waiting request from before a removal belongs to the user who was signed in then.
         let (removals, cookies) = try state.withLock { state in
             if !isOwn, let identity, identity != state.name { throw NetworkError(.credentialChanged) }
             return (state.removals, isOwn ? [] : origin.map { state.store.cookies(for: $0, at: time) } ?? [])
@@ -263,8 +267,7 @@ public final class CookieJar: ExchangeInterceptor {
 
     /// Writes the file soon; changes that follow until then are written with it.
     ///
-    /// Called under the lock that the change is made under, so that whoever finds the change also finds its write in the
-    /// queue.
+    /// Called under the lock of the change, so that a change that can be seen has its write in the queue.
     private func save(_ state: inout State) {
         guard let file, !state.isSaving else { return }
         state.isSaving = true

@@ -14,9 +14,9 @@ struct CookieStore: Sendable {
     /// What a change means for the cookies that have a date of expiry.
     enum Change {
         case none
-        /// The date of one of them has moved by less than ``datePrecision``.
+        /// The date of a cookie has moved by less than ``datePrecision``.
         case date
-        /// One was added, replaced or removed.
+        /// A cookie was added, replaced or removed.
         case cookies
     }
 
@@ -26,14 +26,14 @@ struct CookieStore: Sendable {
         let created: UInt64
         /// The position in the order of use.
         var used: UInt64
-        /// The date of expiry at the last change that was one of the cookies.
+        /// The date of expiry at the last ``Change/cookies``.
         private var savedDate: Date?
 
         init(_ cookie: Cookie, at position: UInt64) {
             (self.cookie, created, used, savedDate) = (cookie, position, position, cookie.expires)
         }
 
-        /// The order in which cookies give way: last those of https, and those that no other host can have set.
+        /// The order in which cookies are removed: `https` ones and those that no other host can have set are last.
         func givesWay(before other: Stored) -> Bool {
             if cookie.isSecure != other.cookie.isSecure { return !cookie.isSecure }
             return cookie.isHostOnly == other.cookie.isHostOnly ? used < other.used : !cookie.isHostOnly
@@ -67,7 +67,7 @@ struct CookieStore: Sendable {
 
     /// Returns the cookies to send to an origin: those with longer paths first, then older ones first (RFC 6265, section 5.4).
     ///
-    /// Of those that do not fit into a field, the first that give way are omitted.
+    /// If they do not fit into a field, the first ones in the order of removal are omitted.
     mutating func cookies(for origin: CookieOrigin, at now: Date, isUse: Bool = true) -> [Cookie] {
         var found: [Stored] = []
         for domain in origin.domains {
@@ -101,13 +101,13 @@ struct CookieStore: Sendable {
         }
     }
 
-    /// Adds a cookie, or replaces the one with its name, domain and path; an expired one only removes that.
+    /// Adds a cookie, or replaces the one with its name, domain and path; an expired cookie only removes it.
     ///
     /// - Parameters:
     ///   - cookie: The cookie.
     ///   - isSecure: Whether it comes from a response over `https`.
     ///   - now: The current time.
-    /// - Returns: What has changed of the cookies with a date of expiry, also those that have given way to it.
+    /// - Returns: What has changed of the cookies with a date of expiry, including removed ones.
     mutating func set(_ cookie: Cookie, isSecure: Bool, at now: Date) -> Change {
         if !isSecure, !cookie.isSecure, coversSecureCookie(cookie, at: now) { return .none }
         var list = domains[cookie.domain] ?? []
@@ -127,7 +127,7 @@ struct CookieStore: Sendable {
             let before = list.count
             list.removeAll { $0.cookie.isExpired(at: now) }
             if list.count == before {
-                // Cookies over http must not displace those that only https may set (RFC 6265bis, section 5.7).
+                // Cookies over http must not displace cookies that only https may set (RFC 6265bis, section 5.7).
                 let plain = list.indices.filter { !list[$0].cookie.isSecure }
                 guard isSecure || !plain.isEmpty else { return .none }
                 let oldest = (plain.isEmpty ? Array(list.indices) : plain).min { list[$0].used < list[$1].used }
@@ -170,15 +170,15 @@ struct CookieStore: Sendable {
         }
     }
 
-    /// Removes the expired cookies, and a tenth of all if that is not enough: those that were not used for the longest time,
-    /// and of them first those that are not secure.
+    /// Removes the expired cookies and, if that is not enough, a tenth of all: the least recently used ones, beginning
+    /// with those that are not secure.
     private mutating func makeRoom(at now: Date) {
         _ = removeAll { $0.isExpired(at: now) }
         guard count > Self.maximumCount else { return }
         let all = domains.values.joined()
         let times = all.filter { !$0.cookie.isSecure }.map(\.used).sortedUnspecialized(by: <)
         let secureTimes = all.filter(\.cookie.isSecure).map(\.used).sortedUnspecialized(by: <)
-        // The last times of those that are removed.
+        // The last times at which the removed ones were used.
         let excess = count / 10 + 1
         let limit = times.prefix(excess).last ?? 0
         let secureLimit = excess > times.count ? secureTimes[excess - times.count - 1] : 0

@@ -5,7 +5,7 @@ public enum JSONDepth {
 
     /// The greatest maximum depth: 512.
     ///
-    /// From 513 levels on, Foundation's decoder can end the process.
+    /// Above it, Foundation's decoder can end the process.
     public static let maximum = 512
 
     /// Returns the effective limit, between 1 and ``maximum``.

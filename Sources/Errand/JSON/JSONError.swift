@@ -50,7 +50,7 @@ public struct JSONError: Error, Sendable, Hashable {
     /// After a `|json` step, it is relative to the start of the text in the string.
     public let offset: Int?
 
-    /// The path of the value, written as a ``JSONPath``, or `nil` for the whole text.
+    /// The path of the value, written as a ``JSONPath``, or `nil` for the text itself.
     public let path: String?
 
     /// Creates an error.
@@ -102,7 +102,7 @@ extension JSONError: CustomStringConvertible, LocalizedError {
         let advice =
             limit < JSONDepth.maximum
             ? "parse it with JSONValue(parsing:maximumDepth:) if the sender is trusted"
-            : "this is more than Foundation's decoder survives"
+            : "deeper nesting can crash Foundation's decoder"
         return "JSON nested deeper than \(limit) levels; \(advice)"
     }
 
@@ -137,6 +137,6 @@ extension JSONError {
         return JSONError(reason, offset: offset, path: steps + (needsDot ? "." : "") + path)
     }
 
-    /// Returns the same error with a path from the whole body.
+    /// Returns the same error with a path from the root of the body.
     func atRoot() -> JSONError { JSONError(reason, offset: offset, path: "~" + (path ?? "")) }
 }

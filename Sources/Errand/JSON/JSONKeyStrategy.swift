@@ -34,7 +34,7 @@ public enum JSONKeyStrategy: Sendable {
     }
 }
 
-/// A dictionary, whose keys come from the text and are not properties.
+/// A dictionary; its keys come from the text and are not properties.
 protocol JSONKeyedByText {}
 
 extension Dictionary: JSONKeyedByText where Key == String {}

@@ -1,6 +1,6 @@
 /// The requested members of an object and of the objects in it.
 ///
-/// Its depth is that of the longest list of names that was inserted, whatever the depth of a text.
+/// Its depth is the length of the longest inserted list of names, whatever the depth of a text.
 struct JSONMemberTree: Sendable, Hashable {
     /// A requested member, or one on the path to it.
     struct Node: Sendable, Hashable {
@@ -16,7 +16,7 @@ struct JSONMemberTree: Sendable, Hashable {
     /// The number of slots of a result.
     private(set) var count = 0
 
-    /// Inserts the member at the end of a list of names; the members on the path have slots too.
+    /// Inserts the member at the end of a list of names; the members on the path have slots, too.
     ///
     /// - Parameter names: The names from the outside in; at least one.
     /// - Returns: The slot of the last one; the same for the same names.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A number of any size and precision, stored as the text that it was written as.
+/// A number of any size and precision, stored as its original text.
 ///
 /// Two numbers are equal if their exact values are: `1`, `1.0` and `10e-1` are equal, and 9007199254740993 does not
 /// equal 9007199254740992. A conversion to a type that cannot represent the value returns `nil` and never rounds

@@ -10,8 +10,8 @@ extension JSONPath {
     /// Returns the value at a path, which must exist; a null is a value.
     ///
     /// - Parameters:
-    ///   - bytes: The whole body, which must have been validated.
-    ///   - payload: The range of the payload, or `nil` for the whole body.
+    ///   - bytes: The complete body, which must have been validated.
+    ///   - payload: The range of the payload, or `nil` for the complete body.
     ///   - maximumDepth: The maximum nesting depth of JSON inside a string.
     /// - Returns: The range in `bytes`, or a separate text.
     /// - Throws: `missing`, `null` for a step into a null, `typeMismatch` or `indexOutOfRange`, each with the path so
@@ -30,8 +30,8 @@ extension JSONPath {
     /// Members that are missing after a `*` or inside a string are errors here too, and a null at the end is a value.
     ///
     /// - Parameters:
-    ///   - bytes: The whole body, which must have been validated.
-    ///   - payload: The range of the payload, or `nil` for the whole body.
+    ///   - bytes: The complete body, which must have been validated.
+    ///   - payload: The range of the payload, or `nil` for the complete body.
     ///   - maximumDepth: The maximum nesting depth of JSON inside a string.
     /// - Returns: The range in `bytes`, a separate text, or `nil`.
     /// - Throws: The other errors of ``range(in:payload:maximumDepth:)``.

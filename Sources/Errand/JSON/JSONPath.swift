@@ -13,10 +13,10 @@
 /// | `"a.b"."say \"hi\""`, `'a.b'` | names with dots, brackets, quotes, spaces at an end or any of `*`, `?`, `\|` |
 /// | `raw\|json.id` | inside the JSON text that the string `raw` contains |
 ///
-/// A range returns at most that number of elements. Length 0 means all that remain. A negative start counts from the
-/// end; one before the first element means the first. A range that starts at the end is empty. Square and round
-/// brackets are equivalent. An index outside the array or a start past its end is an error, as are a missing member and
-/// a step into a null or a scalar; no step is ever skipped. Of a repeated member, the first one is used.
+/// No step is ever skipped: a missing member, an index outside the array, a start past its end, and a step into a null
+/// or a scalar are errors. A range returns at most that number of elements; length 0 means all that remain. A negative
+/// start counts from the end; a start before the first element means the first. A range that starts at the end is
+/// empty. Square and round brackets are equivalent. If a member is repeated, the first one is used.
 ///
 /// If a path written as a literal has invalid syntax, the error is thrown whenever the path is used.
 public struct JSONPath: Sendable, Hashable {

@@ -62,7 +62,7 @@ struct JSONPathParser {
     private mutating func bareName() throws(JSONError) -> String? {
         let start = index
         while let byte = next, !Self.reserved.contains(byte) {
-            if byte < 0x20 { throw failure("a control character can only stand in a quoted name") }
+            if byte < 0x20 { throw failure("a name with a control character needs quotes") }
             index += 1
         }
         let name = bytes[start..<index]
@@ -89,7 +89,7 @@ struct JSONPathParser {
                 continue
             }
             guard let escaped = next, escaped == quote || escaped == byte else {
-                throw failure("a backslash stands only before the quote or another backslash", at: index - 1)
+                throw failure("a backslash is only allowed before the quote or another backslash", at: index - 1)
             }
             name.append(escaped)
             index += 1
@@ -118,7 +118,7 @@ struct JSONPathParser {
         }
         let countStart = index
         let count = try integer() ?? 0
-        guard count >= 0 else { throw failure("a length is 0, for all that are left, or more", at: countStart) }
+        guard count >= 0 else { throw failure("a length must be 0, for all that remain, or more", at: countStart) }
         guard take(close) else { throw failure("expected \(close)") }
         return .range(start: first ?? 0, count: count)
     }
@@ -132,7 +132,7 @@ struct JSONPathParser {
         let digits = String(decoding: bytes[start..<index], as: UTF8.self)
         while take(" ") {}
         if digits.isEmpty { return nil }
-        guard let value = Int(digits), value != .min else { throw failure("this number cannot be used", at: start) }
+        guard let value = Int(digits), value != .min else { throw failure("this number is out of range", at: start) }
         return value
     }
 

@@ -158,7 +158,7 @@ struct JSONPathWalker {
     private func json(_ node: Node, first: Int, position: Int, isOptional: inout Bool) throws(JSONError) -> Outcome {
         guard case .value(let start) = node, type(of: node) == .string else {
             let before = JSONPath.text(of: steps[first..<position])
-            throw mismatch(node, expected: "a string that holds JSON").inside(before)
+            throw mismatch(node, expected: "a string that contains JSON").inside(before)
         }
         let content = scanner.unescapedBytes(in: scanner.content(ofStringAt: start))
         isOptional = false

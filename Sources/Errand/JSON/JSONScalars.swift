@@ -14,7 +14,7 @@ protocol JSONScalarDecodable {
     static func make(from value: JSONValue, dates: JSONDateStrategy) throws(JSONError) -> Self?
 }
 
-/// A type that is decoded from a number, which a `Date` may be.
+/// A type that is decoded from a number, as a `Date` can be.
 protocol JSONNumeric {}
 
 typealias JSONScalar = JSONScalarEncodable & JSONScalarDecodable

@@ -52,7 +52,7 @@ extension JSONScanner {
             index = scanner.byte(at: start) == UInt8(ascii: "[") ? start + 1 : scanner.end
         }
 
-        /// Creates an iterator over a range of whole elements.
+        /// Creates an iterator over a range of complete elements.
         init(_ scanner: JSONScanner, elements: Range<Int>) {
             self.scanner = JSONScanner(scanner.bytes, endingAt: elements.upperBound)
             index = elements.lowerBound

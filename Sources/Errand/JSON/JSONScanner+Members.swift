@@ -1,13 +1,13 @@
 extension JSONScanner {
-    /// Validates a whole text and, in the same pass, finds members of its top-level object and of objects in it.
+    /// Validates a text and, in the same pass, finds members of its top-level object and of objects in it.
     ///
     /// - Parameters:
     ///   - tree: The requested members, which are compared after unescaping.
     ///   - bytes: The text, as UTF-8.
     ///   - maximumDepth: The maximum nesting depth of arrays and objects, from 1 to 512.
     ///   - isValidated: Whether the text was validated before, so that it is only scanned.
-    /// - Returns: The range of each member's value by its slot, `nil` for a member that does not exist, or `nil` as a
-    ///   whole if the text is valid and not an object.
+    /// - Returns: The range of each member's value by its slot, or `nil` if there is no such member. Returns `nil` if
+    ///   the text is valid and not an object.
     /// - Throws: `duplicateMember` if a requested member, or one on the path to it, occurs twice in any spelling, and
     ///   the errors of ``validate(_:maximumDepth:)``.
     static func members(

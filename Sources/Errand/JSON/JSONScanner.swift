@@ -43,7 +43,7 @@ package struct JSONScanner {
     /// Returns the offset of the value's first byte; a byte order mark is rejected here.
     func start() throws(JSONError) -> Int {
         let start = skipWhitespace(from: 0)
-        // FE and FF begin the byte order marks of UTF-16, and EF that of UTF-8; none begins a value.
+        // FE, FF and EF begin the byte order marks of UTF-16 and UTF-8; none of them begins a value.
         if start < end, bytes[start] >= 0x80 { throw JSONError(.invalidUTF8, offset: start) }
         return start
     }

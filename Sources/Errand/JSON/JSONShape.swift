@@ -12,8 +12,8 @@
 /// ]
 /// ```
 ///
-/// A dictionary literal is an object with at least these members; an array literal is an array whose elements all have
-/// its one shape. Members must exist exactly once and must not be null, unless their shape allows it.
+/// A dictionary literal is an object with at least these members; an array literal is an array with elements of its one
+/// shape. Members must exist exactly once and must not be null, unless their shape allows it.
 public struct JSONShape: Sendable, Hashable {
     /// A rule for one value.
     indirect enum Rule: Sendable, Hashable {
@@ -114,7 +114,7 @@ extension JSONShape {
     /// - Returns: The shape.
     public static func string(minimumLength: Int = 0, maximumLength: Int = .max) -> JSONShape {
         guard minimumLength <= maximumLength else {
-            return JSONShape(.invalid("no string is as long as its shape demands"))
+            return JSONShape(.invalid("no string has the length that its shape requires"))
         }
         return JSONShape(.string(lengths: minimumLength...maximumLength, choices: []))
     }
@@ -128,7 +128,7 @@ extension JSONShape {
         return JSONShape(.string(lengths: 0 ... .max, choices: choices.map { JSONName($0) }))
     }
 
-    /// Returns the shape of an array whose elements all have one shape.
+    /// Returns the shape of an array with elements of one shape.
     ///
     /// - Parameters:
     ///   - element: The shape of every element.
@@ -137,7 +137,7 @@ extension JSONShape {
     /// - Returns: The shape.
     public static func array(of element: JSONShape, minimumCount: Int = 0, maximumCount: Int = .max) -> JSONShape {
         guard minimumCount <= maximumCount else {
-            return JSONShape(.invalid("no array is as long as its shape demands"))
+            return JSONShape(.invalid("no array has the length that its shape requires"))
         }
         return JSONShape(.elements(element, counts: minimumCount...maximumCount))
     }
@@ -167,7 +167,7 @@ extension JSONShape: ExpressibleByDictionaryLiteral {
 }
 
 extension JSONShape: ExpressibleByArrayLiteral {
-    /// Creates the shape of an array whose elements all have one shape, or of any array if the literal is empty.
+    /// Creates the shape of an array with elements of one shape, or of any array if the literal is empty.
     ///
     /// If the literal contains more than one shape, every check throws an error.
     ///

@@ -13,8 +13,7 @@ extension JSONValue: Codable {
             self = own.value
             return
         }
-        // A decoder does not expose the value's type, so the types are tried; the errors of those that don't fit are
-        // not needed.
+        // A decoder does not expose the value's type, so each type is tried, and the errors of the others are ignored.
         if let container = try? decoder.container(keyedBy: JSONCodingKey.self) {
             let keys = container.allKeys.sortedUnspecialized { $0.stringValue < $1.stringValue }
             let members = try keys.map { ($0.stringValue, try container.decode(JSONValue.self, forKey: $0)) }

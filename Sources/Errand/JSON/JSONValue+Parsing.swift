@@ -97,7 +97,7 @@ private struct JSONTreeBuilder {
     private mutating func close() {
         guard let container = open.popLast() else { return }
         let value: JSONValue
-        // The slices must be released before elements are removed; otherwise the whole arrays would be copied.
+        // The slices must be released before elements are removed; otherwise the arrays would be copied.
         if container.isObject {
             let members = zip(names[container.firstName...], values[container.firstValue...]).map { ($0, $1) }
             value = .object(JSONObject(members))

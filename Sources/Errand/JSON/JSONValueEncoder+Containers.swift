@@ -5,7 +5,7 @@ struct JSONNodeEncoder: Encoder {
     let node: JSONEncodingNode
     let codingPath: [any CodingKey]
     let options: JSONValueEncoder
-    /// Whether this is the outermost value, whose keys are filtered.
+    /// Whether this is the outermost value, which has its keys filtered.
     var isOutermost = false
 
     var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
@@ -53,9 +53,9 @@ struct JSONNodeEncoder: Encoder {
     }
 }
 
-/// A collection whose order differs between processes, and between equal values.
+/// A collection that has another order in another process or in an equal value.
 private protocol JSONUnordered {
-    /// Whether an array of it consists of keys, each followed by its value.
+    /// Whether its array consists of keys, each followed by its value.
     static var isOfPairs: Bool { get }
 }
 

@@ -2,9 +2,9 @@ import Foundation
 
 /// Encodes an `Encodable` value as a ``JSONValue``.
 ///
-/// Members keep the order in which they were encoded, which for a synthesized conformance is that of the stored
-/// properties; those of a dictionary are sorted by name, and the elements of a set by their text, so that equal values
-/// result in equal text.
+/// Members keep the order in which they were encoded, which for a synthesized conformance is the order of the stored
+/// properties. The members of a dictionary are sorted by name, and the elements of a set by their text, so that equal
+/// values result in equal text.
 struct JSONValueEncoder {
     /// The format of dates.
     var dates: JSONDateStrategy = .iso8601
@@ -12,7 +12,7 @@ struct JSONValueEncoder {
     /// Renames the keys of the outermost object, or drops them with their values if it returns `nil`.
     var keyFilter: ((any CodingKey) -> String?)?
 
-    /// Whether `nil` is omitted at every depth instead of encoded as `null`, with its name or key.
+    /// Whether `nil` is omitted at every depth with its name or key, instead of encoded as `null`.
     var omitsNil = false
 
     /// The user info that is passed to the value's `encode(to:)`.
@@ -40,7 +40,7 @@ struct JSONValueEncoder {
 extension JSONValue {
     /// Creates a value by encoding an `Encodable` value without writing text.
     ///
-    /// Members keep the order of the stored properties; those of a dictionary, and the elements of a set, are sorted.
+    /// Members keep the order of the stored properties; the members of a dictionary and the elements of a set are sorted.
     /// `Data` is encoded as Base64, a `URL` as its text, and a `Decimal` keeps every digit.
     ///
     /// - Parameters:
@@ -125,8 +125,8 @@ final class JSONEncodingNode {
 
     /// Sorts members by name, and elements by their text.
     ///
-    /// - Parameter isOfPairs: Whether the elements are keys, each followed by its value. A key whose value is omitted is omitted,
-    ///   too, like the name of a member; otherwise the next key would be in the place of the value.
+    /// - Parameter isOfPairs: Whether the elements are keys, each followed by its value. If a value is omitted, its key
+    ///   is omitted, too; otherwise the next key would take the place of the value.
     func sort(inPairs isOfPairs: Bool) {
         switch content {
         case .object(let members, _):

@@ -47,7 +47,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
     public var description: String {
         switch maximumHops {
         case nil: "inherited"
-        case 0?: "hands redirects up"
+        case 0?: "does not follow redirects"
         case let hops?: "follows \(hops) hops" + (veto == nil ? "" : ", with a veto")
         }
     }

@@ -68,9 +68,9 @@ public protocol Request<Model> {
     /// The parameters for the query or the body; the default is the stored properties of an `Encodable` request, or
     /// else none.
     ///
-    /// ``parameterEncoding`` decides where they go. Of stored properties, `nil` is not sent, `_id` is sent as `id`, and
-    /// those that are members of this protocol are not sent unless `CodingKeys: String` list them. Stored properties are
-    /// not sent if the request has a ``body`` of its own.
+    /// ``parameterEncoding`` decides where they go. Three rules apply to stored properties. `nil` is omitted. A leading
+    /// underscore is removed: `_id` is sent as `id`. A property that implements a member of this protocol is not sent,
+    /// unless `CodingKeys: String` list it. Stored properties are not sent if the request has its own ``body``.
     ///
     /// Parameters of the service and the config go to the same place. If that is the body and the request has one of
     /// its own, they are not sent: the body is sent unchanged, and secrets must not appear in the query. To send them

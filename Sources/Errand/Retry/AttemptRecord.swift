@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The requests that were sent in one attempt.
 ///
-/// Retries and repetitions after a refresh are decided by them, and not by the request before adapters, interceptors and
+/// They decide about retries and repetitions after a refresh, and not the request before adapters, interceptors and
 /// redirects.
 ///
 /// An attempt has one only if its requests can differ from the prepared request, or if it is not the first attempt.
@@ -23,7 +23,7 @@ final class AttemptRecord: Sendable {
     struct Repetition: Sendable {
         /// The number of requests that were repeated, which is at most 1.
         var count = 0
-        /// The request that was unauthorized, if it is known how long it took.
+        /// The unauthorized request, if its duration is known.
         var attempt: Metrics.Attempt?
         /// The time spent waiting for refreshes.
         var waiting = Duration.zero
@@ -45,11 +45,11 @@ final class AttemptRecord: Sendable {
     /// Returns the host of a request, in the form of ``PreparedRequest/origin``.
     private static func host(of request: OutgoingRequest, _ prepared: PreparedRequest) -> String {
         if request.url == prepared.outgoing.url { return prepared.origin }
-        // It has been validated; a URL that cannot be parsed still needs a key of its own.
+        // It has been validated; a URL that cannot be parsed still needs its own key.
         return (try? URLParts(absolute: request.url.absoluteString))?.originKey ?? request.url.origin
     }
 
-    /// The request that represents all that were sent, or `nil` if none was.
+    /// The request that represents all requests that were sent, or `nil` if none was.
     var judged: OutgoingRequest? { state.withLock { $0.judged } }
 
     /// The host that the attempt was last sent to, before redirects, or `nil` if nothing was sent.
@@ -58,7 +58,7 @@ final class AttemptRecord: Sendable {
     /// What a refresh has added.
     var repetition: Repetition { state.withLock { $0.repetition } }
 
-    /// Records that a refresh was waited for.
+    /// Records a wait for a refresh.
     func noteWaiting(_ duration: Duration) { state.withLock { $0.repetition.waiting += duration } }
 
     /// Records that the attempt is made once more.
@@ -68,7 +68,7 @@ final class AttemptRecord: Sendable {
 
     /// Whether the attempt can be repeated after an unauthorized response to its last request.
     ///
-    /// The last request had no effect. An earlier one may have had one, such as a POST that was redirected to a GET.
+    /// The last request had no effect, but an earlier one may have, such as a POST that was redirected to a GET.
     var isRepeatable: Bool {
         state.withLock { ($0.judged?.body.isReplayable ?? true) && !$0.earlierHadEffect }
     }
@@ -100,7 +100,7 @@ final class AttemptRecord: Sendable {
 
     /// Records the status of the response to the last request.
     ///
-    /// A request that the server rejected had no effect, and neither had one that a 307 or 308 redirects.
+    /// A request that the server rejected, or redirected with a 307 or 308, had no effect.
     func didReceive(_ statusCode: Int) {
         guard (400..<500).contains(statusCode) || statusCode == 307 || statusCode == 308 else { return }
         state.withLock { $0.lastHadEffect = false }

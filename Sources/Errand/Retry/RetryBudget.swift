@@ -1,4 +1,4 @@
-/// A limit on the retries that an agent makes to one host, over all requests.
+/// A limit on the retries of all requests of an agent to one host.
 ///
 /// ```swift
 /// config.retryBudget = RetryBudget(ratio: 0.2, minimum: 20)
@@ -63,7 +63,7 @@ public struct RetryBudget: Sendable, Hashable {
 
     /// Whether the budget allows one more retry.
     func allows(_ retries: Int, for requests: Int) -> Bool {
-        // The sum of products such as 0.29 * 100 is a little less than it should be.
+        // Products such as 0.29 * 100 are rounded down slightly.
         Double(retries) < Double(minimum) + (Double(requests) * ratio + 1e-6).rounded(.down)
     }
 }
@@ -85,7 +85,7 @@ final class RetryCounts: Sendable {
     private struct Hosts {
         private var places: [String: Int] = [:]
         private var windows: [RetryWindow] = []
-        /// The host of the last count, because most requests are to the host of the one before.
+        /// The host of the last count, because most requests are to the same host as the one before.
         private var latest: (host: String, place: Int)?
 
         var count: Int { places.count }
@@ -114,13 +114,13 @@ final class RetryCounts: Sendable {
             _ now: Duration,
             _ body: (inout RetryWindow) -> Value
         ) -> Value {
-            // Counts of another window mean nothing for this one; a config is rarely replaced.
+            // Counts of another window cannot be converted to this one; a config is rarely replaced.
             if window.duration != budget.window { window = RetryWindow(of: budget.window, at: now) }
             return body(&window)
         }
 
-        /// Removes the hosts without requests in the window, and at least half of the maximum so that this is rare, beginning
-        /// with those whose last request is the oldest.
+        /// Removes the hosts without requests in the window, and at least half of the maximum so that this is rare,
+        /// least recently used ones first.
         private mutating func forget(at now: Duration) {
             let known = places.filter { windows[$0.value].counts(at: now) }
             let latest = known.sortedUnspecialized { windows[$0.value].latest > windows[$1.value].latest }
@@ -166,7 +166,7 @@ final class RetryCounts: Sendable {
     }
 }
 
-/// The requests and retries of one window, in slots of a fortieth of it.
+/// The requests and retries of one window, in slots of a fortieth of its length.
 struct RetryWindow: Sendable {
     private struct Slot {
         var requests: UInt32 = 0

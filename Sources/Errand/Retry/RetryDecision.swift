@@ -33,7 +33,7 @@ public enum RetryDecision: Sendable, Hashable {
         case notReplayable
         /// The response is a 413 without a delay set by the server.
         case noServerDelay
-        /// The server asks for a longer delay than the policy allows.
+        /// The server specifies a longer delay than the policy allows.
         case serverTiming(Duration)
         /// The delay would not end before the deadline of the send.
         case deadline
@@ -49,8 +49,8 @@ extension RetryPolicy {
         public var attempt: Int
         /// The request that was sent in the attempt, after adapters, credential, interceptors and redirects.
         ///
-        /// If there were several, it is the one that must not be sent twice, or else the last one. If nothing was sent,
-        /// it is the request before adapters.
+        /// If several were sent, it is the one that must not be sent twice, or else the last one. If none was sent, it
+        /// is the request before adapters.
         public var request: OutgoingRequest
         /// The send.
         public var context: RequestContext
@@ -88,7 +88,7 @@ extension RetryPolicy {
         decision(for: failure, retryAfter: failure.retryAfter)
     }
 
-    /// Returns the decision for a failure, given the delay that the server asked for.
+    /// Returns the decision for a failure, given the delay that the server specified.
     func decision(for failure: Failure, retryAfter: Duration?) -> RetryDecision {
         if failure.error is CancellationError { return .stop(.cancelled) }
         guard let cause = cause(of: failure) else { return .stop(.finalFailure) }
@@ -116,7 +116,7 @@ extension RetryPolicy {
 }
 
 extension RetryPolicy.Failure {
-    /// The delay that the server asked for, or `nil` if it asked for none.
+    /// The delay that the server specified, or `nil` if it specified none.
     var retryAfter: Duration? {
         error.rawResponse.flatMap { RetryAfter.pause(statusCode: $0.statusCode, headers: $0.headers, now: now) }
     }

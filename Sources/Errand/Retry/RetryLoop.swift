@@ -27,8 +27,8 @@ struct RetryLoop: Sendable {
 
     /// Runs attempts until one succeeds or a failure is final.
     ///
-    /// An attempt that failed because of its server is followed by one at the next URL of the CDN, if there is one. Only
-    /// the failures of the last URL are retried.
+    /// If an attempt fails because of its server, the next URL of the CDN is tried, if there is one. Only failures at
+    /// the last URL are retried.
     ///
     /// - Throws: The failure of the last attempt, or `CancellationError`, also during a delay.
     func run(
@@ -47,7 +47,7 @@ struct RetryLoop: Sendable {
         }
     }
 
-    /// The current attempt of a request, and those that have failed.
+    /// The current attempt of a request, and the failed ones.
     private struct Attempts {
         /// The request at the URL of the current attempt.
         private(set) var prepared: PreparedRequest
@@ -74,7 +74,7 @@ struct RetryLoop: Sendable {
             if waiting > .zero { accepted.times.authentication += waiting }
         }
 
-        /// Adds what a refresh has added to the attempt that has just ended.
+        /// Records the refresh of the attempt that has just ended.
         mutating func addRepetition() {
             guard let repetition = record?.repetition else { return }
             repetitionCount += repetition.count
@@ -82,7 +82,7 @@ struct RetryLoop: Sendable {
             if let attempt = repetition.attempt { failed.append(attempt) }
         }
 
-        /// Adds the current attempt to those that have failed.
+        /// Adds the current attempt to the failed ones.
         mutating func addFailure(_ timing: ExchangeTiming?, at now: Duration) {
             let attempt =
                 timing.map { Metrics.Attempt($0, of: prepared.built) }
@@ -111,7 +111,7 @@ struct RetryLoop: Sendable {
 
     /// Waits until the next attempt may begin, or throws the failure if it is final.
     ///
-    /// Not inlined: what only a failed request needs would be part of the state of each that waits for its response.
+    /// Not inlined: otherwise every request that waits for its response would have the state that only a failed one needs.
     @inline(never)
     private func beginNext(_ attempts: inout Attempts, after error: any Error) async throws {
         attempts.addRepetition()
@@ -123,7 +123,7 @@ struct RetryLoop: Sendable {
             throw mismatch
         }
         let error = final(error, of: prepared, attempt: number, attempts.repetitionCount)
-        // What a reader was given cannot be replaced by the response of another server.
+        // A response that a reader has received cannot be replaced by another server's.
         guard prepared.receiver?.allowsRetry ?? true else { throw error }
         if let next = attempts.fallbacks.first, isFailureOfServer(error),
             // A body that can be read once is not read again.
@@ -160,7 +160,7 @@ struct RetryLoop: Sendable {
         }
         guard var error = error as? NetworkError else { return error }
         error.repetitionCount = repetitionCount
-        // One of an interceptor has no place yet, but may have the response to the last request.
+        // An interceptor's error has no place yet, but may have the response to the last request.
         if let response = error.response {
             error = error.with(exchangeOf: response, method: prepared.outgoing.method)
         }
@@ -179,7 +179,7 @@ struct RetryLoop: Sendable {
         at now: Duration
     ) throws(NetworkError) {
         if !isRedirected, !request.body.isReplayable {
-            // A hook may make a new body of the same source, and only it knows what that reads.
+            // A hook may make a new body of the same source, and only the hook knows what that reads.
             guard !request.body.isSpent, !prepared.hasSentSingleUseBody.exchange(true, ordering: .relaxed) else {
                 throw NetworkError(.bodyAlreadySent)
             }

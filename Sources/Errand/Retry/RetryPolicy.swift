@@ -18,9 +18,9 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The default is 30 seconds.
     public let maximumDelay: Duration
 
-    /// The longest delay that a server may ask for, from zero to ``longestDelay``.
+    /// The longest delay that a server may specify, from zero to ``longestDelay``.
     ///
-    /// If it asks for more, the send fails at once. The default is 60 seconds.
+    /// If the server specifies a longer one, the send fails at once. The default is 60 seconds.
     public let maximumServerDelay: Duration
 
     /// The rejected statuses that are retried.
@@ -52,15 +52,13 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Creates a retry policy.
     ///
-    /// The defaults are those of ``standard``.
-    ///
-    /// Durations below zero are replaced by zero, those above ``longestDelay`` by that.
+    /// The defaults are ``standard``'s. Durations are clamped to zero...``longestDelay``.
     ///
     /// - Parameters:
     ///   - maximumAttempts: The maximum number of attempts of a send, including the first; at least 1.
     ///   - baseDelay: The ceiling of the first delay.
     ///   - maximumDelay: The maximum of the ceiling.
-    ///   - maximumServerDelay: The longest delay that a server may ask for.
+    ///   - maximumServerDelay: The longest delay that a server may specify.
     ///   - statusCodes: The rejected statuses that are retried.
     ///   - retriesTimeouts: Whether an attempt that exceeds the idle timeout is retried.
     public init(
@@ -102,9 +100,9 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// Returns this policy with further failures to retry, such as a ``ServiceError`` with a certain code.
     ///
-    /// The closure is called for failures that this policy does not retry, but never for a cancelled send, a request that
-    /// cannot be sent or a deadline. Everything else still applies: attempts, delays, methods, bodies and the budget. It
-    /// replaces an earlier closure. Policies with closures are equal if one is a copy of the other.
+    /// The closure is called for failures that this policy does not retry. The number of attempts, delays, methods,
+    /// bodies and the budget still apply. It is never called for a cancelled send, a request that cannot be sent, or a
+    /// deadline. It replaces an earlier closure. Policies with closures are equal if one is a copy of the other.
     ///
     /// - Parameter isWorthIt: Returns whether to retry. It is called in the background, after each failed attempt.
     /// - Returns: The policy. If this one inherits, it is ``standard`` with the closure.
@@ -128,15 +126,15 @@ public struct RetryPolicy: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - attempt: The number of the attempt that failed, starting at 1.
-    ///   - retryAfter: The delay that the server asked for, or `nil` if it asked for none.
+    ///   - retryAfter: The delay that the server specified, or `nil` if it specified none.
     ///   - unit: A random number in 0..<1. Other values are limited to that range.
-    /// - Returns: The delay, or `nil` after the last attempt or if the server asked for more than ``maximumServerDelay``.
+    /// - Returns: The delay, or `nil` after the last attempt or if the server specified more than ``maximumServerDelay``.
     public func delay(afterAttempt attempt: Int, retryAfter: Duration?, unit: Double) -> Duration? {
         guard attempt < maximumAttempts ?? 1 else { return nil }
         if let retryAfter { return retryAfter <= maximumServerDelay ? max(.zero, retryAfter) : nil }
         var ceiling = min(baseDelay, maximumDelay)
         var doublings = max(attempt, 1) - 1
-        // Ends after a few dozen rounds: the ceiling is at most a day, and one that is zero stays so.
+        // Ends after a few dozen rounds: the ceiling is at most a day, and a ceiling of zero stays zero.
         while doublings > 0, ceiling > .zero, ceiling < maximumDelay {
             ceiling = min(ceiling * 2, maximumDelay)
             doublings -= 1
@@ -144,7 +142,7 @@ public struct RetryPolicy: Sendable, Hashable {
         return ceiling * (unit > 0 ? min(unit, 1) : 0)
     }
 
-    /// Whether the policy's closure wants to retry a failure.
+    /// Whether the policy's closure returns `true` for a failure.
     func wants(_ error: any Error, _ context: RequestContext) -> Bool {
         predicate?.isWorthIt(error, context) ?? false
     }
@@ -157,7 +155,7 @@ extension RetryPolicy: CustomStringConvertible {
         case nil: "inherited"
         case 1?: "one attempt"
         case let count?:
-            "up to \(count) attempts, pauses under \(baseDelay) doubling to \(maximumDelay)"
+            "up to \(count) attempts, delays of up to \(baseDelay.words), doubling to \(maximumDelay.words)"
                 + (predicate == nil ? "" : ", with a closure")
         }
     }

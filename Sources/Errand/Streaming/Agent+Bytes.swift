@@ -10,14 +10,16 @@ extension Agent {
     /// for try await line in stream.lines { print(line) }
     /// ```
     ///
-    /// Everything that applies to a send applies to the stream, up to the last byte: retries until there is an accepted header
-    /// section, the refresh of a credential, redirects, the throttle, whose permit it holds, the deadline, and ``cancelAll(where:)``.
-    /// For accessories the send ends with the stream. There are these differences:
+    /// The stream is a send up to its last byte. The refresh of a credential, redirects, the deadline and
+    /// ``cancelAll(where:)`` apply as usual, it holds its permit of the throttle, and it is retried until there is an
+    /// accepted header section. For accessories the send ends with the stream. It differs from other sends in four
+    /// ways:
     ///
-    /// - A rejected response fails with its body, as usual. The body of an accepted one is passed on as it is: filter, formatter and
-    ///   ``Acceptance/shape`` are not used, and a failure after the header section is not retried.
+    /// - The body of an accepted response is passed on unchanged: filter, formatter and ``Acceptance/shape`` are not
+    ///   used, and a failure after the header section is not retried. A rejected response fails with its body, as
+    ///   usual.
     /// - The response is neither cached nor shared with other sends.
-    /// - Of the limits of the body's size, only one that the request itself sets applies.
+    /// - A limit of the body's size applies only if the request itself sets it.
     /// - The exchange has a connection of its own, so that a slow reader does not delay other requests to the host.
     ///
     /// - Parameter request: The request to send.
@@ -44,7 +46,7 @@ extension Agent {
         try await open(request, receivedBy: receiver)
     }
 
-    /// Prepares a request on its caller, sends it in a task of the stream, and waits for the response's header section.
+    /// Prepares a request on its caller, sends it in a task of the stream, and waits for the header section.
     func open<R: Request>(_ request: R, receivedBy receiver: StreamReceiver) async throws -> ResponseStream {
         let request = StreamRequest(base: request, receiver: receiver)
         let send = makeSend(request, in: receiver.sequence)

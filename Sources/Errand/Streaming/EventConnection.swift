@@ -13,7 +13,7 @@ struct EventConnection: Sendable {
     /// Content that consists of events, whatever the status.
     static let content = Acceptance(statusCodes: 0..<1000, contentTypes: ["text/event-stream"])
 
-    /// The fields of a request that has none of its own; they replace those of the service and the config.
+    /// The fields of a request that has none of its own; they replace the service's and the config's.
     static let fields: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-cache"]
 
     /// Adds the header fields that the request doesn't have.

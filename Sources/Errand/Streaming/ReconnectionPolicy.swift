@@ -2,13 +2,13 @@ internal import Foundation
 
 /// The rules for reconnecting to a stream of server-sent events.
 ///
-/// A pure value. It applies after the first accepted header section; until then, the request's ``RetryPolicy`` does. A stream
-/// reconnects after the server has ended the response, after a lost or idle connection, after one that could not be made, and
-/// after a status of 429 or of 500 to 599. So it does if the refresh of a credential failed for such a reason, or if a
-/// ``CircuitBreaker`` or ``Limits/minimumInterval`` rejected the connection; it waits for the time that these or `Retry-After`
-/// state. Every other failure is final: another status of 400 to 499, another content type, an event that is too large, or an
-/// expired deadline. A request whose method is not safe is not sent again after a complete response, and one that may not be
-/// sent twice is never sent again.
+/// A stream reconnects after every failure that may be temporary: the server ended the response, the connection was
+/// lost, idle or could not be made, the status is 408, 429 or 500 to 599, the refresh of a credential failed for such a
+/// reason, or a ``CircuitBreaker`` or ``Limits/minimumInterval`` rejected the connection. Every other failure is final,
+/// such as another status of 400 to 499, another content type, an event that is too large, or an expired deadline. A
+/// delay that the server or the rejecting policy states is respected. The policy applies after the first accepted
+/// header section; until then, the request's ``RetryPolicy`` does. A request whose method is not safe is not sent again
+/// after a complete response, and a request that may not be sent twice is never sent again.
 public struct ReconnectionPolicy: Sendable, Hashable {
     /// The maximum number of reconnections in succession that fail before an accepted header section; the failure of the last one
     /// ends the stream.
@@ -21,12 +21,12 @@ public struct ReconnectionPolicy: Sendable, Hashable {
     /// A random part of up to as much again is added to each delay. The default is 3 seconds.
     public let initialDelay: Duration
 
-    /// The maximum delay, from ``shortestDelay`` to a day, also if the server asks for more.
+    /// The maximum delay, from ``shortestDelay`` to a day, even if the server states a longer one.
     ///
     /// The default is 60 seconds.
     public let maximumDelay: Duration
 
-    /// The shortest reconnection time, also if the server asks for less: 0.1 seconds.
+    /// The shortest reconnection time, even if the server states a shorter one: 0.1 seconds.
     public static let shortestDelay = Duration.milliseconds(100)
 
     /// The library default.
@@ -38,7 +38,7 @@ public struct ReconnectionPolicy: Sendable, Hashable {
     /// A day.
     static let longestMilliseconds: Int64 = 86_400_000
 
-    /// Creates a policy; the defaults are those of ``standard``, and values outside of their ranges are limited.
+    /// Creates a policy; the defaults are ``standard``'s, and values are clamped to their ranges.
     ///
     /// With a `maximumFailures` of 0, the stream ends with the first response.
     public init(

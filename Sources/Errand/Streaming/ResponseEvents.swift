@@ -12,9 +12,9 @@ extension ResponseStream {
     /// for try await event in stream.events { print(event.data) }
     /// ```
     ///
-    /// They are those of one response, without a reconnection; see `events(for:)` of ``Agent`` for those across connections.
+    /// They end with the response; `events(for:)` of ``Agent`` reconnects.
     ///
-    /// - Parameter maximumEventSize: The maximum number of bytes of an event as it is sent, and of a comment. The default is 1
+    /// - Parameter maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 1
     ///   MiB. A larger one fails with ``NetworkError/Reason/eventTooLarge(limit:)``.
     /// - Returns: The events.
     public func events(maximumEventSize: Int = 1 << 20) -> ResponseEvents {
@@ -48,8 +48,9 @@ public struct ResponseEvents: AsyncSequence, Sendable {
 
         /// Returns the next event, or `nil` after the last one.
         ///
-        /// - Throws: ``NetworkError`` if the exchange failed, if the response has another content type, or if the event is too
-        ///   large, after the events before it; for a deadline at once, as is `CancellationError`. Each ends the sequence.
+        /// - Throws: ``NetworkError`` if the exchange failed, if the response has another content type, or if the event
+        ///   is too large, each after the events before it; or `CancellationError`. A cancellation and an expired
+        ///   deadline are thrown at once. Each ends the sequence.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {
             do {
                 while !isEnded {

@@ -85,7 +85,7 @@ struct LineReader: Sendable {
             do {
                 chunk = try await chunks.next(isolation: actor)
             } catch {
-                // The line that was not received whole is not the last one.
+                // An incomplete line is not the last one.
                 throw fail(error)
             }
             guard let chunk else {

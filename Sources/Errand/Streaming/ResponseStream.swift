@@ -2,13 +2,14 @@ public import Foundation
 
 /// A response whose body is read while it arrives, as a sequence of chunks; see `bytes(for:)` of ``Agent``.
 ///
-/// A chunk is a `Data` of at least one byte, as it arrived, and its size has no meaning. That is much faster than single bytes,
-/// which is what `bytes(for:)` of URLSession returns. Iterate ``lines`` or `jsonLines(of:)` for a body of lines, and ``events``
-/// for one of server-sent events.
+/// A chunk is a `Data` of at least one byte, as it arrived; its size has no meaning. Chunks are much faster than the
+/// single bytes that `bytes(for:)` of URLSession returns. Iterate ``lines`` or `jsonLines(of:)` for a body of lines,
+/// and ``events`` for a body of server-sent events.
 ///
 /// The body is read once, by one task at a time; a second loop continues where the first one ended. If the reader is slow,
-/// the server has to wait: at most 1 MiB is kept in memory. The exchange ends with the body, with ``cancel()``, with the task
-/// that reads, and when the stream and its iterators are deallocated, such as after a `break`. The last is a success of the send.
+/// the server has to wait: at most 1 MiB is kept in memory. The exchange ends with the body, with ``cancel()``, with
+/// the task that reads, and when the stream and its iterators are deallocated, such as after a `break`; for the send,
+/// leaving the loop is a success.
 public struct ResponseStream: AsyncSequence, Sendable {
     /// The status, the header fields and the URL, after redirects, as received.
     ///

@@ -12,7 +12,7 @@ public struct ServerSentEvent: Sendable, Hashable {
     public var retry: Duration?
     /// The number of the connection on which the event was received, starting at 1.
     ///
-    /// If it is greater than that of the event before, the stream has reconnected in between. A server that ignores
+    /// If it is greater than the number of the previous event, the stream has reconnected in between. A server that ignores
     /// `Last-Event-ID` then sends the earlier events again.
     public var connection: Int
 

@@ -12,7 +12,7 @@ struct ServerSentEventParser: Sendable {
     /// It is sent in a header field, so a longer one is ignored.
     static let maximumIDByteCount = 4 << 10
 
-    /// The last event ID, also of a block without data.
+    /// The last event ID, even if its block had no data.
     private(set) var lastEventID: String
     /// The reconnection time that the server has set, or `nil` if it has set none.
     private(set) var reconnectionTime: Duration?
@@ -106,7 +106,7 @@ struct ServerSentEventParser: Sendable {
         case "retry":
             let isNumber = !value.isEmpty && value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             guard isNumber else { break }
-            // More than a number can hold is as long as a reconnection can wait.
+            // A number that overflows is the longest delay.
             let time = Int64(String(decoding: value, as: UTF8.self)).map {
                 min($0, ReconnectionPolicy.longestMilliseconds)
             }

@@ -29,7 +29,7 @@ public struct ServerSentEvents<R: Request>: AsyncSequence {
         private var connectionCount = 0
         /// The number of connections in succession that failed before an accepted header section.
         private var failures = 0
-        /// The key of every connection whose request has an automatic one: without the same key, it must not be sent again.
+        /// The automatic key of every connection: without the same key, the request must not be sent again.
         private let idempotencyKey = UUID().uuidString
         private var isFinished = false { didSet { if isFinished { sequence = nil } } }
         private var sequence: SendSequence?
@@ -148,29 +148,29 @@ extension Agent {
     /// }
     /// ```
     ///
-    /// The request is sent with `Accept: text/event-stream` and `Cache-Control: no-cache`, unless it has these fields itself. When
-    /// the response ends or its connection is lost, the request is sent again after a delay, with the ID of the last event in
-    /// `Last-Event-ID`; see ``ReconnectionPolicy``. A 204 ends the sequence. A response that is not a 200 with the right content type
-    /// fails, whatever the request's own ``Acceptance``, with what arrives of its body within a second, up to 64 KiB.
+    /// When the response ends or its connection is lost, the request is sent again after a delay, with the ID of the
+    /// last event in `Last-Event-ID`; see ``ReconnectionPolicy``. It is sent with `Accept: text/event-stream` and
+    /// `Cache-Control: no-cache`, unless it has these fields itself. A 204 ends the sequence. Any other response than a
+    /// 200 with the right content type fails, whatever the request's own ``Acceptance``. The error has what arrives of
+    /// the body within a second, up to 64 KiB.
     ///
-    /// A request whose method is not safe, such as a POST, is not sent again after a complete response, which ends the
-    /// sequence. If its connection is lost, it is sent again only if it may be sent twice, such as with an `Idempotency-Key`,
-    /// which is then the same for every connection, also an ``IdempotencyKey/automatic`` one; otherwise the loss is an error. A
-    /// server that ignores `Last-Event-ID` sends the events from the first one on again; ``ServerSentEvent/connection``
-    /// distinguishes them.
+    /// The complete response to a request whose method is not safe, such as a POST, ends the sequence. If its
+    /// connection is lost, it is sent again only if it may be sent twice, such as with an `Idempotency-Key`, which is
+    /// then the same for every connection; otherwise the loss is an error. A server that ignores `Last-Event-ID` sends
+    /// all events again; ``ServerSentEvent/connection`` distinguishes them.
     ///
-    /// Each connection is a send like that of `bytes(for:)`. The request's ``RetryPolicy`` applies until the first accepted
-    /// header section, and the reconnection policy after it. Its ``Limits/timeout`` is the maximum time without an event or
-    /// comment before the stream reconnects. A ``Limits/deadline`` is that of one connection, and ends the sequence with an
-    /// error. For the header fields of the response, use ``ResponseStream/events`` of `bytes(for:)`.
+    /// Each connection is a send, as with `bytes(for:)`. The request's ``RetryPolicy`` applies until the first accepted
+    /// header section, and the reconnection policy after it. Its ``Limits/timeout`` is the maximum time without an
+    /// event or comment before the stream reconnects. A ``Limits/deadline`` applies to each connection, and ends the
+    /// sequence with an error. For the header fields of the response, use ``ResponseStream/events`` of `bytes(for:)`.
     ///
     /// - Parameters:
     ///   - request: The request to send.
-    ///   - lastEventID: The ID to begin after, such as one that was stored, or an empty string. One that a header field cannot
-    ///     contain, such as one with a line break, fails with ``NetworkError/Kind/invalidRequest``.
+    ///   - lastEventID: The ID to begin after, such as a stored one, or an empty string. An ID that a header field
+    ///     cannot contain fails with ``NetworkError/Kind/invalidRequest``.
     ///   - reconnection: The rules for reconnecting.
-    ///   - maximumEventSize: The maximum number of bytes of an event as it is sent, and of a comment. The default is 1 MiB. A larger
-    ///     one fails with ``NetworkError/Reason/eventTooLarge(limit:)``.
+    ///   - maximumEventSize: The maximum number of bytes, as sent, of an event or a comment. The default is 1 MiB. A
+    ///     larger one fails with ``NetworkError/Reason/eventTooLarge(limit:)``.
     /// - Returns: The events. Nothing is sent before the first one is requested.
     public func events<R: Request & Sendable>(
         for request: R,

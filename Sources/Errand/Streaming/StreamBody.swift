@@ -20,7 +20,7 @@ final class StreamBody: Sendable {
     }
 
     deinit {
-        // A reader that leaves early has what it wanted, unless its task was cancelled.
+        // Leaving the loop early is a success, unless the task was cancelled.
         if Task.isCancelled { task.cancel() } else { receiver.finish(.success(()), isComplete: false) }
     }
 

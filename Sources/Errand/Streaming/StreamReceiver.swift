@@ -23,7 +23,7 @@ final class StreamReceiver: BodyReceiver {
         /// When to report the progress, or `nil` if nobody observes it.
         var steps: ProgressSteps?
         var byteCount: Int64 = 0
-        /// The latest progress; if it isn't reported in time, the next one replaces it.
+        /// The latest progress that was not yet reported; the next one replaces it.
         var progress: TransferProgress?
         var end: Result<Void, any Error>?
         var waiter: Delivery<Void>?
@@ -139,7 +139,7 @@ final class StreamReceiver: BodyReceiver {
     ///
     /// - Parameters:
     ///   - end: The outcome.
-    ///   - isComplete: Whether the reader has received the whole body, unless it fails.
+    ///   - isComplete: Whether the reader has received the complete body, unless it fails.
     func finish(_ end: Result<Void, any Error>, isComplete: Bool = true) {
         notify { state in
             guard state.end == nil else { return }

@@ -28,7 +28,7 @@ struct StreamRequest<Base: Request>: RequestWrapper, ReceivingRequest {
 
 extension StreamRequest: Sendable where Base: Sendable {}
 
-/// The request in whose place a stream ends: the caller's own must not leave its caller.
+/// The request that the end of a stream refers to, because the caller's own must not leave its caller.
 struct EndOfStream: Request {
     typealias Model = Void
     var path: String { "" }

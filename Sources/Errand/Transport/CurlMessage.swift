@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The messages of libcurl, which say more than its error codes, and than those of URLSession on Linux.
+/// The messages of libcurl, which are more specific than its error codes and URLSession's on Linux.
 package enum CurlMessage {
     /// Returns the reason for a message of libcurl.
     ///
@@ -14,7 +14,7 @@ package enum CurlMessage {
             return .proxyConnectionRefused
         }
         if let status = statusOfSOCKS(in: words) { return .proxyRefused(statusCode: status) }
-        // What follows is a host, in which any of the phrases may be found.
+        // A host follows, which may contain any of the phrases.
         let words = words.range(of: " in connection to ").map { String(words[..<$0.lowerBound]) } ?? words
         for (phrase, reason) in phrases where words.contains(phrase) { return reason }
         if lossPhrases.contains(where: words.contains) { return lost(hasHeader) }
@@ -31,7 +31,7 @@ package enum CurlMessage {
             let end = detail.range(of: ", errno")?.lowerBound ?? detail.endIndex
             return .tlsHandshakeFailed(String(detail[..<end].trimmingPrefix(":")))
         }
-        return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library does not say why") : nil
+        return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library gives no reason") : nil
     }
 
     package static func lost(_ hasHeader: Bool) -> NetworkError.Reason {
@@ -42,7 +42,7 @@ package enum CurlMessage {
         hasHeader ? .closedInBody : .connectionReset
     }
 
-    package static let wantsClientCertificate = "the server wants a client certificate, and there is none"
+    package static let needsClientCertificate = "the server requires a client certificate, and there is none"
 
     /// Phrases of libcurl 7.88 to 8.14 and OpenSSL 1.1 to 3, the longer one first if one contains another.
     private static let phrases: [(String, NetworkError.Reason)] = [
@@ -58,7 +58,7 @@ package enum CurlMessage {
         ("subjectAltName", .certificateRefused("it is for another host")),
         ("too weak", .certificateRefused("its key or its signature is too weak")),
         ("certificate revoked", .certificateRefused("it was revoked")),
-        ("SSL peer certificate", .certificateRefused("the TLS library does not say why")),
+        ("SSL peer certificate", .certificateRefused("the TLS library gives no reason")),
         ("certificate verify locations", .certificateRefused("the system's certificates cannot be read")),
         ("trust anchors", .certificateRefused("the system's certificates cannot be read")),
         ("SSL CA cert", .certificateRefused("the system's certificates cannot be read")),
@@ -67,14 +67,14 @@ package enum CurlMessage {
         ("packet length too long", .tlsHandshakeFailed("the server does not use TLS on this port")),
         ("alert protocol version", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
         ("unsupported protocol", .tlsHandshakeFailed("the server supports no TLS version that this system allows")),
-        // With TLS 1.2 also from a server that wants a client certificate (RFC 5246, section 7.4.6).
+        // With TLS 1.2 also from a server that requires a client certificate (RFC 5246, section 7.4.6).
         (
             "alert handshake failure",
             .tlsHandshakeFailed(
-                "the server accepts none of the offered ciphers or versions, or wants a client certificate"
+                "the server accepts none of the offered ciphers or versions, or requires a client certificate"
             )
         ),
-        ("alert certificate required", .tlsHandshakeFailed(wantsClientCertificate)),
+        ("alert certificate required", .tlsHandshakeFailed(needsClientCertificate)),
         ("alert unknown ca", .tlsHandshakeFailed("the server does not trust the client certificate")),
         ("alert bad certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
         ("alert unsupported certificate", .tlsHandshakeFailed("the server rejected the client certificate")),
@@ -83,7 +83,7 @@ package enum CurlMessage {
         ("alert certificate revoked", .tlsHandshakeFailed("the client certificate was revoked")),
         (
             "alert access denied",
-            .tlsHandshakeFailed("the server denies access; does it want another client certificate?")
+            .tlsHandshakeFailed("the server denies access; it may require another client certificate")
         ),
         ("unrecognized name", .tlsHandshakeFailed("the server does not know the host name")),
         // The proxy.
@@ -104,7 +104,7 @@ package enum CurlMessage {
         ("Couldn't connect to server", .connectionRefused),
         ("operation aborted by callback", .bodyUnreadable),
         // The response.
-        // "… in chunked-encoding", "… the chunked-encoded stream", and of newer versions the cause, which comes first.
+        // "… in chunked-encoding", "… the chunked-encoded stream", and in newer versions the cause, which comes first.
         ("chunked-encod", .malformedChunk),
         ("chunk hex-length", .malformedChunk),
         ("invalid chunk size", .malformedChunk),
@@ -150,10 +150,10 @@ package enum CurlMessage {
         return parts[3] == "via" || parts[2] != "\(url.knownPort)" || !url.hasHost(String(parts[0]))
     }
 
-    /// Returns the reply of a SOCKS proxy that refuses (RFC 1928, section 6), or 407 if it wants other credentials; `nil` if
-    /// this is not about one.
+    /// Returns the reply of a SOCKS proxy that refuses (RFC 1928, section 6), or 407 if it rejects the credentials;
+    /// `nil` for any other message.
     private static func statusOfSOCKS(in words: String) -> Int? {
-        // "Can't complete SOCKS5 connection to a.example. (5)", and of newer versions "cannot complete …".
+        // "Can't complete SOCKS5 connection to a.example. (5)", and in newer versions "cannot complete …".
         if let rest = text(after: "complete SOCKS", in: words) { return number(after: ". (", in: rest) }
         let phrases = ["was rejected by the SOCKS5 server", "No authentication method was acceptable"]
         return phrases.contains(where: words.contains) ? 407 : nil
@@ -172,7 +172,7 @@ package enum CurlMessage {
 extension URL {
     fileprivate var knownPort: Int { port ?? (scheme == "https" ? 443 : 80) }
 
-    /// Whether a host in the words of libcurl, which writes IP addresses in their usual form, is that of the URL.
+    /// Whether a host in a message is the URL's; libcurl writes IP addresses in their usual form.
     fileprivate func hasHost(_ other: String) -> Bool {
         (host(percentEncoded: false) ?? "").comparableHost == other.comparableHost
     }

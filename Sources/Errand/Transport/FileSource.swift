@@ -10,8 +10,8 @@ internal import Darwin
 
 /// A body that is read from a file while it is sent, as the file was when the request was built.
 ///
-/// A reader fails if the file is another one by then, and checks once more before it supplies the last bytes, so that a
-/// request whose file changes is never complete.
+/// A reader fails if the file was changed or replaced since. It checks again before it supplies the last bytes, so that
+/// a request with mixed content is never complete.
 struct FileSource: BodySource {
     /// What shows whether a file was changed or replaced.
     private struct Identity: Equatable {
@@ -40,7 +40,7 @@ struct FileSource: BodySource {
         // Files of the system, such as those in /proc, have content and a size of 0.
         var byte: UInt8 = 0
         if identity.byteCount == 0, try withUnsafeMutableBytes(of: &byte, file.read) > 0 {
-            throw Self.unusable(path, "its size is not that of its content")
+            throw Self.unusable(path, "its size differs from its content's")
         }
     }
 
@@ -96,11 +96,11 @@ struct FileSource: BodySource {
 
         var changed: NetworkError { NetworkError(.bodyChanged("the file '\(FileSource.name(of: path))'")) }
 
-        /// Throws if the file has changed since it was opened, or if there is another one at its path.
+        /// Throws if the file has changed since it was opened, or if another one is at its path.
         func check() throws(NetworkError) {
             var facts = stat()
             guard fstat(descriptor, &facts) == 0, Identity(facts) == identity else { throw changed }
-            // A file that was only deleted is still there for this reader.
+            // A deleted file is still there for this reader.
             if stat(path, &facts) == 0, Identity(facts) != identity { throw changed }
         }
 

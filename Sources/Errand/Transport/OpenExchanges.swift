@@ -6,8 +6,8 @@ internal import FoundationNetworking
 
 /// The exchanges of a transport that have not ended, and the timer for their idle timeouts and renewals.
 ///
-/// URLSession's own timeout creates a new timer for every line of a header section and every chunk of a body, each of which
-/// wakes a thread. So it is set to ``SessionPlatform/never``, and one timer here checks all exchanges when the first is due.
+/// URLSession's own timeout creates a timer, which wakes a thread, for every line of a header section and every chunk
+/// of a body. So it is set to ``SessionPlatform/never``, and one timer here checks all exchanges when the first is due.
 final class OpenExchanges: Sendable {
     /// The minimum time between two checks, however many exchanges are due soon.
     private static let shortestPause = Duration.milliseconds(5)
@@ -69,9 +69,9 @@ final class OpenExchanges: Sendable {
         queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self] in self?.check(at: due) }
     }
 
-    /// Times out exchanges that were idle for too long, renews those that are due, and sets the timer for the next one.
+    /// Times out exchanges that were idle for too long, renews the due ones, and sets the timer for the next one.
     ///
-    /// Bytes may have arrived that URLSession has not processed yet, so it first processes what waits on its queue.
+    /// URLSession first processes what waits on its queue, because that may include bytes that have arrived.
     private func check(at time: Moment) {
         let exchanges = state.withLock { state -> [SessionExchange] in
             guard state.nextCheck == time else { return [] }

@@ -48,7 +48,7 @@ public enum OutgoingBody: Sendable {
         }
     }
 
-    /// The same body, with the length that it has now: what a source supplies may change, but the length is stated once.
+    /// The same body with its current length, which is stated once although a source may change.
     public var measured: OutgoingBody {
         guard case .source(let source) = self else { return self }
         return .source(MeasuredSource(base: source, byteCount: source.byteCount))

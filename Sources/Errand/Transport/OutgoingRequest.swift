@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A request as it is sent: what adapters change and a ``Transport`` sends.
+/// The final request, which adapters change and a ``Transport`` sends.
 ///
 /// It is not a `URLRequest`, because that silently drops invalid header values.
 public struct OutgoingRequest: Sendable {

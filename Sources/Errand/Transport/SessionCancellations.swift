@@ -4,17 +4,16 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Cancels tasks of URLSession on a queue of its own, those that wait for a connection before those that have one.
+/// Cancels tasks of URLSession on a queue of its own, first those that wait for a connection.
 ///
-/// A task that is cancelled leaves its connection to one that waits, whose request would be sent although it is cancelled a
-/// moment later. So what is cancelled within some milliseconds is cancelled together, the task that began last first. Callers
-/// do not wait for it.
+/// A cancelled task passes its connection on to a waiting one, which would send its request even if it is cancelled a
+/// moment later. So tasks that are cancelled within some milliseconds are cancelled together, the last one first.
+/// Callers do not wait.
 final class SessionCancellations: Sendable {
     private static let pause = DispatchTimeInterval.milliseconds(2)
-    /// The number of tasks in one pause that are more than single callers cancel: many are being cancelled, and the rest of
-    /// them follows.
+    /// The number of tasks in one pause from which many are being cancelled, so that the rest of them is waited for.
     private static let manyCount = 32
-    /// The maximum number of pauses for those that are cancelled together.
+    /// The maximum number of pauses before the tasks are cancelled.
     private static let maximumPauseCount = 50
 
     /// The queue on which tasks are cancelled, and started while the queue of URLSession is busy.
@@ -29,7 +28,7 @@ final class SessionCancellations: Sendable {
         if isFirst { cancelTasks(after: 1, laterThan: 0) }
     }
 
-    /// Cancels what was added, after a pause, and after further ones while many are added.
+    /// Cancels the added tasks after a pause, and after further pauses while many are added.
     ///
     /// - Parameters:
     ///   - number: The number of this pause, starting at 1.

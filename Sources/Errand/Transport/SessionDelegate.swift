@@ -7,7 +7,7 @@ internal import FoundationNetworking
 /// Passes URLSession's callbacks to the exchange that they belong to.
 ///
 /// They run on the queue that all sessions of the process share. None may block there, nor cancel, suspend or create a
-/// task, nor respond to a challenge: each of these waits for that same queue.
+/// task, nor respond to a challenge, because these wait for the same queue.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     let exchanges = OpenExchanges()
     /// The configuration of all sessions of the transport.
@@ -42,7 +42,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
         guard SessionPlatform.mayCompleteRedirect(of: exchanges[task]) else { return }
-        // URLSession would drop bodies and send credentials to other origins; the 3xx is returned as it is.
+        // URLSession would drop bodies and send credentials to other origins; the 3xx is returned unchanged.
         completionHandler(nil)
     }
 

@@ -7,10 +7,10 @@ internal import FoundationNetworking
 extension SessionExchange {
     /// An outcome, to be delivered outside the lock.
     ///
-    /// A class, because an Optional of such a large struct is copied by way of its metadata.
+    /// A class, because an Optional of such a large struct is copied through its metadata.
     final class Ready {
         let result: Result<TransportResponse, any Error>
-        /// The body that is still being received, and what was received before; `nil` if it is complete.
+        /// The body that is still being received, with its beginning; `nil` if it is complete.
         let stream: (chunks: SpillingChunks, beginning: Data)?
 
         init(
@@ -19,7 +19,7 @@ extension SessionExchange {
         ) { (self.result, self.stream) = (result, stream) }
     }
 
-    /// Returns the error for a body that exceeds a limit with what has arrived, or `nil`.
+    /// Returns the error if what has arrived of the body exceeds a limit, or `nil`.
     func rejection(of headerSection: HTTPURLResponse?, byteCount: Int, isFirstChunk: Bool) -> NetworkError? {
         // With the first byte of the content the header section is final, and a HEAD, 204 or 304 has none.
         if byteCount > options.maximumBodySize
@@ -60,7 +60,7 @@ extension HTTPURLResponse {
         expectedContentLength > Int64(limit) && value(forHTTPHeaderField: "Content-Encoding") == nil
     }
 
-    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` if one of them is missing.
+    /// The `Content-Length` of a body with a `Content-Encoding`, or `nil` if either is missing.
     fileprivate var codedByteCount: Int? {
         guard value(forHTTPHeaderField: "Content-Encoding") != nil else { return nil }
         return value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }

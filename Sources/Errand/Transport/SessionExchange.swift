@@ -52,7 +52,7 @@ final class SessionExchange: StoppableExchange {
     /// Whether the exchange was stopped; its task is cancelled, or is about to be.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Waits for the header section, with the body as far as it is read ahead; may be called once.
+    /// Waits for the header section and for what is read ahead of the body; may be called once.
     func response() async throws -> TransportResponse { try await outcome.value().get() }
 
     /// Records that a task is about to be created and started; returns `false` if the exchange has ended already.
@@ -102,7 +102,7 @@ final class SessionExchange: StoppableExchange {
 
     /// Returns the stream to send the body with once more, on another connection.
     ///
-    /// A kept-alive one died without a byte of a response, and it is not known whether the request was received.
+    /// A kept-alive connection died without a byte of a response, and it is not known whether the request was received.
     ///
     /// If the request must not be sent twice, the exchange fails at once. At most the header section of a second request is
     /// sent then; without its body that is not a request.
@@ -168,8 +168,8 @@ final class SessionExchange: StoppableExchange {
 
     /// Renews the reception if the exchange has reached the age for it.
     ///
-    /// The connection may not have been made yet, or the request not been sent. So the age doubles each time, and if the request
-    /// has a body, it increases by one second at most.
+    /// There may be no connection yet, or the request may not have been sent. So the age doubles each time, and if the
+    /// request has a body, it increases by one second at most.
     ///
     /// - Returns: The time until the next renewal, or `nil` if there is none.
     func renewIfDue() -> Duration? {

@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 
-/// Maps URLSession's errors to those of the library.
+/// Maps URLSession's errors to the library's.
 ///
 /// On Linux one code covers a dozen failures that only libcurl's messages distinguish.
 enum SessionFailure {
@@ -41,8 +41,8 @@ enum SessionFailure {
 
     /// Whether libcurl's message is more specific than the code.
     ///
-    /// On Linux, if one address of the host refused the connection, any later failure is reported as a refused connection,
-    /// and a first line that is not HTTP's is an unsupported URL.
+    /// On Linux, after one address of the host has refused the connection, any later failure is reported as a refused
+    /// connection, and a first line that is not HTTP as an unsupported URL.
     private static func isVague(_ code: URLError.Code) -> Bool {
         switch code {
         case .unknown, .cannotConnectToHost, .unsupportedURL: true
@@ -66,12 +66,12 @@ enum SessionFailure {
         // A first line that is not HTTP's is taken for another protocol.
         case .unsupportedURL: .malformedStatusLine
         case .badURL: .unsupportedHost("as given")
-        case .secureConnectionFailed: .tlsHandshakeFailed("the system does not say why")
+        case .secureConnectionFailed: .tlsHandshakeFailed("the system gives no reason")
         case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot:
             .certificateRefused("its issuer is not trusted")
         case .serverCertificateHasBadDate: .certificateRefused("it has expired")
         case .serverCertificateNotYetValid: .certificateRefused("it is not valid yet")
-        case .clientCertificateRequired: .tlsHandshakeFailed(CurlMessage.wantsClientCertificate)
+        case .clientCertificateRequired: .tlsHandshakeFailed(CurlMessage.needsClientCertificate)
         case .clientCertificateRejected: .tlsHandshakeFailed("the server rejected the client's certificate")
         case .appTransportSecurityRequiresSecureConnection: .insecureSchemeNotAllowed
         case .cannotDecodeContentData, .cannotDecodeRawData: .invalidContentCoding

@@ -42,7 +42,7 @@ final class SessionHolder: Sendable {
 }
 
 extension OutgoingRequest {
-    /// Whether the request needs a connection of its own; the system never sends a request that is not idempotent again.
+    /// Whether the request needs a connection of its own; the system never repeats a request that is not idempotent.
     var needsNewConnection: Bool { false }
 
     /// The body if it is in memory, or `nil` if it is sent as a stream.

@@ -102,7 +102,7 @@ extension OutgoingRequest {
     /// exchange on the connection reads that response, libcurl loses it and sends the request again.
     private var mustNotShareHTTP2: Bool {
         guard !body.isEmpty, url.scheme == "https" else { return false }
-        // What can be read only once is not read before it is sent.
+        // A body that can be read only once is not read before it is sent.
         return !body.isReplayable || body.byteCount.map { $0 > Self.largestSharedBody } ?? true
     }
 
@@ -122,7 +122,7 @@ extension OutgoingBody {
         guard isReplayable, let byteCount = byteCount.flatMap(Int.init(exactly:)), byteCount >= 0,
             let reader = try? makeReader()
         else { return nil }
-        // One byte more than its length reveals a body that is too long.
+        // Reading one byte more than its length detects a body that is too long.
         var data = Data(count: byteCount + 1)
         let filled = data.withUnsafeMutableBytes { buffer in
             var filled = 0

@@ -21,7 +21,7 @@ extension SessionPlatform {
     /// Receptions need no renewal.
     static let firstRenewal: Duration? = nil
 
-    /// Whether the first final header section may be that of a proxy.
+    /// Whether the first final header section may be a proxy's.
     static let mayHaveProxy = false
 }
 #endif

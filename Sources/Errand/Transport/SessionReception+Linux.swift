@@ -11,8 +11,8 @@ internal import Musl
 /// Pauses the reception of one task of URLSession.
 ///
 /// URLSession cannot do that: suspending a running task sends its request again. libcurl can pause a transfer, so this
-/// calls `curl_easy_pause` with the handle that the task keeps in a private property, which is found by reflection. It does
-/// not depend on the layout of the types: without such a property, or without the function, no reception is created.
+/// calls `curl_easy_pause` with the handle that the task keeps in a private property, which is found by reflection. If
+/// there is no such property or function, no reception is created, so it does not depend on the layout of the types.
 final class SessionReception: PausableReception {
     /// libcurl's handle of a transfer, and the object that it is valid with.
     ///
@@ -52,7 +52,7 @@ final class SessionReception: PausableReception {
     }
 
     deinit {
-        // The last reference to a handle frees it, which is done where it is used.
+        // Releases the handle here, because the last reference frees it.
         SessionQueueLoad.afterItsWork { [transfer] in withExtendedLifetime(transfer) {} }
     }
 
@@ -67,8 +67,8 @@ final class SessionReception: PausableReception {
 
     /// Pauses a running task and continues it at once, unless `isWanted` returns `false` by then; returns at once.
     ///
-    /// URLSession registers for writing on a new connection, and never stops, so that a thread is woken without end as long as
-    /// the exchange waits (measured: a whole core). A pause ends the registration.
+    /// URLSession registers for writing on a new connection, and never stops, so that a thread is woken endlessly while
+    /// the exchange waits (measured: one core). A pause ends the registration.
     static func renew(_ task: URLSessionTask, if isWanted: @escaping @Sendable () -> Bool) {
         SessionQueueLoad.afterItsWork {
             guard isWanted(), let reception = SessionReception(task) else { return }
@@ -95,7 +95,7 @@ extension SessionPlatform {
     /// The age at which the reception of an exchange is renewed for the first time; short exchanges need none.
     static let firstRenewal: Duration? = .milliseconds(100)
 
-    /// Whether the first final header section may be that of a proxy, which responds to CONNECT before the server does.
+    /// Whether the first final header section may be a proxy's, which responds to CONNECT before the server does.
     static let mayHaveProxy: Bool = {
         let names = ["http_proxy", "https_proxy", "all_proxy"]
         return ProcessInfo.processInfo.environment.contains { names.contains($0.key.lowercased()) && !$0.value.isEmpty }

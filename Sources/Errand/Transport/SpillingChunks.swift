@@ -2,9 +2,9 @@ internal import Foundation
 
 /// A buffer of chunks for a reader that may be slower than the network.
 ///
-/// The writer must never wait, because it runs on the queue that all transfers share. So unread chunks are kept in memory up
-/// to a bound. From there on the reception is paused until the reader has caught up, and what arrives nevertheless is kept in
-/// a temporary file without a name, which is deleted with the buffer.
+/// The writer must never wait, because it runs on the queue that all transfers share. So unread chunks are kept in
+/// memory up to a bound; then the reception is paused until the reader has caught up. What arrives nevertheless is kept
+/// in an unnamed temporary file, which is deleted with the buffer.
 final class SpillingChunks: Sendable {
     private typealias Reader = Delivery<Result<Data?, any Error>>
 
@@ -68,7 +68,7 @@ final class SpillingChunks: Sendable {
     /// With a reception that can be paused, it is what libcurl decodes at once: up to 17 MiB from a compressed body.
     private let fileLimit: Int
 
-    /// The size up to which small chunks are joined: a server may send them byte by byte, and each costs memory of its own.
+    /// The size up to which small chunks are joined, because each costs memory: a server may send single bytes.
     private static let joinedChunkSize = 16 << 10
 
     private let state = Lock(State())
@@ -86,7 +86,7 @@ final class SpillingChunks: Sendable {
         self.onCancel = onCancel
     }
 
-    /// The time until which the writer was paused for the reader, which is now if it still is, or `nil` if it never was.
+    /// The end of the last pause of the writer for the reader, which is now during a pause; `nil` if there was none.
     var pausedUntil: Moment? { state.withLock { $0.isPaused ? .now : $0.resumed } }
 
     /// Whether the writer is paused for the reader, or about to be.
@@ -178,7 +178,7 @@ final class SpillingChunks: Sendable {
     func cancel() {
         finish(throwing: CancellationError())
         state.withLock { state in
-            // Without the rest, the end of the exchange is not that of the body.
+            // Without the rest, the body is incomplete when the exchange ends.
             if state.unreadByteCount > 0 { state.end = .failure(CancellationError()) }
             (state.memory, state.memoryByteCount, state.file) = ([], 0, nil)
         }

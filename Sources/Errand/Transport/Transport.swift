@@ -14,11 +14,11 @@ public protocol Transport: Sendable {
     /// - Throws: ``NetworkError`` or `CancellationError`.
     func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse
 
-    /// What distinguishes its user, or its servers, from those of another transport with the same requests, such as a client
-    /// certificate or a Unix socket; empty, the default, if nothing does.
+    /// What determines the responses besides the requests, such as a client certificate or a Unix socket. The default
+    /// is empty: nothing does.
     ///
-    /// A stored response and an unfinished download are used only with the identity with which they were received. Only a digest
-    /// of it is kept. It is read once, when an agent is created, and must be the same in every process.
+    /// A stored response and an unfinished download are used only with the identity with which they were received. It
+    /// is read once, when an agent is created, and must be the same in every process. Only a digest of it is kept.
     var identity: String { get }
 }
 
@@ -90,7 +90,7 @@ public struct TransportOptions: Sendable, Hashable {
     public var isStream = false
 
     #if canImport(FoundationNetworking)
-    /// The maximum size of a header section that the system accepts; a limit that is not lower needs no check.
+    /// The maximum size of a header section that the system accepts; a higher limit needs no check.
     static let greatestHeaderSectionSize = 300 << 10
     #else
     /// The system accepts header sections of any size.
@@ -102,7 +102,7 @@ public struct TransportOptions: Sendable, Hashable {
 
     /// Creates options.
     ///
-    /// The defaults are those of the library's limits.
+    /// The defaults are the library's limits.
     public init(
         idleTimeout: Duration = .seconds(60),
         readAhead: Int = .max,

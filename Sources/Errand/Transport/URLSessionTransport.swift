@@ -33,8 +33,8 @@ public final class URLSessionTransport: StoppableTransport {
     /// let agent = Agent(config: config, transport: URLSessionTransport(configuration: configuration))
     /// ```
     ///
-    /// The configuration is copied. Whatever it contains, the transport sets the following, because Errand does itself what
-    /// these properties do, or because they would send what ``Secrets`` and origins forbid:
+    /// The configuration is copied. The transport overrides the following properties, because Errand replaces what they
+    /// do, or because they would send what ``Secrets`` and origins forbid:
     ///
     /// - `urlCache` is `nil` and `requestCachePolicy` ignores local data: ``NetworkConfig/cache`` is the cache. On Linux a
     ///   URLCache can also end the process when a request is cancelled.
@@ -95,7 +95,7 @@ public final class URLSessionTransport: StoppableTransport {
         session.closeIdleConnections { Self.session(delegate, delegate.configuration) }
     }
 
-    /// The number of exchanges whose last callback has not been called yet.
+    /// The number of exchanges whose last callback is still to come.
     var openExchangeCount: Int { delegate.exchanges.count }
 
     /// Sends a request over the session.

@@ -52,7 +52,7 @@ enum CRC32 {
         return ~register
     }
 
-    /// Returns the product of two polynomials modulo that of the checksum; bit 31 is 1, bit 30 is x.
+    /// Returns the product of two polynomials modulo the checksum's polynomial; bit 31 is 1, bit 30 is x.
     private static func product(_ one: UInt32, _ other: UInt32) -> UInt32 {
         var result: UInt32 = 0
         var factor = other

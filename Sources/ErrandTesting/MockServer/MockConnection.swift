@@ -30,7 +30,7 @@ struct MockConnection {
             case .refused(let status, let reason):
                 let refusal = MockResponse.text("\(reason)\n", status: status).closingConnection()
                 try socket.send(WireHead(refusal, .length(refusal.body.count), closes: true).ended() + refusal.body)
-                // What the client still sends would turn the close into a reset, and that could discard the response.
+                // Unread bytes of the client would turn the close into a reset, which could discard the response.
                 socket.finishWriting(drainingFor: .seconds(1))
                 return .close
             }

@@ -51,7 +51,7 @@ public enum MockFault: Sendable, Hashable {
     ///
     /// Crashes a URLSession client on Linux toolchains before 6.4.
     case trailers
-    /// A status 204 with `Content-Length` and a body nevertheless; the connection stays open.
+    /// A status 204 with `Content-Length` and a body; the connection stays open.
     case bodyOn204
 
     // MARK: Status lines

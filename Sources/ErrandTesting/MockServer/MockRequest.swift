@@ -60,7 +60,7 @@ public struct MockRequest: Sendable {
 
     private static func split(_ target: String) -> (path: String, query: String?) {
         var rest = target[...]
-        // A client that uses the server as a proxy sends a whole URL (RFC 9112, section 3.2.2).
+        // A client that uses the server as a proxy sends an absolute URL (RFC 9112, section 3.2.2).
         if !rest.hasPrefix("/"), let scheme = rest.range(of: "://") {
             rest = rest[scheme.upperBound...]
             rest = rest.firstIndex { $0 == "/" || $0 == "?" }.map { rest[$0...] } ?? "/"

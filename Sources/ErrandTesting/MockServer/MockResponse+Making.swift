@@ -54,22 +54,21 @@ extension MockResponse {
 
     /// Returns a copy that is sent after a delay, which ends early if the client or the server closes the connection.
     ///
-    /// - Parameter duration: The delay, rounded up to whole milliseconds.
+    /// - Parameter duration: The delay, rounded up to milliseconds.
     /// - Returns: The response with that delay in place of any other.
     public func delayed(by duration: Duration) -> MockResponse { with { $0.delay = duration } }
 
-    /// Returns a copy whose body is sent in pieces with a pause between them; each is a chunk if the response is
-    /// chunked.
+    /// Returns a copy that sends its body in pieces with a pause between them; each is a chunk if the response is chunked.
     ///
     /// - Parameters:
     ///   - byteCount: The size of a piece, at least 1.
-    ///   - interval: The pause, rounded up to whole milliseconds.
+    ///   - interval: The pause, rounded up to milliseconds.
     /// - Returns: The response with these pieces in place of any others.
     public func dripping(_ byteCount: Int, every interval: Duration) -> MockResponse {
         with { $0.drip = Drip(byteCount: max(1, byteCount), interval: interval) }
     }
 
-    /// Returns a copy whose body is sent with `Transfer-Encoding: chunked` and without its length.
+    /// Returns a copy that sends its body with `Transfer-Encoding: chunked` and without its length.
     ///
     /// - Parameter size: The size of a chunk in bytes, or `nil` for one chunk for all that is sent at once.
     /// - Returns: The response with a chunked body.

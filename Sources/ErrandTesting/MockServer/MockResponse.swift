@@ -10,7 +10,7 @@ public import Foundation
 /// server.on(.get, "/cut", .json("[1, 2, 3]").faulted(.closeInBody(after: 4)))
 /// ```
 ///
-/// The server adds `Content-Length` or `Transfer-Encoding` unless ``headers`` has one of them, and `Connection: close`
+/// The server adds `Content-Length` or `Transfer-Encoding` unless ``headers`` contains either, and `Connection: close`
 /// if it closes the connection. It never sends a body in response to HEAD or with the status 204 or 304.
 public struct MockResponse: Sendable {
     /// The pieces in which a body is sent, with a pause between them.
@@ -33,7 +33,7 @@ public struct MockResponse: Sendable {
     public var reason: String
     /// The header fields, without those that the server adds.
     public var headers: HTTPHeaders
-    /// The body as it is sent, before a transfer coding.
+    /// The body that is sent, before a transfer coding.
     public var body: Data
 
     /// The delay before the first byte of the response.
@@ -53,9 +53,9 @@ public struct MockResponse: Sendable {
     ///
     /// - Parameters:
     ///   - status: The status code.
-    ///   - reason: The reason phrase, or `nil` for the usual one of the status.
+    ///   - reason: The reason phrase, or `nil` for the status's usual one.
     ///   - headers: The header fields.
-    ///   - body: The body as it is sent.
+    ///   - body: The body that is sent.
     public init(status: Int = 200, reason: String? = nil, headers: HTTPHeaders = [:], body: Data = Data()) {
         self.status = status
         self.reason = reason ?? MockResponse.reason(of: status)

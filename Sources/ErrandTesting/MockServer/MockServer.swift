@@ -71,10 +71,10 @@ public final class MockServer: Sendable {
         core.state.withLock { $0.addRoute(method, path, responder) }
     }
 
-    /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
+    /// Appends responses to the script, which are sent to the next requests one by one, whatever they are.
     public func enqueue(_ responses: MockResponse...) { enqueue(responses) }
 
-    /// Appends responses to the script, which are sent to the next requests one by one, whatever these are.
+    /// Appends responses to the script, which are sent to the next requests one by one, whatever they are.
     public func enqueue(_ responses: [MockResponse]) { core.state.withLock { $0.enqueue(responses) } }
 
     /// The requests that were received completely, in their order, at most the last ``maximumLogCount``.
@@ -118,8 +118,9 @@ public final class MockServer: Sendable {
 
     /// Waits until ``requestCount`` is at least `count`; ends early if the task is cancelled or the server stops.
     ///
-    /// A wait for more than there will ever be ends after 30 seconds of real time, or later on a busy machine. What was seen
-    /// by then is written to the standard error, and `try #require(await server.waitForRequests(2))` also fails the test.
+    /// By default, it waits for at most 30 seconds of real time, or longer on a busy machine, and then writes the
+    /// requests that it has seen to the standard error. `try #require(await server.waitForRequests(2))` also fails the
+    /// test.
     ///
     /// - Parameters:
     ///   - count: The number of requests.

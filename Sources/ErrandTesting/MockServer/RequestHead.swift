@@ -69,7 +69,7 @@ struct RequestHead: Sendable {
                 malformed = Malformed(reason: "a header line has no name, a space after its name or a NUL")
                 return
             }
-            // Most lines are none of the four, which their length shows without a comparison.
+            // The length shows without a comparison that most lines are none of the four.
             switch colon - line.startIndex {
             case 6 where line[..<colon].isName("expect"):
                 framing.isExpecting = line[(colon + 1)...].trimmed.isName("100-continue")

@@ -28,7 +28,7 @@ struct RequestReader {
 
     init(_ socket: Socket) { self.socket = socket }
 
-    /// Waits for a whole header section.
+    /// Waits for a complete header section.
     mutating func readHead() throws(Failure) -> RequestHead {
         var searched = 0
         while true {
@@ -79,7 +79,7 @@ struct RequestReader {
             guard size > 0 else { break }
             guard size <= limit - body.count else { throw tooLarge }
             try take(size, into: &body)
-            guard try readLine().isEmpty else { throw .refused(status: 400, reason: "a chunk is longer than it says") }
+            guard try readLine().isEmpty else { throw .refused(status: 400, reason: "a chunk is longer than its size") }
         }
         while try !readLine().isEmpty {}
         return body

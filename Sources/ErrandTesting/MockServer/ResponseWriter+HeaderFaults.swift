@@ -1,7 +1,7 @@
 import Foundation
 
 extension ResponseWriter {
-    /// Sends a response whose lengths or chunks are wrong or unusual.
+    /// Sends a response with wrong or unusual lengths or chunks.
     func writeFramingFault(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         let open: Ending = keepsAlive ? .keepOpen : .close
         let count = response.body.count
@@ -36,7 +36,7 @@ extension ResponseWriter {
         return .close
     }
 
-    /// Sends a response whose status line or header lines are wrong or unusual.
+    /// Sends a response with a wrong or unusual status line or header lines.
     func writeHeadFault(_ fault: MockFault) throws(ConnectionEnded) -> Ending {
         let open: Ending = keepsAlive ? .keepOpen : .close
         var head = head(closes: !keepsAlive)

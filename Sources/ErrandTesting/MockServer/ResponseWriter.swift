@@ -44,7 +44,7 @@ struct ResponseWriter {
         return response.isChunked ? .chunked : .length(response.body.count)
     }
 
-    /// Sends a header section, given without its empty line, and the whole body.
+    /// Sends a header section, given without its empty line, and the complete body.
     func sendWhole(_ head: WireHead) throws(ConnectionEnded) {
         let hasBody = response.mayHaveBody && !isHead
         try sendHead(head.ended(), then: hasBody ? response.body : Data())

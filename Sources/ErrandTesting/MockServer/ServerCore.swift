@@ -2,7 +2,7 @@ import Dispatch
 import Errand
 import Foundation
 
-/// What the threads of a server share: its state, and how to stop it.
+/// The state that the threads of a server share.
 ///
 /// It is separate from ``MockServer`` so that the threads do not keep the server itself alive.
 final class ServerCore: Sendable {

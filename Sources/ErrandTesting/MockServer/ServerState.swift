@@ -73,7 +73,7 @@ struct ServerState: Sendable {
     mutating func responder(for request: MockRequest) -> Responder {
         if let response = script.popFirst() { return .response(response, wire: nil) }
         if let route = route(request.method, request) { return route.responder }
-        // The response to HEAD has the header section of that to GET (RFC 9110, section 9.3.2).
+        // The response to HEAD has the header section of the response to GET (RFC 9110, section 9.3.2).
         if request.method == .head, let route = route(.get, request) { return route.responder }
         if let fallback { return .handler(fallback) }
         return .response(ServerState.unknown(request), wire: nil)

@@ -45,7 +45,7 @@ struct Socket: Sendable {
 
     /// Waits, but ends with an error as soon as the other end closes or ``shutDown()`` is called.
     ///
-    /// - Parameter duration: The duration, rounded up to whole milliseconds, or `nil` to wait for the end.
+    /// - Parameter duration: The duration, rounded up to milliseconds, or `nil` to wait for the end.
     /// - Throws: ``ConnectionEnded`` if the connection ends first.
     func pause(for duration: Duration?) throws(ConnectionEnded) {
         let deadline = duration.map { ContinuousClock.now + $0 }

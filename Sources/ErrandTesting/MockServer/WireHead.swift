@@ -14,7 +14,7 @@ struct WireHead {
     private(set) var bytes: [UInt8] = []
     private var lineEnd: [UInt8] = [.carriageReturn, .lineFeed]
 
-    /// Continues after bytes that are whole lines.
+    /// Continues after complete lines.
     init(bytes: [UInt8], lineEnd: [UInt8]) {
         self.bytes = bytes
         self.lineEnd = lineEnd
@@ -54,7 +54,7 @@ struct WireHead {
         line(value)
     }
 
-    /// Adds a whole line, with its end.
+    /// Adds a complete line, with its end.
     mutating func line(_ text: String) {
         bytes.append(contentsOf: text.utf8)
         endLine()
@@ -63,7 +63,7 @@ struct WireHead {
     /// Adds bytes unchanged.
     mutating func raw(_ more: [UInt8]) { bytes.append(contentsOf: more) }
 
-    /// Adds the end of a line; after a whole line it ends the header section.
+    /// Adds the end of a line; after a complete line it ends the header section.
     mutating func endLine() { bytes.append(contentsOf: lineEnd) }
 
     /// Returns the bytes including the empty line.

@@ -1,7 +1,7 @@
 /// A gzip stream of zero bytes, created while it is sent: a few bytes in front, a run of equal bytes, a few at the end.
 ///
-/// One deflate block (RFC 1951, section 3.2.7) whose codes are chosen so that a copy of 258 bytes takes two bits, both
-/// zero. Each zero byte of the stream decodes to 1,032 zero bytes, the maximum of deflate.
+/// One deflate block (RFC 1951, section 3.2.7) with codes by which a copy of 258 bytes takes two bits, both zero. Each
+/// zero byte of the stream decodes to 1,032 zero bytes, the maximum of deflate.
 struct ZeroBomb: Sendable {
     /// The number of decoded bytes for one byte of the run.
     static let decodedByteCountPerByte = 1_032
@@ -11,7 +11,7 @@ struct ZeroBomb: Sendable {
     let runByteCount: Int
     private(set) var back: [UInt8]
 
-    /// The length of the whole stream.
+    /// The length of the stream.
     var byteCount: Int { front.count + runByteCount + back.count }
 
     /// Creates the stream.

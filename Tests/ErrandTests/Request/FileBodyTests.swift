@@ -60,7 +60,7 @@ import Testing
     #if os(Linux)
     @Test func fileWhoseSizeIsNotThatOfItsContentIsAnError() throws {
         let error = #expect(throws: NetworkError.self) { try FileSource(URL(filePath: "/proc/self/status")) }
-        #expect(error?.reason == .fileUnusable("'status': its size is not that of its content"))
+        #expect(error?.reason == .fileUnusable("'status': its size differs from its content's"))
     }
     #endif
 

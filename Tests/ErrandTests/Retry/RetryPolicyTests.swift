@@ -90,6 +90,6 @@ import Testing
     func descriptionListsTheDelays() {
         #expect("\(RetryPolicy.never)" == "one attempt")
         #expect("\(RetryPolicy.inherited)" == "inherited")
-        #expect("\(RetryPolicy.standard)" == "up to 3 attempts, pauses under 0.3 seconds doubling to 30.0 seconds")
+        #expect("\(RetryPolicy.standard)" == "up to 3 attempts, delays of up to 300 ms, doubling to 30.0 s")
     }
 }

@@ -99,7 +99,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             .unknown,
             "OpenSSL/3.0.19: error:0A000410:SSL routines::sslv3 alert handshake failure",
             .tlsHandshakeFailed(
-                "the server accepts none of the offered ciphers or versions, or wants a client certificate"
+                "the server accepts none of the offered ciphers or versions, or requires a client certificate"
             )
         ),
         SystemFailure(
@@ -110,7 +110,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(
             .unknown,
             "OpenSSL SSL_read: OpenSSL/3.0.19: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0",
-            .tlsHandshakeFailed("the server wants a client certificate, and there is none")
+            .tlsHandshakeFailed("the server requires a client certificate, and there is none")
         ),
         SystemFailure(
             .unknown,
@@ -122,13 +122,13 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
             "error:1409442E:SSL routines:ssl3_read_bytes:tlsv1 alert internal error",
             .tlsHandshakeFailed("ssl3_read_bytes:tlsv1 alert internal error")
         ),
-        SystemFailure(.unknown, "SSL connect error", .tlsHandshakeFailed("the TLS library does not say why")),
-        SystemFailure(.secureConnectionFailed, "", .tlsHandshakeFailed("the system does not say why")),
+        SystemFailure(.unknown, "SSL connect error", .tlsHandshakeFailed("the TLS library gives no reason")),
+        SystemFailure(.secureConnectionFailed, "", .tlsHandshakeFailed("the system gives no reason")),
         SystemFailure(.serverCertificateHasBadDate, "", .certificateRefused("it has expired")),
         SystemFailure(
             .clientCertificateRequired,
             "",
-            .tlsHandshakeFailed("the server wants a client certificate, and there is none")
+            .tlsHandshakeFailed("the server requires a client certificate, and there is none")
         ),
         SystemFailure(
             .clientCertificateRejected,

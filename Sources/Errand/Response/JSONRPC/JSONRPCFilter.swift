@@ -55,7 +55,7 @@ public struct JSONRPCFilter: ResponseFilter {
     func open(_ envelope: Envelope, expected: JSONRPCID?) throws -> Payload {
         let response = envelope.response
         if requiresVersion, envelope["jsonrpc"] != "2.0" {
-            throw mistake("it does not say that it is JSON-RPC 2.0", in: response)
+            throw mistake("its \"jsonrpc\" member is not \"2.0\"", in: response)
         }
         let result = try envelope.part(Self.members.data)
         let isFailure = try Self.members.others["error"].flatMap { try envelope.part($0) }.map { !$0.isNull } ?? false
