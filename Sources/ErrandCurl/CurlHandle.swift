@@ -164,7 +164,8 @@ final class CurlHandle {
 
     /// Continues a paused transfer (`CURLPAUSE_CONT`).
     ///
-    /// - Returns: The error of libcurl that ends the transfer, whose sockets and timers it does not watch then, or `nil`.
+    /// - Returns: The error of libcurl that ends the transfer, or `nil`. After an error, libcurl does not watch its
+    ///   sockets and timers.
     func resume() -> Int32? {
         let code = errand_curl_easy_pause(easy, 0)
         // 43 is `CURLE_BAD_FUNCTION_ARGUMENT`: the transfer has ended, and its end is reported like any other.

@@ -68,7 +68,6 @@ final class CurlTransfers {
     /// The time in nanoseconds of the system's clock, as of the last ``updateTime()``.
     var now: Int64 { errand_curl_loop_time(loop) }
 
-    /// Reads the clock.
     func updateTime() { errand_curl_loop_update_time(loop) }
 
     /// Makes ``wait(atMost:)`` return, from any thread.

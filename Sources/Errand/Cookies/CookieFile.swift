@@ -10,7 +10,6 @@ internal import Darwin
 
 /// The file of a ``CookieJar``, which only its owner may read, and which is replaced atomically.
 struct CookieFile: Sendable {
-    /// What a file contains.
     struct Content: Sendable, Equatable {
         /// The name of the jar; see ``CookieJar/credentialScope(for:)``.
         var name: String

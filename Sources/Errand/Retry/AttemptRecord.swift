@@ -55,10 +55,8 @@ final class AttemptRecord: Sendable {
     /// The host that the attempt was last sent to, before redirects, or `nil` if nothing was sent.
     var host: String? { state.withLock { $0.host } }
 
-    /// What a refresh has added.
     var repetition: Repetition { state.withLock { $0.repetition } }
 
-    /// Records a wait for a refresh.
     func noteWaiting(_ duration: Duration) { state.withLock { $0.repetition.waiting += duration } }
 
     /// Records that the attempt is made once more.

@@ -82,7 +82,6 @@ struct RetryLoop: Sendable {
             if let attempt = repetition.attempt { failed.append(attempt) }
         }
 
-        /// Adds the current attempt to the failed ones.
         mutating func addFailure(_ timing: ExchangeTiming?, at now: Duration) {
             let attempt =
                 timing.map { Metrics.Attempt($0, of: prepared.built) }
@@ -90,13 +89,11 @@ struct RetryLoop: Sendable {
             failed.append(attempt)
         }
 
-        /// Begins the next attempt.
         mutating func begin(_ record: AttemptRecord?, at now: Duration) {
             self.record = record
             (number, began) = (number + 1, now)
         }
 
-        /// Begins an attempt at the next URL of the CDN.
         mutating func beginAtNextURL(at now: Duration) {
             guard let next = fallbacks.popFirst() else { return }
             prepared = PreparedRequest(prepared, at: next)

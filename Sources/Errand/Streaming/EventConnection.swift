@@ -1,4 +1,4 @@
-/// What one request for a stream of events contains, in addition to what the caller's request declares.
+/// The additions to the caller's request for one connection of a stream of events.
 struct EventConnection: Sendable {
     /// The ID of the last event that was received, or an empty string.
     let lastEventID: String

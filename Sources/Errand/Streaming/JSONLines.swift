@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension ResponseStream {
-    /// Returns the lines of the body, each of which is JSON (NDJSON, JSON Lines), decoded one by one in the background.
+    /// Returns the JSON values of the lines of the body (NDJSON, JSON Lines), decoded one by one in the background.
     ///
     /// ```swift
     /// let stream = try await agent.bytes(for: ListOrders())
@@ -25,7 +25,7 @@ extension ResponseStream {
         }
     }
 
-    /// Returns the lines of the body, each of which is JSON, decoded one by one on the actor that iterates.
+    /// Returns the JSON values of the lines of the body, decoded one by one on the actor that iterates.
     ///
     /// It is the same function for types that are not `Sendable`.
     public func jsonLines<T: Decodable>(of type: T.Type, maximumByteCount: Int = 1 << 20) -> JSONLines<T> {

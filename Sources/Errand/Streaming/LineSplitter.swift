@@ -1,8 +1,7 @@
 internal import Foundation
 
-/// Splits a body that arrives in chunks into lines, each byte of which is read once or twice.
+/// Splits a body that arrives in chunks into lines, reading each byte once or twice.
 struct LineSplitter: Sendable {
-    /// What ends a line.
     enum Terminator: Sendable {
         /// LF, or CR and LF.
         case lineFeed

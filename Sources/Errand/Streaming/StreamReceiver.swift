@@ -9,7 +9,6 @@ final class StreamReceiver: BodyReceiver {
         let chunks: any ResponseChunks
     }
 
-    /// What the send does next.
     private enum Step {
         case wait
         case report(TransferProgress)
@@ -20,7 +19,7 @@ final class StreamReceiver: BodyReceiver {
         var isOpen = false
         /// The last request that was sent, or `nil` if there was none.
         var sent: (method: HTTPMethod, retryObstacle: String?)?
-        /// When to report the progress, or `nil` if nobody observes it.
+        /// The steps in which the progress is reported, or `nil` if nobody observes it.
         var steps: ProgressSteps?
         var byteCount: Int64 = 0
         /// The latest progress that was not yet reported; the next one replaces it.

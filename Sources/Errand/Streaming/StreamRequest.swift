@@ -1,4 +1,4 @@
-/// A request whose body is read outside of its send; its formatter and its hooks on the model aren't used.
+/// A request with a body that is read outside of its send; its formatter and its hooks on the model aren't used.
 struct StreamRequest<Base: Request>: RequestWrapper, ReceivingRequest {
     typealias Model = Void
 

@@ -13,7 +13,7 @@ internal import Darwin
 /// A reader fails if the file was changed or replaced since. It checks again before it supplies the last bytes, so that
 /// a request with mixed content is never complete.
 struct FileSource: BodySource {
-    /// What shows whether a file was changed or replaced.
+    /// The identity and the version of a file.
     private struct Identity: Equatable {
         let device: dev_t
         let inode: ino_t

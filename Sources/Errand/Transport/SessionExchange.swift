@@ -38,7 +38,6 @@ final class SessionExchange: StoppableExchange {
     let options: TransportOptions
     private let cancellations: SessionCancellations
     private let state = Lock(State())
-    /// What the caller waits for.
     private let outcome = Delivery<Result<TransportResponse, any Error>>()
 
     init(request: OutgoingRequest, options: TransportOptions, cancellations: SessionCancellations) {
