@@ -93,8 +93,8 @@ extension PinnedCredential {
     ) {
         let (config, service) = (settings.config.value.authentication, settings.request.service.authentication)
         guard config != .inherited || service != .inherited else { return nil }
-        let setting = ResolvedSetting(request: .inherited, service: service, config: config, library: .anonymous)
-        guard let session = setting.value.session, settings.resolved.authorization.source <= setting.source,
+        let setting = settings.authentication
+        guard let session = setting.value.session, settings.authorization.source <= setting.source,
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }
         self.init(session: session, client: client)

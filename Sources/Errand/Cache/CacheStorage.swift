@@ -43,7 +43,7 @@ extension NetworkConfig {
 extension Settings {
     /// The cache in which responses are stored, or `nil` if there is none.
     var cache: ResponseCache? {
-        if case .named(let name) = resolved.cacheStorage.value { return config.value.namedCaches[name] }
+        if case .named(let name) = cacheStorage.value { return config.value.namedCaches[name] }
         return config.value.cache
     }
 }

@@ -12,7 +12,7 @@ struct MemberContext {
     /// The handle of the outermost batch or chain; `nil` within it.
     var handle: RequestHandle?
     /// The changes of a modified batch or chain, which apply to each of its requests.
-    var modifications: [RequestModification] = []
+    private(set) var changes = RequestChanges.none
     /// Whether responses are kept beside their models, for the history of a chain or the responses of a batch.
     var keepsResponses = false
     /// The sequence of the innermost chain, batch or list of results.
@@ -26,7 +26,7 @@ struct MemberContext {
         then deliver: @escaping Deliver<R.Model>
     ) async {
         if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
-        if !modifications.isEmpty {
+        if !changes.value.modifications.isEmpty {
             let (request, context) = modified(request)
             return await context.begin(request, formatting, veto: veto, then: deliver)
         }
@@ -107,7 +107,7 @@ struct MemberContext {
         then deliver: @escaping Deliver<R.Model>
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if let composition = composition(of: request) { return await composition.begin(in: self, then: deliver) }
-        if !modifications.isEmpty {
+        if !changes.value.modifications.isEmpty {
             let (request, context) = modified(request)
             return await context.beginInBackground(request, then: deliver)
         }
@@ -148,17 +148,18 @@ struct MemberContext {
     }
 
     /// Returns this context with further changes for its requests; those of an outer batch are applied last.
-    func modifying(_ inner: [RequestModification]) -> MemberContext {
+    func modifying(_ inner: Shared<RequestChanges>) -> MemberContext {
         var context = self
-        context.modifications = inner + modifications
+        context.changes = inner
+        for modification in changes.value.modifications { context.changes.value.append(modification) }
         return context
     }
 
     /// Returns a request with the changes of this context, and this context without them.
     private func modified<R: Request>(_ request: R) -> (ModifiedRequest<R>, MemberContext) {
         var context = self
-        context.modifications = []
-        return (ModifiedRequest(request, modifications), context)
+        context.changes = RequestChanges.none
+        return (ModifiedRequest(request, changes), context)
     }
 
     /// Returns this context for many requests, each of which has a result of its own.

@@ -1,6 +1,6 @@
 /// Which origins receive the credentials of the config and the service.
 ///
-/// Credentials are ``NetworkConfig/authorization``, header fields that ``Secrets/headers`` names, all base parameters, and
+/// Credentials are ``InheritedSettings/authorization``, header fields that ``Secrets/headers`` names, all base parameters, and
 /// what URL filters and adapters add. The header fields, the query, the parameters and the authorization of the request
 /// itself are sent wherever the request is sent. When a redirect leaves the origin, its authorization and header fields that
 /// ``Secrets/headers`` names are removed. A 307 or 308 sends the body again, with the parameters in it (RFC 9110, section
@@ -10,8 +10,8 @@
 ///
 /// In a request, write `var credentialPolicy: CredentialPolicy { .requestOrigin }`.
 public enum CredentialPolicy: String, Sendable, Hashable, CustomStringConvertible {
-    /// The origins of the service's base URL and CDN, or else the config's, and those in ``Service/credentialOrigins``
-    /// and ``NetworkConfig/credentialOrigins``. This is the default.
+    /// The origins of the service's base URL and CDN, or else the config's, and those in
+    /// ``InheritedSettings/credentialOrigins`` of both. This is the default.
     ///
     /// Without a base URL and such a list, it is the origin of the request's own URL.
     case ownOrigins

@@ -8,7 +8,7 @@ extension NetworkConfig {
     /// let agent = Agent(config: NetworkConfig(baseURL: "https://api.example").withHTTPCache())
     /// ```
     ///
-    /// Sets ``cache`` and ``cachePolicy``, which is ``CachePolicy/http`` afterwards. Services and requests with a policy of
+    /// Sets ``cache`` and ``InheritedSettings/cachePolicy``, which is ``CachePolicy/http`` afterwards. Services and requests with a policy of
     /// their own keep it. Unlike a browser's cache, it stores no response whose user it doesn't know, and none that a
     /// redirect led to.
     ///

@@ -2,248 +2,64 @@ public import Foundation
 
 /// One or several hosts that share headers, parameters and conventions.
 ///
-/// Each request names its service.
-///
-/// Settings that a service does not have are taken from the ``NetworkConfig``.
+/// Each request names its service. The properties of a service are the ones below and those of ``InheritedSettings``, such as
+/// `service.headers`. Settings that a service does not have are taken from the ``NetworkConfig``.
+@dynamicMemberLookup
 public struct Service: Sendable, Identifiable {
-    /// The properties, behind one reference: each request has a service, which is copied with it for each send.
-    private var shared: SharedParts
+    /// Behind one reference: each request has a service, which is copied with it for each send.
+    private var shared: Shared<Content>
 
-    private final class SharedParts: Sendable {
-        let parts: Parts
-
-        init(_ parts: Parts) { self.parts = parts }
-    }
-
-    private struct Parts: Sendable {
+    private struct Content: Sendable {
         let id: String
-        var baseURL: BaseURL?
-        var cdnURL: BaseURL?
-        var cdnFallbacks: [BaseURL]
+        var inherited: InheritedSettings
         var baseURLVariable: String?
-        var credentialOrigins: [BaseURL]
-        var headers: HTTPHeaders
-        var parameters: Parameters
-        var parameterEncoding: ParameterEncoding
-        var authorization: Authorization
-        var authentication: Authentication
-        var acceptance: Acceptance
-        var filter: (any ResponseFilter)?
         var decoder: (any DataDecoder)?
-        var urlFilters: [any URLFilter]
-        var adapters: [any RequestAdapter]
-        var interceptors: [any Interceptor]
-        var sendInterceptors: [any SendInterceptor]
-        var accessories: [any Accessory]
-        var limits: Limits
-        var retryPolicy: RetryPolicy
-        var redirectPolicy: RedirectPolicy
-        var cachePolicy: CachePolicy
-        var cacheStorage: CacheStorage
-        var sendGates: [any SendGate]
-        var throttle: Throttle
     }
+
+    /// What its requests inherit.
+    var inherited: InheritedSettings { _read { yield shared.value.inherited } }
 
     /// Returns the service's own filter, or an inherited one.
     ///
     /// Like ``decoding(over:)`` a function, because an optional value of any type takes long to copy.
     func resolvedFilter(over inherited: ResolvedSetting<any ResponseFilter>) -> ResolvedSetting<any ResponseFilter> {
-        guard let filter = shared.parts.filter else { return inherited }
+        guard let filter = shared.value.inherited.filter else { return inherited }
         return ResolvedSetting(value: filter, source: .service)
     }
 
     /// Returns the decoding with the service's own decoder, or the config's.
     func decoding(over config: ConfigSnapshot) -> Payload.Decoding {
-        guard let decoder = shared.parts.decoder else { return config.decoding }
+        guard let decoder = shared.value.decoder else { return config.decoding }
         return Payload.Decoding(decoder, hiding: config.secrets)
     }
 
     /// The name in contexts, plans and logs.
-    public var id: String { shared.parts.id }
+    public var id: String { shared.value.id }
 
-    /// The URL that the paths of its requests are resolved against, or `nil` for the config's.
-    public var baseURL: BaseURL? {
-        get { shared.parts.baseURL }
-        set { change { $0.baseURL = newValue } }
-    }
-
-    /// The URL that the paths of requests with `usesCDN` are resolved against, or `nil` for the config's.
-    ///
-    /// If the service has a base URL of its own, the config's is not used.
-    public var cdnURL: BaseURL? {
-        get { shared.parts.cdnURL }
-        set { change { $0.cdnURL = newValue } }
-    }
-
-    /// Further URLs of the CDN, which are tried in order if ``cdnURL`` fails.
-    ///
-    /// A request with `usesCDN` and a safe method, such as GET, moves on to the next URL without a delay if it cannot
-    /// connect, loses the connection, exceeds its idle timeout, or receives a status of 500 to 599. Each URL is used
-    /// once in a send; further attempts of the ``RetryPolicy`` use the last one. The next send begins with ``cdnURL``
-    /// again. ``Metrics/attempts`` show where each attempt was sent, and the cache key has the first URL. The default is
-    /// none; they belong to ``cdnURL``, so the config's are used only together with the config's ``cdnURL``.
-    public var cdnFallbacks: [BaseURL] {
-        get { shared.parts.cdnFallbacks }
-        set { change { $0.cdnFallbacks = newValue } }
-    }
-
-    /// The name of an environment variable that replaces ``baseURL`` if it is set and not empty, or `nil` for none.
+    /// The name of an environment variable that replaces the base URL if it is set and not empty, or `nil` for none.
     public var baseURLVariable: String? {
-        get { shared.parts.baseURLVariable }
-        set { change { $0.baseURLVariable = newValue } }
-    }
-
-    /// Further origins that receive the credentials of config and service: `["https://files.shop.example"]`.
-    ///
-    /// They are added to those of the base URL and the CDN and to ``NetworkConfig/credentialOrigins``. Only scheme, host and
-    /// port count. The default is none.
-    public var credentialOrigins: [BaseURL] {
-        get { shared.parts.credentialOrigins }
-        set { change { $0.credentialOrigins = newValue } }
-    }
-
-    /// The header fields of all its requests.
-    ///
-    /// They override the config's. A request opts out with `usesBaseHeaders`.
-    public var headers: HTTPHeaders {
-        get { shared.parts.headers }
-        set { change { $0.headers = newValue } }
-    }
-
-    /// The parameters of all its requests.
-    ///
-    /// They override the config's as described in ``NetworkConfig/parameters``. A request opts out with `usesBaseParameters`.
-    public var parameters: Parameters {
-        get { shared.parts.parameters }
-        set { change { $0.parameters = newValue } }
-    }
-
-    /// The place and the format of the parameters of requests that have none of their own, such as `.form`.
-    ///
-    /// `.inherited`, the default, is the config's.
-    public var parameterEncoding: ParameterEncoding {
-        get { shared.parts.parameterEncoding }
-        set { change { $0.parameterEncoding = newValue } }
-    }
-
-    /// The authorization of requests that have none of their own.
-    ///
-    /// `.inherited`, the default, is the config's.
-    public var authorization: Authorization {
-        get { shared.parts.authorization }
-        set { change { $0.authorization = newValue } }
-    }
-
-    /// The session whose credential requests send.
-    ///
-    /// It overrides the config's. `.inherited`, the default, is the config's.
-    public var authentication: Authentication {
-        get { shared.parts.authentication }
-        set { change { $0.authentication = newValue } }
-    }
-
-    /// The conditions for accepting a response to requests that have none of their own.
-    ///
-    /// `.inherited`, the default, is the config's.
-    public var acceptance: Acceptance {
-        get { shared.parts.acceptance }
-        set { change { $0.acceptance = newValue } }
-    }
-
-    /// The filter that unwraps the envelope of its responses, or `nil` for the config's.
-    public var filter: (any ResponseFilter)? {
-        get { shared.parts.filter }
-        set { change { $0.filter = newValue } }
+        get { shared.value.baseURLVariable }
+        set { shared.value.baseURLVariable = newValue }
     }
 
     /// The decoder for requests whose formatter has none, or `nil` for the config's.
     public var decoder: (any DataDecoder)? {
-        get { shared.parts.decoder }
-        set { change { $0.decoder = newValue } }
-    }
-
-    /// The URL filters, which run in order after the config's.
-    public var urlFilters: [any URLFilter] {
-        get { shared.parts.urlFilters }
-        set { change { $0.urlFilters = newValue } }
-    }
-
-    /// The adapters, which run in order after the config's.
-    public var adapters: [any RequestAdapter] {
-        get { shared.parts.adapters }
-        set { change { $0.adapters = newValue } }
-    }
-
-    /// The interceptors of every attempt, inside the config's.
-    public var interceptors: [any Interceptor] {
-        get { shared.parts.interceptors }
-        set { change { $0.interceptors = newValue } }
-    }
-
-    /// The interceptors of every send, inside the config's.
-    public var sendInterceptors: [any SendInterceptor] {
-        get { shared.parts.sendInterceptors }
-        set { change { $0.sendInterceptors = newValue } }
-    }
-
-    /// The accessories, notified after the config's and before the request's.
-    public var accessories: [any Accessory] {
-        get { shared.parts.accessories }
-        set { change { $0.accessories = newValue } }
-    }
-
-    /// The limits of time and size.
-    ///
-    /// Each that is `nil` is the config's.
-    public var limits: Limits {
-        get { shared.parts.limits }
-        set { change { $0.limits = newValue } }
-    }
-
-    /// The rules for which failures are retried.
-    ///
-    /// `.inherited`, the default, is the config's.
-    public var retryPolicy: RetryPolicy {
-        get { shared.parts.retryPolicy }
-        set { change { $0.retryPolicy = newValue } }
-    }
-
-    /// The rules for which redirects are followed.
-    ///
-    /// `.inherited`, the default, is the config's.
-    public var redirectPolicy: RedirectPolicy {
-        get { shared.parts.redirectPolicy }
-        set { change { $0.redirectPolicy = newValue } }
-    }
-
-    /// The rules for when a cached response is used.
-    ///
-    /// `.inherited`, the default, is the config's.
-    public var cachePolicy: CachePolicy {
-        get { shared.parts.cachePolicy }
-        set { change { $0.cachePolicy = newValue } }
+        get { shared.value.decoder }
+        set { shared.value.decoder = newValue }
     }
 
     /// The cache in which the responses of its requests are stored.
     ///
     /// `.inherited`, the default, is the config's.
     public var cacheStorage: CacheStorage {
-        get { shared.parts.cacheStorage }
-        set { change { $0.cacheStorage = newValue } }
+        get { shared.value.inherited.cacheStorage }
+        set { shared.value.inherited.cacheStorage = newValue }
     }
 
-    /// The gates, called in order after the config's.
-    public var sendGates: [any SendGate] {
-        get { shared.parts.sendGates }
-        set { change { $0.sendGates = newValue } }
-    }
-
-    /// The maximum number of requests on the wire at once, and the maximum rate of requests.
-    ///
-    /// `.inherited`, the default, is the config's.
-    public var throttle: Throttle {
-        get { shared.parts.throttle }
-        set { change { $0.throttle = newValue } }
+    /// A property of ``InheritedSettings``.
+    public subscript<Value>(dynamicMember member: WritableKeyPath<InheritedSettings, Value>) -> Value {
+        @inline(__always) get { shared.value.inherited[keyPath: member] }
+        @inline(__always) _modify { yield &shared.value.inherited[keyPath: member] }
     }
 
     /// A service that takes everything from the config, and the service of requests that name none.
@@ -280,42 +96,16 @@ public struct Service: Sendable, Identifiable {
         sendGates: [any SendGate] = [],
         throttle: Throttle = .inherited
     ) {
-        shared = SharedParts(
-            Parts(
-                id: id,
-                baseURL: baseURL,
-                cdnURL: cdnURL,
-                cdnFallbacks: cdnFallbacks,
-                baseURLVariable: baseURLVariable,
-                credentialOrigins: credentialOrigins,
-                headers: headers,
-                parameters: parameters,
-                parameterEncoding: parameterEncoding,
-                authorization: authorization,
-                authentication: authentication,
-                acceptance: acceptance,
-                filter: filter,
-                decoder: decoder,
-                urlFilters: urlFilters,
-                adapters: adapters,
-                interceptors: interceptors,
-                sendInterceptors: sendInterceptors,
-                accessories: accessories,
-                limits: limits,
-                retryPolicy: retryPolicy,
-                redirectPolicy: redirectPolicy,
-                cachePolicy: cachePolicy,
-                cacheStorage: cacheStorage,
-                sendGates: sendGates,
-                throttle: throttle
-            )
-        )
-    }
-
-    private mutating func change(_ change: (inout Parts) -> Void) {
-        var parts = shared.parts
-        change(&parts)
-        shared = SharedParts(parts)
+        var own = InheritedSettings(baseURL: baseURL, cdnURL: cdnURL, cdnFallbacks: cdnFallbacks)
+        (own.credentialOrigins, own.headers, own.parameters) = (credentialOrigins, headers, parameters)
+        (own.parameterEncoding, own.authorization, own.limits) = (parameterEncoding, authorization, limits)
+        (own.authentication, own.acceptance, own.filter) = (authentication, acceptance, filter)
+        (own.urlFilters, own.adapters, own.interceptors) = (urlFilters, adapters, interceptors)
+        (own.sendInterceptors, own.accessories, own.sendGates) = (sendInterceptors, accessories, sendGates)
+        (own.retryPolicy, own.redirectPolicy) = (retryPolicy, redirectPolicy)
+        (own.cachePolicy, own.throttle) = (cachePolicy, throttle)
+        own.cacheStorage = cacheStorage
+        shared = Shared(Content(id: id, inherited: own, baseURLVariable: baseURLVariable, decoder: decoder))
     }
 
     /// Creates a service with a URL that is known only at run time.

@@ -4,12 +4,17 @@
 final class Settings: Sendable {
     let config: ConfigSnapshot
     let request: RequestValues
-    let resolved: ResolvedSettings
+    /// The filter that unwraps the response, which is kept because every stage asks where it is from.
+    let filter: ResolvedSetting<any ResponseFilter>
 
     init(_ config: ConfigSnapshot, _ request: RequestValues) {
         self.config = config
-        resolved = request.resolved(config)
         self.request = request
+        if case .filter(let own) = request.filter {
+            filter = ResolvedSetting(value: own, source: .request)
+        } else {
+            filter = request.service.resolvedFilter(over: config.filter)
+        }
     }
 
     /// The base URL that the environment sets in place of the service's, or `nil` if there is none.

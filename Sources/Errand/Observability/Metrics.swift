@@ -19,7 +19,7 @@ public struct Metrics: Sendable, Hashable {
         public var origin: String
         /// The URL that the attempt was for, before adapters and redirects, or `nil` if it is not known.
         ///
-        /// It shows which of several URLs of a CDN was used; see ``Service/cdnFallbacks``. Its query may contain secrets.
+        /// It shows which of several URLs of a CDN was used; see ``InheritedSettings/cdnFallbacks``. Its query may contain secrets.
         public var url: URL?
         /// The status code of the response, such as 304 if the server validated a stored one; `nil` if none arrived.
         public var statusCode: Int?

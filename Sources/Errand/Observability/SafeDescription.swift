@@ -128,12 +128,12 @@ extension CacheIdentity: SafeDescription {
 
 extension Service: SafeDescription {
     /// The ID, and the base URL if there is one.
-    public var description: String { (id + (baseURL.map { " at \($0)" } ?? "")).oneLine }
+    public var description: String { (id + (self.baseURL.map { " at \($0)" } ?? "")).oneLine }
 }
 
 extension NetworkConfig: SafeDescription {
     /// The base URL if there is one.
-    public var description: String { "config" + (baseURL.map { " for \($0)" } ?? "") }
+    public var description: String { "config" + (self.baseURL.map { " for \($0)" } ?? "") }
 }
 
 extension BaseURL: SafeDescription {}

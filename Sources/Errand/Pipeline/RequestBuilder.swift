@@ -110,7 +110,7 @@ struct RequestBuilder {
             }
         }
         var headers = try headers(withCredentials: credentials.areSent)
-        let encoding = settings.resolved.parameterEncoding.value
+        let encoding = settings.parameterEncoding.value
         parts.append(encodedQuery: encoding.encodedPairs(try content.query.values(dates: encoding.dates)))
         var parameters = content.parameters
         let body = content.body
@@ -169,9 +169,10 @@ struct RequestBuilder {
     /// Returns the header fields: those of the config, overridden by the service's, then by the request's.
     private func headers(withCredentials areSent: Bool) throws(NetworkError) -> HTTPHeaders {
         var headers = settings.request.usesBaseHeaders ? config.value.headers : HTTPHeaders()
+        let authorization = settings.authorization
         func authorize(at level: SettingSource) throws(NetworkError) {
-            guard settings.resolved.authorization.source == level, areSent || level == .request else { return }
-            headers["Authorization"] = try settings.resolved.authorization.value.fieldValue
+            guard authorization.source == level, areSent || level == .request else { return }
+            headers["Authorization"] = try authorization.value.fieldValue
         }
         try authorize(at: .config)
         if settings.request.usesBaseHeaders { headers.merge(settings.request.service.headers) }

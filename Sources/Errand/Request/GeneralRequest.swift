@@ -6,22 +6,21 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper, Modi
     /// The formatter's output.
     public typealias Model = Formatter.Output
 
-    /// The declared values, which the members of ``Request`` return.
-    var base: DeclaredRequest
+    private(set) var base: DeclaredRequest
+    private(set) var changes: Shared<RequestChanges>
     /// The filter; see ``Request/filter`` and ``filter(_:)``.
-    public var filter: some ResponseFilter { base.filter }
+    public var filter: some ResponseFilter { changes.value.filter ?? .inherited }
     /// The formatter; see ``Request/formatter``.
     public let formatter: Formatter
 
     /// Creates a request to a path, relative to the base URL or absolute, with a formatter that creates the model.
     @_disfavoredOverload  // otherwise the initializer for a `DefaultFormatter` would not be preferred
     public init(_ path: String, formatter: Formatter) {
-        self.init(DeclaredRequest(values: Shared(RequestValues(path: path))), formatter: formatter)
+        self.init(DeclaredRequest(path: path), RequestChanges.none, formatter: formatter)
     }
 
-    private init(_ base: DeclaredRequest, formatter: Formatter) {
-        self.base = base
-        self.formatter = formatter
+    private init(_ base: DeclaredRequest, _ changes: Shared<RequestChanges>, formatter: Formatter) {
+        (self.base, self.changes, self.formatter) = (base, changes, formatter)
     }
 }
 
@@ -42,23 +41,24 @@ extension GeneralRequest: Sendable where Formatter: Sendable {}
 
 extension GeneralRequest {
     /// Returns a copy with another path, relative to the base URL or absolute.
-    public consuming func path(_ path: String) -> Self { changing { $0.path = path } }
+    public consuming func path(_ path: String) -> Self {
+        base = DeclaredRequest(path: path)
+        return self
+    }
     /// Returns a copy with another method.
-    public consuming func method(_ method: HTTPMethod) -> Self { changing { $0.method = method } }
+    public consuming func method(_ method: HTTPMethod) -> Self { with { $0.method = method } }
     /// Returns a copy with another query, which replaces the present one.
-    public consuming func query(_ query: Parameters) -> Self { changing { $0.query = query } }
+    public consuming func query(_ query: Parameters) -> Self { with { $0.query = query } }
     /// Returns a copy with other parameters, which replace the present ones.
-    public consuming func parameters(_ parameters: Parameters) -> Self { changing { $0.parameters = parameters } }
+    public consuming func parameters(_ parameters: Parameters) -> Self { with { $0.parameters = parameters } }
     /// Returns a copy whose parameters are encoded in this way.
     public consuming func parameterEncoding(_ encoding: ParameterEncoding) -> Self {
-        changing { $0.parameterEncoding = encoding }
+        with { $0.parameterEncoding = encoding }
     }
     /// Returns a copy with another body.
-    public consuming func body(_ body: RequestBody) -> Self { changing { $0.body = body } }
+    public consuming func body(_ body: RequestBody) -> Self { with { $0.body = body } }
     /// Returns a copy whose response is unwrapped by this filter instead of the service's or the config's.
-    public consuming func filter(_ filter: any ResponseFilter) -> Self {
-        changing { $0.filter = GeneralFilter(filter) }
-    }
+    public consuming func filter(_ filter: any ResponseFilter) -> Self { with { $0.filter = GeneralFilter(filter) } }
 
     /// Returns a copy whose model is decoded as a type from a path of the payload.
     public consuming func expecting<T: Decodable>(_ type: T.Type, at path: JSONPath) -> GeneralRequest<JSONFormatter<T>>
@@ -71,7 +71,7 @@ extension GeneralRequest {
     public consuming func expecting<T: Decodable & SendableMetatype>(
         _ type: T.Type
     ) -> GeneralRequest<DefaultFormatter<T>> {
-        GeneralRequest<DefaultFormatter<T>>(base, formatter: DefaultFormatter())
+        GeneralRequest<DefaultFormatter<T>>(base, changes, formatter: DefaultFormatter())
     }
 
     /// Returns a copy whose model is decoded from the whole payload, by a type that may be `Decodable` only on an actor.
@@ -86,7 +86,7 @@ extension GeneralRequest {
 
     /// Returns a copy whose model is created by a formatter.
     public consuming func formatted<Other: ResponseFormatter>(by formatter: Other) -> GeneralRequest<Other> {
-        GeneralRequest<Other>(base, formatter: formatter)
+        GeneralRequest<Other>(base, changes, formatter: formatter)
     }
 
     /// Returns a copy whose model is created by the rule for its type, where that is `Decodable`.
@@ -97,10 +97,8 @@ extension GeneralRequest {
     }
 
     /// Returns a copy with a further change, which replaces an earlier one of the same member.
-    public consuming func applying(_ modification: RequestModification) -> Self { changing(modification.change) }
-
-    private consuming func changing(_ change: (inout RequestValues) -> Void) -> Self {
-        change(&base.values.value)
+    public consuming func applying(_ modification: RequestModification) -> Self {
+        modification.change(&changes.value)
         return self
     }
 }
@@ -134,17 +132,8 @@ enum GeneralFilter: ResponseFilter {
     }
 }
 
-/// What a ``GeneralRequest`` declares, without its formatter.
-///
-/// A type of its own, not generic, so that each member is read without a copy of all others.
-struct DeclaredRequest: RequestWrapper {
-    var values: Shared<RequestValues>
-    var base: RequestValues { values.value }
-    var filter: GeneralFilter { base.filter }
-    var formatter: JSONValueFormatter { JSONValueFormatter() }
-}
-
-extension RequestValues: Request {
+/// A request with the defaults of ``Request``.
+struct DeclaredRequest: Request {
     typealias Model = JSONValue
-    var formatter: JSONValueFormatter { JSONValueFormatter() }
+    let path: String
 }

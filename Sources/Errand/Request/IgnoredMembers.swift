@@ -69,8 +69,7 @@ enum IgnoredMembers {
 
     /// The names of the requirements.
     private static let members: Set<String> = Set(
-        Mirror(reflecting: RequestValues.defaults).children.compactMap(\.label)
-            + ["formatter", "check", "didProduce", "shouldCache", "customURLRequest"]
+        Array(types.keys) + ["filter", "formatter", "check", "didProduce", "shouldCache", "customURLRequest"]
     )
 
     /// Returns the names of those members that are requirements: of methods, those with the same argument labels.
@@ -160,7 +159,9 @@ enum IgnoredMembers {
 
     /// The types of the requirements that are not associated types.
     private static let types: [String: Any.Type] = Mirror(reflecting: RequestValues.defaults).children
-        .reduce(into: [:]) { types, child in
+        .reduce(into: ["query": Parameters.self, "parameters": Parameters.self, "body": RequestBody.self]) {
+            types,
+            child in
             if let name = child.label, name != "filter" { types[name] = type(of: child.value) }
         }
 

@@ -82,7 +82,7 @@ final class PreparedRequest: Sendable {
         // A body that is not in memory is neither stored nor given to others.
         let isInMemory = content.receiver == nil
         cacheUse =
-            isInMemory ? CacheUse.of(settings.resolved.cachePolicy.value, step: step, cache: settings.cache) : nil
+            isInMemory ? CacheUse.of(settings.cachePolicy.value, step: step, cache: settings.cache) : nil
         let isGivenToOthers = isInMemory && (cacheUse != nil || settings.request.duplicatePolicy == .share)
         let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
         identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
@@ -92,7 +92,7 @@ final class PreparedRequest: Sendable {
             : nil
         self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.request.service.sendGates)
-        queued = settings.resolved.throttle.value.isLimited ? Lock(.zero) : nil
+        queued = settings.throttle.value.isLimited ? Lock(.zero) : nil
         guarding = content.guarding
         guardsPayload = content.guardsPayload
         receiver = content.receiver
@@ -214,7 +214,7 @@ final class PreparedRequest: Sendable {
     var ownOrigins: [String] { ([built] + fallbacks).flatMap { [$0.requestOrigin, $0.credentials.origin] } }
 
     /// The resolved settings of the send.
-    var resolved: ResolvedSettings { settings.resolved }
+    var resolved: Settings { settings }
     var acceptance: Acceptance { resolved.acceptance.value }
     var priority: Priority { settings.request.priority }
     var cacheIdentity: CacheIdentity { settings.request.cacheIdentity }

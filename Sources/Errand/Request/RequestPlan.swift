@@ -86,17 +86,16 @@ extension RequestPlan {
         }
         // Every member is listed, even one that has no case below: by its text, and as the library's if that equals the
         // default's.
-        let standard = Mirror(reflecting: RequestValues(path: "")).children
+        let standard = Mirror(reflecting: RequestValues.defaults).children
         for (child, own) in zip(Mirror(reflecting: values).children, standard) {
             guard let name = child.label else { continue }
             switch name {
             case "path": add(name, URLParts.redacted(values.path), .request)
             case "service": add(name, service.id, service.id == Service.default.id ? .library : .request)
-            case "query": add(name, try request.query.names)
-            case "parameters": add(name, try request.parameters.names)
-            case "body":
-                let isOwn = try !request.body.isAutomatic || final.body.byteCount != 0
-                add(name, Self.words(for: final.body), isOwn ? .request : .library)
+            case "method":
+                add(name, "\(values.method)", values.method == .get ? .library : .request)
+                add("query", try request.query.names)
+                add("parameters", try request.parameters.names)
             case "headers":
                 let isOwn = !values.headers.isEmpty || service.headers.isEmpty && config.headers.isEmpty
                 let source = isOwn ? SettingSource.request : service.headers.isEmpty ? .config : .service
@@ -136,7 +135,10 @@ extension RequestPlan {
                 setting(name, resolved.retryPolicy)
                 add("retryBudget", "\(config.retryBudget)", config.retryBudget == .standard ? .library : .config)
             case "redirectPolicy": setting(name, resolved.redirectPolicy)
-            case "parameterEncoding": setting(name, resolved.parameterEncoding)
+            case "parameterEncoding":
+                setting(name, resolved.parameterEncoding)
+                let isOwn = try !request.body.isAutomatic || final.body.byteCount != 0
+                add("body", Self.words(for: final.body), isOwn ? .request : .library)
             case "acceptance": setting(name, resolved.acceptance)
             case "usesCDN":
                 add(name, "\(values.usesCDN)", values.usesCDN ? .request : .library)

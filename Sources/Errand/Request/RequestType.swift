@@ -57,7 +57,7 @@ enum TypeNames {
         return name
     }
 
-    /// Returns the name of the wrapped type, or `nil` for a request that wraps only its own values.
+    /// Returns the name of the wrapped type, or `nil` for a request without a type of its own.
     private static func name<W: RequestWrapper>(ofBase type: W.Type) -> String? {
         W.Base.self == DeclaredRequest.self ? nil : name(of: W.Base.self)
     }

@@ -7,50 +7,39 @@ internal import FoundationNetworking
 /// The declarations of a request that cannot throw, read for each send after ``Request/check()``; the others are in
 /// ``RequestContent``.
 ///
-/// To add a member of ``Request`` that does not throw, add a property here, a line to the initializer, and a line to
-/// ``RequestWrapper``. It then works in wrappers and ``GeneralRequest``, and is an entry of the ``RequestPlan``.
+/// This file is the table of the members of ``Request``: a member that does not throw is a property and a line of the
+/// initializer here, a property of ``RequestChanges``, and a line of ``RequestWrapper``.
 struct RequestValues: Sendable {
-    var path: String
-    var service: Service
-    var usesCDN: Bool
-    var method: HTTPMethod
-    var query = Parameters()
-    var parameters = Parameters()
-    var parameterEncoding: ParameterEncoding
-    var body = RequestBody.automatic
-    var headers: HTTPHeaders
-    var authorization: Authorization
-    var credentialPolicy: CredentialPolicy
-    var idempotencyKey: IdempotencyKey
-    var usesBaseHeaders: Bool
-    var usesBaseParameters: Bool
-    var limits: Limits
-    var priority: Priority
-    var allowsCellularAccess: Bool
-    var retryPolicy: RetryPolicy
-    var redirectPolicy: RedirectPolicy
-    var cachePolicy: CachePolicy
-    var cacheStorage: CacheStorage
-    var cacheIdentity: CacheIdentity
-    var duplicatePolicy: DuplicatePolicy
-    var duplicateKey: String
-    var acceptance: Acceptance
-    var filter: GeneralFilter
-    var formattingContext: FormattingContext
-    var accessories: [any Accessory]
-    var tag: String
-    var attributes: [String: any Sendable]
-
-    /// Creates the defaults of ``Request``.
-    init(path: String) { self.init(Plain(path: path)) }
+    let path: String
+    let service: Service
+    let usesCDN: Bool
+    let method: HTTPMethod
+    let parameterEncoding: ParameterEncoding
+    let headers: HTTPHeaders
+    let authorization: Authorization
+    let credentialPolicy: CredentialPolicy
+    let idempotencyKey: IdempotencyKey
+    let usesBaseHeaders: Bool
+    let usesBaseParameters: Bool
+    let limits: Limits
+    let priority: Priority
+    let allowsCellularAccess: Bool
+    let retryPolicy: RetryPolicy
+    let redirectPolicy: RedirectPolicy
+    let cachePolicy: CachePolicy
+    let cacheStorage: CacheStorage
+    let cacheIdentity: CacheIdentity
+    let duplicatePolicy: DuplicatePolicy
+    let duplicateKey: String
+    let acceptance: Acceptance
+    let filter: GeneralFilter
+    let formattingContext: FormattingContext
+    let accessories: [any Accessory]
+    let tag: String
+    let attributes: [String: any Sendable]
 
     /// The defaults of ``Request``.
-    static let defaults = RequestValues(path: "")
-
-    private struct Plain: Request {
-        typealias Model = JSONValue
-        let path: String
-    }
+    static let defaults = RequestValues(DeclaredRequest(path: ""))
 
     /// Reads a request, without its content, and without its path if it is not built.
     init<R: Request>(_ request: R, isBuilt: Bool = true) {
@@ -109,7 +98,7 @@ struct RequestContent: ~Copyable {
     ) throws {
         let parameters: Parameters
         let query = try custom == nil ? request.query : Parameters()
-        let encoding = settings.resolved.parameterEncoding.value
+        let encoding = settings.parameterEncoding.value
         if custom != nil {
             parameters = Parameters()
         } else if encoding.dates == ParameterEncoding.automatic.dates {
@@ -119,7 +108,7 @@ struct RequestContent: ~Copyable {
         }
         let body = try custom == nil ? request.body : .automatic
         var callID = body.callID
-        if custom != nil, settings.resolved.filter.value is JSONRPCFilter {
+        if custom != nil, settings.filter.value is JSONRPCFilter {
             // The caller has built the body, but the response is to its call.
             callID = (try? request.body)?.callID
         }
@@ -129,53 +118,114 @@ struct RequestContent: ~Copyable {
         // Only now, because what throws may not leave a part of it behind.
         (self.custom, self.query, self.parameters, self.body) = (custom, query, parameters, body)
         self.callID = callID
-        guarding = JSONGuard.Strictness(settings.resolved.filter.value, before: formatter)
+        guarding = JSONGuard.Strictness(settings.filter.value, before: formatter)
         guardsPayload = !formatter.guardsItself
         self.receiver = receiver
     }
 }
 
-/// A request that takes everything from another one but its filter, its formatter and its hooks on the model.
+/// What modifiers have changed of a request; a member that is `nil` is the request's own.
+struct RequestChanges: Sendable {
+    static let none = Shared(RequestChanges())
+
+    /// The changes in their order, to apply them to the requests of a batch.
+    private(set) var modifications: [RequestModification] = []
+    var service: Service?
+    var usesCDN: Bool?
+    var method: HTTPMethod?
+    var query: Parameters?
+    var parameters: Parameters?
+    var parameterEncoding: ParameterEncoding?
+    var body: RequestBody?
+    var headers: HTTPHeaders?
+    var addedHeaders = HTTPHeaders()
+    var authorization: Authorization?
+    var credentialPolicy: CredentialPolicy?
+    var idempotencyKey: IdempotencyKey?
+    var usesBaseHeaders: Bool?
+    var usesBaseParameters: Bool?
+    var limits: Limits?
+    var addedLimits = Limits()
+    var priority: Priority?
+    var allowsCellularAccess: Bool?
+    var retryPolicy: RetryPolicy?
+    var redirectPolicy: RedirectPolicy?
+    var cachePolicy: CachePolicy?
+    var cacheStorage: CacheStorage?
+    var cacheIdentity: CacheIdentity?
+    var duplicatePolicy: DuplicatePolicy?
+    var duplicateKey: String?
+    var acceptance: Acceptance?
+    var filter: GeneralFilter?
+    var formattingContext: FormattingContext?
+    var accessories: [any Accessory] = []
+    var tag: String?
+    var attributes: [String: any Sendable] = [:]
+
+    mutating func append(_ modification: RequestModification) {
+        modifications.append(modification)
+        modification.change(&self)
+    }
+
+    mutating func setLimit(_ limit: WritableKeyPath<Limits, Duration?>, _ value: Duration?) {
+        addedLimits[keyPath: limit] = value
+        limits?[keyPath: limit] = value
+    }
+}
+
+/// A request that takes everything from another one but its changes, its filter, its formatter and its hooks on the model.
 protocol RequestWrapper: Request {
     associatedtype Base: Request
     /// The wrapped request.
     var base: Base { get }
+    /// What replaces members of the wrapped request; by default, nothing.
+    var changes: Shared<RequestChanges> { get }
+}
+
+extension RequestWrapper {
+    var changes: Shared<RequestChanges> { RequestChanges.none }
 }
 
 // Public, because witnesses of a public protocol must be; users don't see the internal protocol.
 // swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension RequestWrapper {
     public var path: String { base.path }
-    public var query: Parameters { get throws { try base.query } }
-    public var parameters: Parameters { get throws { try base.parameters } }
-    public var usesBaseParameters: Bool { base.usesBaseParameters }
-    public func customURLRequest() throws -> URLRequest? { try base.customURLRequest() }
-    public var service: Service { base.service }
-    public var usesCDN: Bool { base.usesCDN }
-    public var method: HTTPMethod { base.method }
-    public var parameterEncoding: ParameterEncoding { base.parameterEncoding }
-    public var body: RequestBody { get throws { try base.body } }
-    public var headers: HTTPHeaders { base.headers }
-    public var authorization: Authorization { base.authorization }
-    public var credentialPolicy: CredentialPolicy { base.credentialPolicy }
-    public var idempotencyKey: IdempotencyKey { base.idempotencyKey }
-    public var usesBaseHeaders: Bool { base.usesBaseHeaders }
-    public var limits: Limits { base.limits }
-    public var priority: Priority { base.priority }
-    public var allowsCellularAccess: Bool { base.allowsCellularAccess }
-    public var retryPolicy: RetryPolicy { base.retryPolicy }
-    public var redirectPolicy: RedirectPolicy { base.redirectPolicy }
-    public var cachePolicy: CachePolicy { base.cachePolicy }
-    public var cacheStorage: CacheStorage { base.cacheStorage }
-    public var cacheIdentity: CacheIdentity { base.cacheIdentity }
-    public var duplicatePolicy: DuplicatePolicy { base.duplicatePolicy }
-    public var duplicateKey: String { base.duplicateKey }
-    public var acceptance: Acceptance { base.acceptance }
-    public var formattingContext: FormattingContext { base.formattingContext }
-    public var accessories: [any Accessory] { base.accessories }
-    public var tag: String { base.tag }
-    public var attributes: [String: any Sendable] { base.attributes }
+    public var service: Service { changes.value.service ?? base.service }
+    public var usesCDN: Bool { changes.value.usesCDN ?? base.usesCDN }
+    public var method: HTTPMethod { changes.value.method ?? base.method }
+    public var query: Parameters { get throws { try changes.value.query ?? base.query } }
+    public var parameters: Parameters { get throws { try changes.value.parameters ?? base.parameters } }
+    public var parameterEncoding: ParameterEncoding { changes.value.parameterEncoding ?? base.parameterEncoding }
+    public var body: RequestBody { get throws { try changes.value.body ?? base.body } }
+    public var headers: HTTPHeaders {
+        let own = changes.value.headers ?? base.headers
+        return changes.value.addedHeaders.isEmpty ? own : own.merging(changes.value.addedHeaders)
+    }
+    public var authorization: Authorization { changes.value.authorization ?? base.authorization }
+    public var credentialPolicy: CredentialPolicy { changes.value.credentialPolicy ?? base.credentialPolicy }
+    public var idempotencyKey: IdempotencyKey { changes.value.idempotencyKey ?? base.idempotencyKey }
+    public var usesBaseHeaders: Bool { changes.value.usesBaseHeaders ?? base.usesBaseHeaders }
+    public var usesBaseParameters: Bool { changes.value.usesBaseParameters ?? base.usesBaseParameters }
+    public var limits: Limits { changes.value.addedLimits.over(changes.value.limits ?? base.limits) }
+    public var priority: Priority { changes.value.priority ?? base.priority }
+    public var allowsCellularAccess: Bool { changes.value.allowsCellularAccess ?? base.allowsCellularAccess }
+    public var retryPolicy: RetryPolicy { changes.value.retryPolicy ?? base.retryPolicy }
+    public var redirectPolicy: RedirectPolicy { changes.value.redirectPolicy ?? base.redirectPolicy }
+    public var cachePolicy: CachePolicy { changes.value.cachePolicy ?? base.cachePolicy }
+    public var cacheStorage: CacheStorage { changes.value.cacheStorage ?? base.cacheStorage }
+    public var cacheIdentity: CacheIdentity { changes.value.cacheIdentity ?? base.cacheIdentity }
+    public var duplicatePolicy: DuplicatePolicy { changes.value.duplicatePolicy ?? base.duplicatePolicy }
+    public var duplicateKey: String { changes.value.duplicateKey ?? base.duplicateKey }
+    public var acceptance: Acceptance { changes.value.acceptance ?? base.acceptance }
+    public var formattingContext: FormattingContext { changes.value.formattingContext ?? base.formattingContext }
+    public var accessories: [any Accessory] { base.accessories.and(changes.value.accessories) }
+    public var tag: String { changes.value.tag ?? base.tag }
+    public var attributes: [String: any Sendable] {
+        let own = base.attributes
+        return changes.value.attributes.isEmpty ? own : own.merging(changes.value.attributes) { $1 }
+    }
     public func check() throws { try base.check() }
+    public func customURLRequest() throws -> URLRequest? { try base.customURLRequest() }
     public func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool {
         base.shouldCache(payload, of: response)
     }

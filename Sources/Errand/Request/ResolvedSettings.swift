@@ -22,24 +22,7 @@ struct ResolvedSetting<Value: Sendable>: Sendable {
     let source: SettingSource
 }
 
-extension ResolvedSetting {
-    /// Takes the first value that isn't `nil`: request over service over config over library.
-    @inline(__always)
-    init<Wrapped>(_ request: Wrapped?, _ service: Wrapped?, _ config: Wrapped?, _ library: Wrapped?)
-    where Value == Wrapped? {
-        if let request {
-            self.init(value: request, source: .request)
-        } else if let service {
-            self.init(value: service, source: .service)
-        } else if let config {
-            self.init(value: config, source: .config)
-        } else {
-            self.init(value: library, source: .library)
-        }
-    }
-}
-
-/// A policy that can be inherited from the service or the config.
+/// A setting that can be inherited from the service or the config.
 protocol Inheritable {
     /// Whether the value is inherited.
     var isInherited: Bool { get }
@@ -52,141 +35,62 @@ extension CachePolicy: Inheritable { var isInherited: Bool { if case .inherited 
 extension CacheStorage: Inheritable { var isInherited: Bool { self == .inherited } }
 extension RedirectPolicy: Inheritable { var isInherited: Bool { maximumHops == nil } }
 extension RetryPolicy: Inheritable { var isInherited: Bool { maximumAttempts == nil } }
+extension Optional: Inheritable { var isInherited: Bool { if case .none = self { true } else { false } } }
+extension ParameterEncoding: Inheritable {}
 extension Throttle: Inheritable {}
 
-extension ResolvedSetting where Value: Inheritable {
-    /// Takes the first value that isn't inherited: request over service over config over library.
-    @inline(__always)
-    init(
-        request: @autoclosure () -> Value,
-        service: @autoclosure () -> Value,
-        config: @autoclosure () -> Value,
-        library: @autoclosure () -> Value
-    ) {
-        // Closures, because an argument would be copied.
-        if !request().isInherited {
-            self.init(value: request(), source: .request)
-        } else if !service().isInherited {
-            self.init(value: service(), source: .service)
-        } else if !config().isInherited {
-            self.init(value: config(), source: .config)
-        } else {
-            self.init(value: library(), source: .library)
-        }
+// Each setting, resolved when it is read: the request's over the service's over the config's over the library's.
+extension Settings {
+    var authorization: ResolvedSetting<Authorization> { resolved(request.authorization, \.authorization, .anonymous) }
+    var retryPolicy: ResolvedSetting<RetryPolicy> { resolved(request.retryPolicy, \.retryPolicy, .standard) }
+    var redirectPolicy: ResolvedSetting<RedirectPolicy> { resolved(request.redirectPolicy, \.redirectPolicy, .follow) }
+    var cachePolicy: ResolvedSetting<CachePolicy> { resolved(request.cachePolicy, \.cachePolicy, .networkOnly) }
+    var acceptance: ResolvedSetting<Acceptance> { resolved(request.acceptance, \.acceptance, Acceptance()) }
+    var throttle: ResolvedSetting<Throttle> { resolved(.inherited, \.throttle, .unlimited) }
+    var authentication: ResolvedSetting<Authentication> { resolved(.inherited, \.authentication, .anonymous) }
+    var cacheStorage: ResolvedSetting<CacheStorage> { resolved(request.cacheStorage, \.cacheStorage, .standard) }
+
+    var timeout: ResolvedSetting<Duration?> {
+        resolved(request.limits.timeout, \.limits.timeout, Limits.library.timeout)
     }
-}
-
-/// The resolved settings of a send.
-struct ResolvedSettings: Sendable {
-    let authorization: ResolvedSetting<Authorization>
-    let timeout: ResolvedSetting<Duration?>
-    let deadline: ResolvedSetting<Duration?>
-    let maximumBodySize: ResolvedSetting<Int?>
-    let maximumHeaderSize: ResolvedSetting<Int?>
-    let maximumExpansion: ResolvedSetting<Int?>
-    let minimumInterval: ResolvedSetting<Duration?>
-    let retryPolicy: ResolvedSetting<RetryPolicy>
-    let redirectPolicy: ResolvedSetting<RedirectPolicy>
-    let cachePolicy: ResolvedSetting<CachePolicy>
-    let cacheStorage: ResolvedSetting<CacheStorage>
-    let acceptance: ResolvedSetting<Acceptance>
-    let parameterEncoding: ResolvedSetting<ParameterEncoding>
-    let throttle: ResolvedSetting<Throttle>
-    let filter: ResolvedSetting<any ResponseFilter>
-}
-
-extension RequestValues {
-    /// Resolves each setting: the request's over the service's over the config's over the library's.
-    ///
-    /// A function and not an initializer, which would copy all that the request declares.
-    func resolved(_ config: ConfigSnapshot) -> ResolvedSettings {
-        let (own, base, general, library) = (limits, service.limits, config.value.limits, Limits.library)
-        return ResolvedSettings(
-            authorization: ResolvedSetting(
-                request: authorization,
-                service: service.authorization,
-                config: config.value.authorization,
-                library: .anonymous
-            ),
-            timeout: ResolvedSetting(own.timeout, base.timeout, general.timeout, library.timeout),
-            deadline: ResolvedSetting(own.deadline, base.deadline, general.deadline, library.deadline),
-            maximumBodySize: ResolvedSetting(
-                own.maximumBodySize,
-                base.maximumBodySize,
-                general.maximumBodySize,
-                library.maximumBodySize
-            ),
-            maximumHeaderSize: ResolvedSetting(
-                own.maximumHeaderSize,
-                base.maximumHeaderSize,
-                general.maximumHeaderSize,
-                library.maximumHeaderSize
-            ),
-            maximumExpansion: ResolvedSetting(
-                own.maximumExpansion,
-                base.maximumExpansion,
-                general.maximumExpansion,
-                library.maximumExpansion
-            ),
-            minimumInterval: ResolvedSetting(
-                own.minimumInterval,
-                base.minimumInterval,
-                general.minimumInterval,
-                library.minimumInterval
-            ),
-            retryPolicy: ResolvedSetting(
-                request: retryPolicy,
-                service: service.retryPolicy,
-                config: config.value.retryPolicy,
-                library: .standard
-            ),
-            redirectPolicy: ResolvedSetting(
-                request: redirectPolicy,
-                service: service.redirectPolicy,
-                config: config.value.redirectPolicy,
-                library: .follow
-            ),
-            cachePolicy: ResolvedSetting(
-                request: cachePolicy,
-                service: service.cachePolicy,
-                config: config.value.cachePolicy,
-                library: .networkOnly
-            ),
-            cacheStorage: ResolvedSetting(
-                request: cacheStorage,
-                service: service.cacheStorage,
-                config: .inherited,
-                library: .standard
-            ),
-            acceptance: ResolvedSetting(
-                request: acceptance,
-                service: service.acceptance,
-                config: config.value.acceptance,
-                library: Acceptance()
-            ),
-            parameterEncoding: resolvedEncoding(config),
-            throttle: ResolvedSetting(
-                request: .inherited,
-                service: service.throttle,
-                config: config.value.throttle,
-                library: .unlimited
-            ),
-            filter: resolvedFilter(config)
-        )
+    var deadline: ResolvedSetting<Duration?> {
+        resolved(request.limits.deadline, \.limits.deadline, Limits.library.deadline)
+    }
+    var maximumBodySize: ResolvedSetting<Int?> {
+        resolved(request.limits.maximumBodySize, \.limits.maximumBodySize, Limits.library.maximumBodySize)
+    }
+    var maximumHeaderSize: ResolvedSetting<Int?> {
+        resolved(request.limits.maximumHeaderSize, \.limits.maximumHeaderSize, Limits.library.maximumHeaderSize)
+    }
+    var maximumExpansion: ResolvedSetting<Int?> {
+        resolved(request.limits.maximumExpansion, \.limits.maximumExpansion, Limits.library.maximumExpansion)
+    }
+    var minimumInterval: ResolvedSetting<Duration?> {
+        resolved(request.limits.minimumInterval, \.limits.minimumInterval, Limits.library.minimumInterval)
     }
 
     /// The format of the innermost encoding that has one; the styles of those inside replace its own.
-    private func resolvedEncoding(_ config: ConfigSnapshot) -> ResolvedSetting<ParameterEncoding> {
-        let (service, config) = (service.parameterEncoding, config.value.parameterEncoding)
-        let source: SettingSource =
-            !parameterEncoding.isInherited
-            ? .request : !service.isInherited ? .service : !config.isInherited ? .config : .library
+    var parameterEncoding: ResolvedSetting<ParameterEncoding> {
+        let source = resolved(request.parameterEncoding, \.parameterEncoding, .automatic).source
         if source == .library { return ResolvedSetting(value: .automatic, source: source) }
-        return ResolvedSetting(value: parameterEncoding.over(service.over(config.over(.automatic))), source: source)
+        let inherited = request.service.parameterEncoding.over(config.value.parameterEncoding.over(.automatic))
+        return ResolvedSetting(value: request.parameterEncoding.over(inherited), source: source)
     }
 
-    private func resolvedFilter(_ config: ConfigSnapshot) -> ResolvedSetting<any ResponseFilter> {
-        if case .filter(let filter) = filter { return ResolvedSetting(value: filter, source: .request) }
-        return service.resolvedFilter(over: config.filter)
+    @inline(__always)
+    private func resolved<Value: Inheritable>(
+        _ own: @autoclosure () -> Value,
+        _ member: KeyPath<InheritedSettings, Value>,
+        _ library: @autoclosure () -> Value
+    ) -> ResolvedSetting<Value> {
+        // Closures and key paths, because an argument would be copied.
+        if !own().isInherited { return ResolvedSetting(value: own(), source: .request) }
+        if !request.service.inherited[keyPath: member].isInherited {
+            return ResolvedSetting(value: request.service.inherited[keyPath: member], source: .service)
+        }
+        if !config.value.inherited[keyPath: member].isInherited {
+            return ResolvedSetting(value: config.value.inherited[keyPath: member], source: .config)
+        }
+        return ResolvedSetting(value: library(), source: .library)
     }
 }

@@ -39,8 +39,8 @@ public final class URLSessionTransport: StoppableTransport {
     /// - `urlCache` is `nil` and `requestCachePolicy` ignores local data: ``NetworkConfig/cache`` is the cache. On Linux a
     ///   URLCache can also end the process when a request is cancelled.
     /// - `httpCookieStorage` is `nil`, `httpShouldSetCookies` is `false` and `httpCookieAcceptPolicy` is `.never`.
-    /// - `urlCredentialStorage` is `nil`: ``NetworkConfig/authorization`` and ``AuthenticationSession`` have the credentials.
-    /// - `httpAdditionalHeaders` is `nil`: ``NetworkConfig/headers`` are validated, and withheld from other origins.
+    /// - `urlCredentialStorage` is `nil`: ``InheritedSettings/authorization`` and ``AuthenticationSession`` have the credentials.
+    /// - `httpAdditionalHeaders` is `nil`: ``InheritedSettings/headers`` are validated, and withheld from other origins.
     /// - `timeoutIntervalForRequest` has no effect: ``Limits/timeout`` is measured by Errand.
     ///
     /// On Apple platforms everything else applies, such as `protocolClasses`, `connectionProxyDictionary`,

@@ -1,26 +1,30 @@
-import Errand
 import ErrandTesting
 import Foundation
 import Testing
 
-@Suite struct NetworkConfigTests {
-    /// The names of all properties, read from the source.
-    private static func names(of type: String = "NetworkConfig") throws -> [String] {
-        let source = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Sources/Errand/Configuration/\(type).swift")
-        return try String(contentsOf: source, encoding: .utf8).matches(of: #/    public var (\w+):/#)
-            .map { String($0.output.1) }
-    }
+@testable import Errand
 
-    private static var properties: [PartialKeyPath<NetworkConfig>] {
+@Suite struct NetworkConfigTests {
+    private static var inherited: [PartialKeyPath<InheritedSettings>] {
         [
             \.baseURL, \.cdnURL, \.cdnFallbacks, \.credentialOrigins, \.headers, \.parameters, \.parameterEncoding,
-            \.authorization, \.authentication, \.acceptance, \.filter,
-            \.decoder, \.urlFilters, \.adapters, \.interceptors, \.sendInterceptors, \.accessories, \.limits,
-            \.retryPolicy,
-            \.retryBudget, \.redirectPolicy, \.cachePolicy, \.sendGates, \.throttle, \.cache, \.namedCaches,
-            \.secrets, \.environment,
+            \.authorization, \.authentication, \.acceptance, \.filter, \.urlFilters, \.adapters, \.interceptors,
+            \.sendInterceptors, \.accessories, \.limits, \.retryPolicy, \.redirectPolicy, \.cachePolicy, \.sendGates,
+            \.throttle,
         ]
+    }
+
+    /// Checks that a value differs from the default in each property of a list.
+    private func expectChanges<Value>(_ value: Value, _ initial: Value, of properties: [PartialKeyPath<Value>]) {
+        for property in properties {
+            let values = ("\(value[keyPath: property])", "\(initial[keyPath: property])")
+            #expect(values.0 != values.1, "the initializer does not set \(property)")
+        }
+    }
+
+    /// Without `cacheStorage`, which only a service has.
+    @Test func theListOfInheritedSettingsIsComplete() {
+        #expect(Mirror(reflecting: InheritedSettings()).children.count == Self.inherited.count + 1)
     }
 
     private struct Hook: URLFilter, RequestAdapter, Interceptor, SendInterceptor, SendGate, Accessory, DataDecoder {
@@ -39,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func initializerSetsEveryProperty() throws {
+    @Test func initializerSetsEveryProperty() {
         let config = NetworkConfig(
             baseURL: "https://api.example",
             cdnURL: "https://cdn.example",
@@ -70,31 +74,14 @@ import Testing
             secrets: Secrets(headers: ["X-A"]),
             environment: ["A": "1"]
         )
-        let (names, defaults) = (try Self.names(), NetworkConfig())
-        #expect(names.count == Self.properties.count)
-        for (name, property) in zip(names, Self.properties) {
-            let values = (
-                String(describing: config[keyPath: property]), String(describing: defaults[keyPath: property])
-            )
-            #expect(values.0 != values.1, "the initializer does not set \(name)")
-        }
-    }
-
-    private static var serviceProperties: [(name: String, path: PartialKeyPath<Service>)] {
-        [
-            ("baseURL", \.baseURL), ("cdnURL", \.cdnURL), ("cdnFallbacks", \.cdnFallbacks),
-            ("baseURLVariable", \.baseURLVariable), ("credentialOrigins", \.credentialOrigins), ("headers", \.headers),
-            ("parameters", \.parameters), ("parameterEncoding", \.parameterEncoding),
-            ("authorization", \.authorization), ("authentication", \.authentication), ("acceptance", \.acceptance),
-            ("filter", \.filter), ("decoder", \.decoder), ("urlFilters", \.urlFilters), ("adapters", \.adapters),
-            ("interceptors", \.interceptors), ("sendInterceptors", \.sendInterceptors),
-            ("accessories", \.accessories), ("limits", \.limits), ("retryPolicy", \.retryPolicy),
-            ("redirectPolicy", \.redirectPolicy), ("cachePolicy", \.cachePolicy), ("cacheStorage", \.cacheStorage),
-            ("sendGates", \.sendGates), ("throttle", \.throttle),
+        expectChanges(config.inherited, InheritedSettings(), of: Self.inherited)
+        let own: [PartialKeyPath<NetworkConfig>] = [
+            \.decoder, \.retryBudget, \.cache, \.namedCaches, \.secrets, \.environment,
         ]
+        expectChanges(config, NetworkConfig(), of: own)
     }
 
-    @Test func initializerOfAServiceSetsEveryProperty() throws {
+    @Test func initializerOfAServiceSetsEveryProperty() {
         let service = Service(
             id: "s",
             baseURL: "https://api.example",
@@ -123,12 +110,38 @@ import Testing
             sendGates: [Hook()],
             throttle: Throttle(maximumPerHost: 1)
         )
-        #expect(try Self.names(of: "Service") == ["id"] + Self.serviceProperties.map(\.name))
-        for (name, property) in Self.serviceProperties {
-            let values = (
-                String(describing: service[keyPath: property]), String(describing: Service(id: "d")[keyPath: property])
-            )
-            #expect(values.0 != values.1, "the initializer does not set \(name)")
+        expectChanges(service.inherited, InheritedSettings(), of: Self.inherited)
+        expectChanges(service, Service(id: "d"), of: [\.baseURLVariable, \.decoder, \.cacheStorage])
+    }
+
+    @Test func aCopyIsChangedAlone() {
+        var (config, service) = (NetworkConfig(headers: ["X-A": "1"]), Service(id: "s", headers: ["X-A": "1"]))
+        let (oldConfig, oldService) = (config, service)
+        config.headers["X-A"] = "2"
+        service.headers["X-A"] = "2"
+        #expect(oldConfig.headers["X-A"] == "1" && config.headers["X-A"] == "2")
+        #expect(oldService.headers["X-A"] == "1" && service.headers["X-A"] == "2")
+        let path: WritableKeyPath<NetworkConfig, HTTPHeaders> = \.headers
+        config[keyPath: path]["X-B"] = "3"
+        #expect(config.headers["X-B"] == "3")
+    }
+
+    @Test func aRunningSendKeepsTheConfigThatItStartedWith() async throws {
+        let door = Gate()
+        let rig = Rig { request in
+            guard request.headers["X-A"] == "old" else { return .json("2") }
+            try await door.pass()
+            return .status(503)
         }
+        rig.agent.config.headers["X-A"] = "old"
+        rig.agent.config.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .zero)
+        let running = Task { try await rig.agent.send(GeneralRequest("/x")) }
+        await rig.transport.waitForRequests()
+        rig.agent.config.headers["X-A"] = "new"
+        rig.agent.updateConfig { $0.retryPolicy = .never }
+        door.open()
+        await #expect(throws: NetworkError.self) { try await running.value }
+        #expect(rig.transport.requests.map { $0.headers["X-A"] } == ["old", "old"])
+        #expect(try await rig.agent.send(GeneralRequest("/x")) == 2)
     }
 }

@@ -74,10 +74,7 @@ import Testing
         }
         #expect(
             Set(before.keys)
-                == Set(changes.map(\.name)).union([
-                    "path", "method", "parameterEncoding", "query",
-                    "parameters", "body", "filter",
-                ])
+                == Set(changes.map(\.name)).union(["path", "method", "parameterEncoding", "filter"])
         )
     }
 

@@ -4,34 +4,25 @@ import Testing
 
 @testable import Errand
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 /// A request in another one loses nothing that it declares.
 @Suite struct RequestWrapperTests {
-    private static func source(_ path: String) throws -> String {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        return try String(contentsOf: folder.appending(path: "../../../Sources/Errand/\(path)"), encoding: .utf8)
-    }
-
-    /// The requirements of `Request` that have a documented spelling, read from the source.
-    private static func members() throws -> [String] {
-        try source("Request/Request.swift").split(separator: "\n").compactMap { line in
-            let words = line.trimmingCharacters(in: .whitespaces).split(separator: " ")
-            guard words.count > 1, words[0] == "var" || words[0] == "func", !words[1].hasPrefix("_") else { return nil }
-            return String(words[1].prefix { $0.isLetter })
+    @Test func hooksOfAWrappedRequestAreCalled() throws {
+        struct Hooked: Request {
+            typealias Model = [Int]
+            let path = "/list"
+            func check() throws { throw CancellationError() }
+            func shouldCache(_ payload: Payload, of response: RawResponse) -> Bool { false }
+            func customURLRequest() throws -> URLRequest? { URLRequest(url: URL(filePath: "/own")) }
         }
-    }
-
-    @Test func everyMemberIsForwarded() throws {
-        let members = try Self.members()
-        #expect(members.count > 30)
-        let wrapper = try Self.source("Request/RequestValues.swift")
-        // What each wrapper declares itself, because its types depend on it.
-        let own = ["filter", "formatter", "didProduce"]
-        for member in members where !own.contains(member) {
-            #expect(
-                wrapper.contains("base.\(member) ") || wrapper.contains("base.\(member)("),
-                "RequestWrapper does not forward \(member)"
-            )
-        }
+        let raw = Hooked().raw
+        #expect(throws: CancellationError.self) { try raw.check() }
+        #expect(try raw.customURLRequest()?.url?.path() == "/own")
+        let response = RawResponse(statusCode: 200, url: URL(filePath: "/own"))
+        #expect(!raw.shouldCache(Payload(response.body), of: response))
     }
 
     /// Declares what a plan shows, each with another value than the default.
