@@ -81,7 +81,7 @@ public struct InheritedSettings: Sendable {
     /// The interceptors of every send, the first outermost; the service's run inside the config's.
     public var sendInterceptors: [any SendInterceptor] = []
 
-    /// The accessories of every send: the config's are notified outside the service's, and those outside the request's.
+    /// The accessories of every send, notified from the outside in: of the config, the service, and the request.
     public var accessories: [any Accessory] = []
 
     /// The limits of time and size.

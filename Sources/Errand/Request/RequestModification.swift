@@ -44,9 +44,9 @@ extension ModifiableRequest {
     public consuming func usingBaseParameters(_ flag: Bool) -> Self { with { $0.usesBaseParameters = flag } }
     /// Returns a copy that may use the cellular network, or may not if `flag` is `false`.
     public consuming func allowingCellularAccess(_ flag: Bool) -> Self { with { $0.allowsCellularAccess = flag } }
-    /// Returns a copy with another ``Limits/timeout``; `nil` removes that of an earlier modifier.
+    /// Returns a copy with another ``Limits/timeout``; `nil` removes the limit of an earlier modifier.
     public consuming func timeout(_ limit: Duration?) -> Self { with { $0.setLimit(\.timeout, limit) } }
-    /// Returns a copy with another ``Limits/deadline``; `nil` removes that of an earlier modifier.
+    /// Returns a copy with another ``Limits/deadline``; `nil` removes the limit of an earlier modifier.
     public consuming func deadline(_ limit: Duration?) -> Self { with { $0.setLimit(\.deadline, limit) } }
     /// Returns a copy with other limits of time and size; each that is `nil` is inherited.
     public consuming func limits(_ limits: Limits) -> Self { with { ($0.limits, $0.addedLimits) = (limits, Limits()) } }
@@ -113,9 +113,9 @@ extension Request {
     public func usingBaseParameters(_ flag: Bool) -> ModifiedRequest<Self> { modified.usingBaseParameters(flag) }
     /// Returns a copy that may use the cellular network, or may not if `flag` is `false`.
     public func allowingCellularAccess(_ flag: Bool) -> ModifiedRequest<Self> { modified.allowingCellularAccess(flag) }
-    /// Returns a copy with another ``Limits/timeout``; `nil` removes that of an earlier modifier.
+    /// Returns a copy with another ``Limits/timeout``; `nil` removes the limit of an earlier modifier.
     public func timeout(_ limit: Duration?) -> ModifiedRequest<Self> { modified.timeout(limit) }
-    /// Returns a copy with another ``Limits/deadline``; `nil` removes that of an earlier modifier.
+    /// Returns a copy with another ``Limits/deadline``; `nil` removes the limit of an earlier modifier.
     public func deadline(_ limit: Duration?) -> ModifiedRequest<Self> { modified.deadline(limit) }
     /// Returns a copy with other limits of time and size; each that is `nil` is inherited.
     public func limits(_ limits: Limits) -> ModifiedRequest<Self> { modified.limits(limits) }
