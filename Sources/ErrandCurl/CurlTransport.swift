@@ -89,7 +89,7 @@ public final class CurlTransport: StoppableTransport {
     ///   - stop: The place for the exchange, or `nil` if only the cancellation of the task ends it.
     /// - Returns: The final header section, with a body that is complete or still in transit.
     /// - Throws: `NetworkError`, or `CancellationError` if the exchange was stopped or its task cancelled.
-    public func send(
+    package func send(
         _ request: OutgoingRequest,
         options: TransportOptions,
         stop: StopSlot?

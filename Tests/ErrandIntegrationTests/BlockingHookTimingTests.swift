@@ -72,21 +72,17 @@ struct BlockingHookTimingTests {
         let error = await #expect(throws: NetworkError.self) { try await Agent(config: config).send(brief) }
         let elapsed = ContinuousClock.now - began
         #expect(error?.kind == .timedOut)
-        // 200 ms of work, and no grace period of 80 ms after it.
+        // 200 ms of work.
         #expect(elapsed < .milliseconds(260), "\(elapsed)")
     }
 
-    private struct SlowAccessory: CompositionAccessory, Accessory {
+    private struct SlowAccessory: Accessory {
         private let isWorking = Lock(false)
 
         private func block() {
             isWorking.withLock { $0 = true }
             work(milliseconds: 1_500)
             isWorking.withLock { $0 = false }
-        }
-
-        func composition(_ context: CompositionContext, did event: CompositionEvent) {
-            if case .didFinish = event { block() }
         }
 
         func request(_ context: RequestContext, did event: AccessoryEvent) {
@@ -98,30 +94,6 @@ struct BlockingHookTimingTests {
 
         /// Waits until it has its thread no longer, which the next test needs.
         func end() async { while isWorking.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(10)) } }
-    }
-
-    /// As one does that writes to a terminal that was stopped.
-    @Test(arguments: [true, false])
-    func batchOrChainEndsInTimeWhateverItsAccessoryDoes(isCancelled: Bool) async throws {
-        defer { server.stop() }
-        server.on(.get, "/slow", .json("1").delayed(by: .seconds(5)))
-        let agent = Agent(config: NetworkConfig(baseURL: server.baseURL))
-        let slow = GeneralRequest("/slow").expecting(Int.self)
-        let began = ContinuousClock.now
-        let accessory = SlowAccessory()
-        let batch = BatchRequest(request, slow).accessory(accessory)
-        let task = Task {
-            if isCancelled { return try await agent.send(batch) }
-            return try await agent.send(batch.deadline(.milliseconds(200)))
-        }
-        if isCancelled {
-            try await Task.sleep(for: .milliseconds(200))
-            task.cancel()
-        }
-        await #expect(throws: (any Error).self) { try await task.value }
-        let elapsed = ContinuousClock.now - began
-        #expect(elapsed < .milliseconds(700), "\(elapsed)")
-        await accessory.end()
     }
 
     @Test func accessoryThatBlocksAfterARevalidationDelaysNoOther() async throws {
@@ -146,7 +118,7 @@ struct BlockingHookTimingTests {
         await accessory.end()
     }
 
-    /// Takes much longer for its last events than a batch would wait for it once everything has to end.
+    /// Takes long for its last events.
     fileprivate final class SlowAtTheEnd: CompositionAccessory {
         let events = Mutex<[String]>([])
         private let endedCount = Mutex(0)
@@ -207,29 +179,6 @@ struct BlockingHookTimingTests {
         await accessory.end()
     }
 
-    enum Ending: CaseIterable { case task, agent, deadline }
-
-    /// It fails after 50 ms, and is ended from outside while its accessory blocks.
-    @Test(arguments: Failing.allCases, Ending.allCases)
-    func failedBatchOrChainThatIsEndedDoesNotWaitForItsAccessory(_ failing: Failing, _ ending: Ending) async throws {
-        defer { server.stop() }
-        let agent = failingAgent()
-        let accessory = SlowAtTheEnd(milliseconds: 800)
-        let limit: Duration = ending == .deadline ? .milliseconds(300) : .seconds(10)
-        let began = ContinuousClock.now
-        let task = Task { try await failing.send(with: accessory, agent, until: limit) }
-        try await Task.sleep(for: .milliseconds(300))
-        switch ending {
-        case .task: task.cancel()
-        case .agent: agent.cancelAll()
-        case .deadline: break
-        }
-        _ = await task.result
-        let elapsed = ContinuousClock.now - began
-        #expect(elapsed < .milliseconds(600), "\(elapsed)")
-        await accessory.end()
-    }
-
     /// Its cancellation handler keeps the thread of whoever cancels.
     private struct BlockedWhenCancelled: Interceptor {
         func intercept(
@@ -274,12 +223,13 @@ struct BlockingHookTimingTests {
         while server.requestCount == 0 { await Task.yield() }
         let accessory = SlowAccessory()
         let brief = request.limits(Limits(deadline: .milliseconds(450))).accessory(accessory)
-        await #expect(throws: NetworkError.self) { try await agent.send(brief) }
+        let task = Task { try await agent.send(brief) }
+        _ = try await first
         let began = ContinuousClock.now
         #expect(try await agent.send(request) == 1)
         let elapsed = ContinuousClock.now - began
         #expect(elapsed < .milliseconds(500), "\(elapsed)")
-        _ = try await first
+        await #expect(throws: NetworkError.self) { try await task.value }
         await accessory.end()
     }
 }

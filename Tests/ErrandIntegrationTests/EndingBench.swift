@@ -16,7 +16,7 @@ struct EndingBench: Sendable {
     let log = EndingLog()
     private let agent: Agent
     private let row: EndingTimingTests.Row
-    private let request: GeneralRequest<BlockingFormatter>
+    private let request: GeneralRequest<CountFormatter>
     private static let pause = Duration.milliseconds(300)
 
     init(_ row: EndingTimingTests.Row) throws {
@@ -26,16 +26,12 @@ struct EndingBench: Sendable {
         var config = NetworkConfig(baseURL: server.baseURL)
         config.retryPolicy = RetryPolicy(maximumAttempts: 5, baseDelay: .zero)
         config.accessories = [log]
-        var request = GeneralRequest("/x", formatter: BlockingFormatter(isBlocking: row.place == .formatter)).tag(
-            "main"
-        )
-        let isDeaf = row.place.rawValue.hasPrefix("deaf")
+        var request = GeneralRequest("/x", formatter: CountFormatter()).tag("main")
         switch row.place {
-        case .gate, .deafGate: config.sendGates = [WaitingGate(isDeaf: isDeaf)]
+        case .gate: config.sendGates = [WaitingGate()]
         case .queue: config.throttle = Throttle(maximumPerHost: 1)
-        case .adapter, .deafAdapter: config.adapters = [WaitingAdapter(attempt: row.attempt, isDeaf: isDeaf)]
-        case .interceptor, .deafInterceptor:
-            config.interceptors = [WaitingInterceptor(attempt: row.attempt, isDeaf: isDeaf)]
+        case .adapter: config.adapters = [WaitingAdapter(attempt: row.attempt)]
+        case .interceptor: config.interceptors = [WaitingInterceptor(attempt: row.attempt)]
         case .sendInterceptor: config.sendInterceptors = [WaitingSendInterceptor()]
         case .refresh: config.authentication = .session(AuthenticationSession(SlowTokens(), credential: 1))
         case .cacheRead:
@@ -44,8 +40,7 @@ struct EndingBench: Sendable {
         case .cacheWrite:
             config.cache = ResponseCache(disk: SlowStore(isSlowToRead: false))
             request = request.cachePolicy(.reload)
-        case .accessory: config.accessories.insert(BlockingAccessory(), at: 0)
-        case .backOff, .redirect, .headerSection, .body, .formatter: break
+        case .backOff, .redirect, .headerSection, .body: break
         }
         if row.way == .deadline { request = request.limits(Limits(deadline: Self.pause)) }
         self.request = request
@@ -108,7 +103,7 @@ struct EndingBench: Sendable {
             var iterator = results.makeAsyncIterator()
             outcome = await iterator.next() ?? .failure(CancellationError())
             completions.withLock { $0 += 1 }
-            if !row.place.blocks { await handle.waitUntilFinished() }
+            await handle.waitUntilFinished()
             ended.finish()
             while await iterator.next() != nil { completions.withLock { $0 += 1 } }
         }
@@ -157,43 +152,34 @@ final class EndingLog: Accessory {
     }
 }
 
-/// Waits ten seconds, deaf to its cancellation or not.
-private func wait(isDeaf: Bool) async throws {
-    guard isDeaf else { return try await Task.sleep(for: .seconds(10)) }
-    await withCheckedContinuation { continuation in
-        DispatchQueue.global().asyncAfter(deadline: .now() + 10) { continuation.resume() }
-    }
-}
+private func wait() async throws { try await Task.sleep(for: .seconds(10)) }
 
 private struct WaitingGate: SendGate {
-    let isDeaf: Bool
-    func admit(_ context: RequestContext) async throws { if context.tag == "main" { try await wait(isDeaf: isDeaf) } }
+    func admit(_ context: RequestContext) async throws { if context.tag == "main" { try await wait() } }
 }
 
 private struct WaitingAdapter: RequestAdapter {
     let attempt: Int
-    let isDeaf: Bool
     func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-        if context.attempt == attempt { try await wait(isDeaf: isDeaf) }
+        if context.attempt == attempt { try await wait() }
     }
 }
 
 private struct WaitingInterceptor: Interceptor {
     let attempt: Int
-    let isDeaf: Bool
     func intercept(
         _ request: OutgoingRequest,
         for context: RequestContext,
         next: AttemptChain
     ) async throws -> RawResponse {
-        if context.attempt == attempt { try await wait(isDeaf: isDeaf) }
+        if context.attempt == attempt { try await wait() }
         return try await next(request)
     }
 }
 
 private struct WaitingSendInterceptor: SendInterceptor {
     func intercept(_ context: RequestContext, next: SendChain) async throws {
-        try await wait(isDeaf: false)
+        try await wait()
         try await next()
     }
 }
@@ -206,18 +192,8 @@ private struct SlowTokens: Authenticator {
     }
 }
 
-private struct BlockingAccessory: Accessory {
-    func request(_ context: RequestContext, did event: AccessoryEvent) {
-        if case .willStart = event { Thread.sleep(forTimeInterval: 1) }
-    }
-}
-
-struct BlockingFormatter: ResponseFormatter, Sendable {
-    let isBlocking: Bool
-    func format(_ payload: Payload) throws -> Int {
-        if isBlocking { Thread.sleep(forTimeInterval: 1) }
-        return payload.data.count
-    }
+struct CountFormatter: ResponseFormatter, Sendable {
+    func format(_ payload: Payload) throws -> Int { payload.data.count }
 }
 
 private struct SlowStore: CacheStore {

@@ -13,10 +13,6 @@ struct EndingTimingTests {
     enum Place: String, CaseIterable, Sendable {
         case gate, queue, adapter, interceptor, sendInterceptor, refresh, backOff, redirect, headerSection, body
         case cacheRead, cacheWrite
-        /// Code that does not react to its cancellation.
-        case deafGate, deafAdapter, deafInterceptor
-        /// Code that blocks its thread.
-        case accessory, formatter
     }
 
     enum Way: String, CaseIterable, Sendable {
@@ -41,7 +37,7 @@ struct EndingTimingTests {
     }
 
     @Test func everyWaitEndsInTime() async throws {
-        let rows = Self.rows(Place.allCases.filter { !$0.blocks })
+        let rows = Self.rows(Place.allCases)
         // Several at once, for each mostly waits.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, row) in rows.enumerated() {
@@ -52,14 +48,6 @@ struct EndingTimingTests {
         }
     }
 
-    @Test func blockingCodeDoesNotDelayTheEndOfASend() async throws {
-        for row in Self.rows(Place.allCases.filter(\.blocks)) {
-            try await Self.check(row)
-            // What blocks a thread of the pool must be over before the next row is measured.
-            try await Task.sleep(for: .milliseconds(700))
-        }
-    }
-
     private static func check(_ row: Row) async throws {
         let bench = try EndingBench(row)
         defer { bench.server.stop() }
@@ -67,7 +55,7 @@ struct EndingTimingTests {
         #expect(result.late < allowance, "\(row): \(result.late) late")
         #expect(result.completions == 1, "\(row): \(result.completions) completions")
         #expect(result.isExpected, "\(row): \(result.outcome)")
-        if !row.place.blocks { #expect(bench.log.endings == ["willStart", "willStop", "didStop"], "\(row)") }
+        #expect(bench.log.endings == ["willStart", "willStop", "didStop"], "\(row)")
     }
 }
 
@@ -75,10 +63,8 @@ extension EndingTimingTests.Place {
     /// Whether a send passes it once, whatever the number of attempts.
     var isOncePerSend: Bool {
         switch self {
-        case .gate, .deafGate, .sendInterceptor, .cacheRead, .cacheWrite, .accessory: true
+        case .gate, .sendInterceptor, .cacheRead, .cacheWrite: true
         default: false
         }
     }
-
-    var blocks: Bool { self == .accessory || self == .formatter }
 }

@@ -4,8 +4,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Adapters, interceptors and accessories that send for themselves, come late or never: what becomes of their own send, and
-/// of the others.
+/// Adapters, interceptors and accessories that send for themselves, or come late: what becomes of their own send, and of the
+/// others.
 @Suite(.limit(seconds: 60))
 struct HookTests {
     private struct Adapting: RequestAdapter {
@@ -109,7 +109,7 @@ struct HookTests {
         #expect(server.requestCount == 8)
     }
 
-    @Test func abandonedCodeHoldsNoPermit() async throws {
+    @Test func codeThatIgnoresItsCancellationHoldsNoPermit() async throws {
         defer { server.stop() }
         let (hasBegun, isReleased, clock) = (Lock(false), Lock(false), ManualClock())
         defer { isReleased.withLock { $0 = true } }
@@ -127,9 +127,11 @@ struct HookTests {
         while !hasBegun.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
         await clock.waitForSleepers()
         clock.advance(by: .seconds(1))
-        await #expect(throws: NetworkError.self) { try await task.value }
         // The code still runs.
         #expect(try await agent.send(request) == 1)
+        isReleased.withLock { $0 = true }
+        let error = await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(error?.reason == .deadlineExceeded(.seconds(1)))
     }
 
     // MARK: Ends
@@ -148,7 +150,7 @@ struct HookTests {
         let agent = Agent(config: agent.config, transport: TransportUnderTest.make(), clock: clock)
         agent.config.interceptors = [
             Intercepting { request, next in
-                try await Task.detached {
+                let late = Task.detached {
                     hasBegun.continuation.yield()
                     await Self.pauseRegardless { hasEnded.withLock { $0 } }
                     do {
@@ -159,7 +161,12 @@ struct HookTests {
                         errors.continuation.yield(true)
                         throw error
                     }
-                }.value
+                }
+                return try await withTaskCancellationHandler {
+                    try await late.value
+                } onCancel: {
+                    hasEnded.withLock { $0 = true }
+                }
             }
         ]
         let limits = Limits(deadline: end == .deadline ? .seconds(1) : nil)
@@ -173,7 +180,6 @@ struct HookTests {
             clock.advance(by: .seconds(1))
         }
         _ = await task.result
-        hasEnded.withLock { $0 = true }
         for await isError in errors.stream {
             #expect(isError)
             break
@@ -217,13 +223,11 @@ struct HookTests {
         #expect(wasSeen)
     }
 
-    @Test func accessoryThatBlocksInWillStopChangesNoOutcome() async throws {
+    @Test func accessoryThatWorksBeyondTheDeadlineInWillStopChangesNoOutcome() async throws {
         defer { server.stop() }
-        let blocking = Blocking()
-        agent.config.accessories = [blocking]
-        let timely = GeneralRequest("/x").limits(Limits(deadline: .seconds(3))).expecting(Int.self)
+        agent.config.accessories = [Slow()]
+        let timely = GeneralRequest("/x").limits(Limits(deadline: .seconds(1))).expecting(Int.self)
         #expect(try await agent.send(timely) == 1)
-        blocking.end.signal()
     }
 
     /// Where a hook works without suspending, as one does that signs; here it cancels the send meanwhile.
@@ -265,11 +269,9 @@ struct HookTests {
         #expect(server.requestCount == 0)
     }
 
-    private final class Blocking: Accessory {
-        let end = DispatchSemaphore(value: 0)
-
+    private struct Slow: Accessory {
         func request(_ context: RequestContext, did event: AccessoryEvent) {
-            if case .willStop = event { _ = end.wait(timeout: .now() + 30) }
+            if case .willStop = event { Thread.sleep(forTimeInterval: 1.1) }
         }
     }
 

@@ -1,8 +1,8 @@
 /// The second half of stage 5: minimum intervals and duplicates.
 ///
-/// An in-flight fetch is one run of stages 6 to 8, in a task that it owns. It ends by itself, when the last subscriber
-/// leaves, or when a newer send replaces it. Each subscriber receives its events in a task of its own, until it is
-/// cancelled or its deadline has expired.
+/// An in-flight fetch is one run of stages 6 to 8. One that is shared runs in a task for which its subscribers wait; it ends by
+/// itself, when the last subscriber leaves, or when a newer send replaces it. Each subscriber receives its events in a task of
+/// its own, until it is cancelled or its deadline has expired.
 final class InFlightFetches: Sendable {
     private let timeline: Timeline
     private let table = Lock(InFlightTable())
@@ -13,9 +13,9 @@ final class InFlightFetches: Sendable {
     init(timeline: Timeline) { self.timeline = timeline }
 
     /// The number of sends that wait for in-flight fetches.
-    var waiterCount: Int { table.withLock { $0.fetches.values.reduce(0) { $0 + $1.subscribers.count } } }
-    /// The number of in-flight fetches.
-    var count: Int { table.withLock { $0.fetches.count } }
+    var waiterCount: Int { table.withLock { $0.fetches.values.reduce(0) { $0 + ($1.subscribers?.count ?? 1) } } }
+    /// The number of in-flight fetches that need not end.
+    var count: Int { table.withLock { $0.fetches.values.filter(\.isWanted).count } }
 
     /// Fetches, alone or in a shared fetch; `isPassing` is whether the send must not wait for permits.
     func run(
@@ -33,7 +33,6 @@ final class InFlightFetches: Sendable {
         }
         let now = timeline.now()
         let subscriber = InFlightSubscriber(receivesEvents: !prepared.accessories.isEmpty, of: prepared.stop)
-        let hasFile = prepared.receiver?.isStream == false
         let step = table.withLock { [policy] in
             $0.enter(
                 key,
@@ -41,7 +40,6 @@ final class InFlightFetches: Sendable {
                 sendID: prepared.context.id,
                 subscriber: subscriber,
                 interval: interval,
-                hasFile: hasFile,
                 at: now
             )
         }
@@ -51,9 +49,15 @@ final class InFlightFetches: Sendable {
             throw NetworkError(reason).with(url: prepared.outgoing.url, method: prepared.outgoing.method)
         case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: false, fetch)
         case .start(let own, let previous):
-            previous?.task?.cancel()
-            for subscriber in previous?.subscribers.values ?? [] { subscriber.supersede() }
-            start(own, key, subscriber, isPassing: isPassing, prepared, after: previous?.begun, fetch)
+            if let previous {
+                previous.stop.stop(.superseded)
+                for subscriber in previous.subscribers?.values ?? [] { subscriber.stop.stop(.superseded) }
+            }
+            guard own.subscribers != nil else {
+                defer { _ = table.withLock { $0.end(key, own.id) } }
+                return try await fetch(prepared)
+            }
+            start(own, key, subscriber, isPassing: isPassing, prepared, fetch)
             return try await wait(in: subscriber, for: key, own.id, as: prepared, isStarter: true, fetch)
         }
     }
@@ -64,17 +68,19 @@ final class InFlightFetches: Sendable {
         _ starter: InFlightSubscriber,
         isPassing: Bool,
         _ prepared: PreparedRequest,
-        after previous: Delivery<Task<Void, Never>>?,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) {
-        let (id, hasFile) = (own.id, own.hasFile)
-        let prepared = prepared.inFlight(notifying: Relay(fetches: self, key: key, id: id), isPassing: isPassing)
-        let task = Task {
-            // The one that it replaces or follows may still have the file.
-            if hasFile { await previous?.value().value }
+        let id = own.id
+        // Events go to all subscribers, and no subscriber's deadline ends the fetch.
+        let prepared = PreparedRequest(
+            prepared,
+            notifying: AccessoryChain([Relay(fetches: self, key: key, id: id)]),
+            endedBy: own.stop,
+            isPassing: isPassing
+        )
+        Task {
             let result: Result<AcceptedResponse, any Error>
             do {
-                // Code of the user's own that is deaf to its cancellation must not keep its permit, or its file.
                 result = .success(try await prepared.stop.run { try await fetch(prepared) })
             } catch {
                 result = .failure(error)
@@ -83,12 +89,7 @@ final class InFlightFetches: Sendable {
             let isShared = prepared.mayShare(result)
             let changedBy = prepared.identityCheck?.changedBy ?? []
             if !changedBy.isEmpty { untrustedHooks.withLock { $0.formUnion(changedBy) } }
-            let subscribers = table.withLock { $0.end(key, id) }
-            if hasFile, subscribers.isEmpty {
-                prepared.receiver?.end()
-                table.withLock { $0.didReleaseFile(key, id) }
-            }
-            for subscriber in subscribers {
+            for subscriber in table.withLock({ $0.end(key, id) }) {
                 if isShared || subscriber === starter {
                     subscriber.end(with: result)
                 } else {
@@ -96,9 +97,6 @@ final class InFlightFetches: Sendable {
                 }
             }
         }
-        own.begun.deliver(task)
-        // If no send waits any more, the task is cancelled; if the fetch has ended, that has no effect.
-        if !table.withLock({ $0.own(task, key, id) }) { task.cancel() }
     }
 
     private func wait(
@@ -112,10 +110,8 @@ final class InFlightFetches: Sendable {
         try await withTaskCancellationHandler {
             while true {
                 switch await subscriber.next() {
-                case .superseded:
-                    prepared.stop.note(.superseded)
-                    throw CancellationError()
                 case .ended(let result):
+                    try prepared.stop.check()
                     // The fetch of another send: its adapters may have added nothing, those of this send may.
                     if !isStarter, prepared.hasUndeclaredAdapter {
                         _ = try await prepared.previewed()
@@ -132,9 +128,9 @@ final class InFlightFetches: Sendable {
                 }
             }
         } onCancel: {
-            let abandoned = table.withLock { $0.leave(key, id, subscriber) }
-            subscriber.cancel()
-            abandoned?.cancel()
+            let (waitsForEnd, stop) = table.withLock { $0.leave(key, id, subscriber) }
+            if !waitsForEnd { subscriber.cancel() }
+            stop?.stop()
         }
     }
 
@@ -149,19 +145,5 @@ final class InFlightFetches: Sendable {
                 subscriber.notify(event, attempt: context.attempt)
             }
         }
-    }
-}
-
-extension PreparedRequest {
-    /// Returns the request as a fetch sends it: events go to all subscribers, and no subscriber's deadline ends a fetch
-    /// that can have several.
-    fileprivate func inFlight(notifying accessory: some Accessory, isPassing: Bool) -> PreparedRequest {
-        let deadline = duplicatePolicy == .share ? nil : deadline
-        return PreparedRequest(
-            self,
-            notifying: AccessoryChain([accessory]),
-            deadline: deadline,
-            isPassing: isPassing
-        )
     }
 }

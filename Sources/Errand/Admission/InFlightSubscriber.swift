@@ -4,8 +4,6 @@ final class InFlightSubscriber: Sendable {
     indirect enum Event: Sendable {
         case event(AccessoryEvent, attempt: Int)
         case ended(Result<AcceptedResponse, any Error>)
-        /// A newer send replaced this one.
-        case superseded
         /// The fetch has ended, and its result must not be shared: the send fetches on its own.
         case notShared
     }
@@ -25,13 +23,11 @@ final class InFlightSubscriber: Sendable {
     }
 
     private let receivesEvents: Bool
-    private let stop: StopSignal?
+    /// Ends its send.
+    let stop: StopSignal
     private let state = Lock(State())
 
-    init(receivesEvents: Bool, of stop: StopSignal? = nil) { (self.receivesEvents, self.stop) = (receivesEvents, stop) }
-
-    /// Whether its send has to end, so that it is about to leave the fetch.
-    var isLeaving: Bool { stop?.mustEnd == true }
+    init(receivesEvents: Bool, of stop: StopSignal) { (self.receivesEvents, self.stop) = (receivesEvents, stop) }
 
     /// Adds an event of the fetch.
     func notify(_ event: AccessoryEvent, attempt: Int) {
@@ -48,15 +44,10 @@ final class InFlightSubscriber: Sendable {
     func endWithoutResult() { change { state in if state.end == nil { state.end = .notShared } } }
 
     /// Discards further events and ends the subscription as cancelled.
-    func cancel() { end(at: .ended(.failure(CancellationError()))) }
-
-    /// Discards further events and ends the subscription as replaced by a newer send.
-    func supersede() { end(at: .superseded) }
-
-    private func end(at event: Event) {
+    func cancel() {
         change { state in
             state.events = []
-            state.end = event
+            state.end = .ended(.failure(CancellationError()))
         }
     }
 

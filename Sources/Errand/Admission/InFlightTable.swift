@@ -1,18 +1,17 @@
 /// The in-flight fetches of an agent and the intervals between its sends; every change is a function of state and time.
 struct InFlightTable: Sendable {
-    /// A fetch in progress, and its subscribers.
+    /// A fetch in progress: that of one send, or one that several share.
     struct Fetch: Sendable {
         let id: Int
-        let isShared: Bool
-        /// Whether it receives into a file, which only one fetch can have at a time.
-        let hasFile: Bool
-        var subscribers = Table<ObjectIdentifier, InFlightSubscriber>()
-        var task: Task<Void, Never>?
-        /// Has the task as soon as there is one, for the fetch that replaces or follows this one.
-        let begun = Delivery<Task<Void, Never>>()
+        /// Ends it.
+        let stop: StopSignal
+        /// The sends that share it, or `nil` if it is that of one send.
+        var subscribers: Table<ObjectIdentifier, InFlightSubscriber>?
 
         /// Whether a send waits for it that need not end.
-        var isWanted: Bool { !subscribers.values.allSatisfy(\.isLeaving) }
+        var isWanted: Bool {
+            subscribers.map { !$0.values.allSatisfy { $0.stop.mustEnd } } ?? !stop.mustEnd
+        }
     }
 
     /// What a send has to do.
@@ -28,29 +27,27 @@ struct InFlightTable: Sendable {
     }
 
     private(set) var fetches = Table<DuplicateKey, Fetch>()
-    /// For each key the latest fetch that no send waits for any more, until it has released its file or another one waits
-    /// for that.
-    private var abandoned = Table<DuplicateKey, Fetch>()
+    /// The shared fetches that have to end, with the sends that wait for that, because code of their own still runs in them.
+    private var ending = Table<Int, Fetch>()
     private var intervals = MinimumIntervals()
     private var lastID = 0
 
     /// Returns the step for a send, and records its consequences.
     ///
     /// A send that joins a fetch sends nothing, and needs no interval. A send without a policy neither joins a fetch nor
-    /// can be joined. The subscriber is the send's subscription, if it waits.
+    /// can be joined. The subscriber is the send's subscription to a shared fetch.
     mutating func enter(
         _ key: DuplicateKey,
         _ policy: DuplicatePolicy,
         sendID: Int,
         subscriber: InFlightSubscriber,
         interval: Duration?,
-        hasFile: Bool,
         at now: Duration
     ) -> Step {
         // Numbers and not the fetch itself: a copy of it would copy its subscribers for each one that is added.
-        let current = policy == .allow ? nil : fetches[key].map { (id: $0.id, isShared: $0.isShared) }
+        let current = policy == .allow ? nil : fetches[key].map { (id: $0.id, isShared: $0.subscribers != nil) }
         if policy == .share, let current, current.isShared {
-            change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = subscriber }
+            change(key) { $0.subscribers?[ObjectIdentifier(subscriber)] = subscriber }
             return .join(current.id)
         }
         // The caller of a cancelled send may send again before that send has left its fetch.
@@ -61,54 +58,44 @@ struct InFlightTable: Sendable {
         // The fetch in progress has another policy and may not be shared.
         if policy == .allow || policy == .share && current != nil { return .alone }
         lastID += 1
-        let previous = fetches[key] ?? abandoned.removeValue(forKey: key)
-        var fetch = Fetch(id: lastID, isShared: policy == .share, hasFile: hasFile)
-        fetch.subscribers[ObjectIdentifier(subscriber)] = subscriber
+        let previous = fetches[key]
+        if let previous, previous.subscribers != nil { ending[previous.id] = previous }
+        var fetch = Fetch(id: lastID, stop: subscriber.stop)
+        if policy == .share {
+            fetch = Fetch(id: lastID, stop: StopSignal(), subscribers: Table())
+            fetch.subscribers?[ObjectIdentifier(subscriber)] = subscriber
+        }
         fetches[key] = fetch
         return .start(fetch, instead: previous)
     }
 
     /// Changes a fetch that is under way.
     private mutating func change(_ key: DuplicateKey, _ body: (inout Fetch) -> Void) {
-        fetches.change(key, default: Fetch(id: 0, isShared: false, hasFile: false), body)
+        fetches.change(key, default: Fetch(id: 0, stop: StopSignal()), body)
     }
 
-    /// Sets the task that a fetch owns.
+    /// Removes a send that has to end from a shared fetch.
     ///
-    /// - Returns: Whether any send still waits for it.
-    mutating func own(_ task: Task<Void, Never>, _ key: DuplicateKey, _ id: Int) -> Bool {
-        guard fetches[key]?.id == id else { return false }
-        change(key) { $0.task = task }
-        return true
+    /// - Returns: Whether the send waits until the fetch has ended, because no other send needs it, and what ends it.
+    mutating func leave(_ key: DuplicateKey, _ id: Int, _ subscriber: InFlightSubscriber) -> (Bool, StopSignal?) {
+        guard fetches[key]?.id == id else { return (ending[id] != nil, nil) }
+        guard fetches[key]?.subscribers?.count == 1 else {
+            change(key) { $0.subscribers?[ObjectIdentifier(subscriber)] = nil }
+            return (false, nil)
+        }
+        ending[id] = fetches.removeValue(forKey: key)
+        return (true, ending[id]?.stop)
     }
 
-    /// Removes a send that no longer waits.
-    ///
-    /// - Returns: The task of the fetch if no other send waits for it, or `nil`.
-    mutating func leave(_ key: DuplicateKey, _ id: Int, _ subscriber: InFlightSubscriber) -> Task<Void, Never>? {
-        guard fetches[key]?.id == id else { return nil }
-        change(key) { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
-        guard fetches[key]?.subscribers.isEmpty == true else { return nil }
-        let fetch = fetches.removeValue(forKey: key)
-        if let fetch, fetch.hasFile { abandoned[key] = fetch }
-        return fetch?.task
-    }
-
-    /// Records that a fetch that no send waits for has released its file.
-    mutating func didReleaseFile(_ key: DuplicateKey, _ id: Int) {
-        if abandoned[key]?.id == id { abandoned[key] = nil }
-    }
-
-    /// Removes a fetch that has ended, and returns its subscribers.
+    /// Removes a fetch that has ended, and returns the sends that wait for it.
     mutating func end(_ key: DuplicateKey, _ id: Int) -> [InFlightSubscriber] {
-        guard let fetch = fetches[key], fetch.id == id else { return [] }
-        fetches[key] = nil
-        return fetch.subscribers.values
+        let fetch = fetches[key]?.id == id ? fetches.removeValue(forKey: key) : ending.removeValue(forKey: id)
+        return fetch?.subscribers?.values ?? []
     }
 
-    /// Returns the subscribers of a fetch.
+    /// Returns the sends that share a fetch.
     func subscribers(_ key: DuplicateKey, _ id: Int) -> [InFlightSubscriber] {
         guard let fetch = fetches[key], fetch.id == id else { return [] }
-        return fetch.subscribers.values
+        return fetch.subscribers?.values ?? []
     }
 }

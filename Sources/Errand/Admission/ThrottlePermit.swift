@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The permit of one attempt, which sends once or, after redirects and handshakes, several times in a row.
-final class ThrottlePermit: Sendable {
+final class ThrottlePermit: StoppableExchange {
     /// The permit that the current task is part of.
     @TaskLocal static var current: ThrottlePermit?
 
@@ -12,12 +12,10 @@ final class ThrottlePermit: Sendable {
         var isUsed = false
         /// Whether a request is being sent with it.
         var isBusy = false
-        /// Whether the code that holds it was left behind.
-        var isLeftBehind = false
+        /// Whether its send has to end.
+        var isStopped = false
         /// Whether its attempt has ended; tasks that were started in the attempt and outlive it still see the permit.
         var isFinished = false
-        /// Whether an accessory is notified of the waiting, before the request is sent.
-        var isNotifying = false
         /// Requests of the same attempt that wait until no other one is being sent with the permit.
         var waiters = Table<Int, Delivery<Void>>()
         var lastWaiter = 0
@@ -73,17 +71,14 @@ final class ThrottlePermit: Sendable {
             return state.withLock { $0.host = host }
         }
         let waited = try await permits.take(host, priority, throttle)
-        let isLeftBehind = state.withLock { state in
+        let isStopped = state.withLock { state in
             state.host = host
-            state.isNotifying = waited > .zero && !accessories.isEmpty
-            return state.isLeftBehind
+            return state.isStopped
         }
-        if isLeftBehind { releaseNow() }
+        if isStopped { releaseNow() }
         guard waited > .zero else { return }
         queued?.withLock { $0 += waited }
-        guard !accessories.isEmpty else { return }
-        await accessories.notify(.didWait(waited), of: context)
-        state.withLock { $0.isNotifying = false }
+        if !accessories.isEmpty { await accessories.notify(.didWait(waited), of: context) }
     }
 
     /// Ends the attempt: releases the permit, or lets the request that is still being sent with it do so.
@@ -97,17 +92,12 @@ final class ThrottlePermit: Sendable {
         for waiter in waiters.values { waiter.deliver(()) }
     }
 
-    /// Releases the permit because the code that holds it was left behind, or lets the request that is still being sent
-    /// with it do so.
+    /// Releases the permit because its send has to end.
     ///
-    /// Requests of that code still do not wait, because others may wait for them.
-    func release() {
-        let isBusy = state.withLock { state in
-            state.isLeftBehind = true
-            // While an accessory is notified, nothing is on the wire yet.
-            return state.isBusy && !state.isNotifying
-        }
-        if !isBusy { releaseNow() }
+    /// Requests of code that still runs do not wait, because others may wait for them.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        releaseNow()
     }
 
     /// Releases the permit unless that has been done.
@@ -181,7 +171,7 @@ final class ThrottlePermit: Sendable {
             let (isOver, waiters) = state.withLock { state in
                 state.isBusy = false
                 defer { state.waiters = Table() }
-                return (state.isFinished || state.isLeftBehind, state.waiters)
+                return (state.isFinished, state.waiters)
             }
             if isOver { releaseNow() }
             for waiter in waiters.values { waiter.deliver(()) }

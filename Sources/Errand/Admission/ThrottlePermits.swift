@@ -67,10 +67,11 @@ final class ThrottlePermits: Sendable {
             attempt: attempt,
             waits: !(prepared.isPassing || isPassedBy)
         )
-        // Code of the user's own that is left behind, also while it is told that it has waited, must not keep the permit.
-        let id = prepared.stop.onAbandon { permit.release() }
+        // It is free as soon as the send has to end, whatever code of the user's own does.
+        let slot = prepared.stop.slot()
+        slot.fill(with: permit)
         defer {
-            prepared.stop.removeAbandonHandler(id)
+            slot.clear()
             permit.finish()
         }
         try await permit.take(at: prepared.outgoing.url.origin)

@@ -126,18 +126,10 @@ extension Agent {
         deliver: @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
-        do {
-            let observer = handle.observer
-            let (model, accepted) = try await runInBackground(request, observedBy: [observer]) { result in
-                await deliver(result.map(Delivered.init))
-                return !handle.isCancelled
-            }
-            // A blocking accessory was left behind before the callback.
-            if !handle.isDelivered { await deliver(.success(Delivered(Response(model: model, of: accepted)))) }
-        } catch  where !handle.isDelivered {
-            await deliver(.failure(error))
-        } catch {
-            // The error was delivered.
+        // An error was delivered.
+        _ = try? await runInBackground(request, observedBy: [handle.observer]) { result in
+            await deliver(result.map(Delivered.init))
+            return !handle.isCancelled
         }
     }
 

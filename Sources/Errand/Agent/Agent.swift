@@ -231,9 +231,6 @@ extension Agent {
             in: sequence,
             observedBy: observers
         )
-        guard send.accessories.isEmpty && send.type.hasLibraryFormatter else {
-            return try await runWhole(request, as: send, step: step, delivering: deliver)
-        }
         return try await pipeline.run(
             request,
             as: send,
@@ -242,33 +239,6 @@ extension Agent {
             veto: { { request.shouldCache($0, of: $1) } },
             delivering: deliver
         )
-    }
-
-    /// Runs a send that includes code outside the library, which may block; the send ends without waiting for it.
-    private func runWhole<R: Request & Sendable>(
-        _ request: R,
-        as send: Send,
-        step: CacheStep,
-        delivering deliver: (@Sendable (Result<Response<R.Model>, any Error>) async -> Bool)?
-    ) async throws -> Pipeline.Produced<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
-        let settled = Lock(Result<Pipeline.Produced<R.Model>, any Error>?.none)
-        do {
-            return try await send.runWhole {
-                try await self.pipeline.run(
-                    request,
-                    as: send,
-                    .background,
-                    step: step,
-                    veto: { { request.shouldCache($0, of: $1) } },
-                    delivering: deliver,
-                    settled: { result in settled.withLock { $0 = result } }
-                )
-            }
-        } catch {
-            // An accessory that blocks after the outcome is known does not change it.
-            guard let result = settled.withLock({ $0 }) else { throw error }
-            return try result.get()
-        }
     }
 }
 

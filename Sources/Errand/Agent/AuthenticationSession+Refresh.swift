@@ -24,6 +24,9 @@ extension AuthenticationSession {
     private func enter(id: Int, for reason: RefreshReason, by agent: Agent) -> Delivery<RefreshOutcome> {
         let waiter = Delivery<RefreshOutcome>()
         let now = timeline.now()
+        let (overdue, error) = state.withLock { ($0.takeOverdueRefresh(at: now), $0.overdueError) }
+        overdue?.task?.cancel()
+        overdue?.settle(.failed(error))
         let (outcome, refresh) = state.withLock { state -> (RefreshOutcome?, CredentialState<A.Credential>.Refresh?) in
             // The flag is set before the cancellation handler runs, and the handler needs this lock: either it is seen
             // here, or the handler finds the waiter.

@@ -105,6 +105,18 @@ struct CredentialState<Credential: Sendable>: Sendable {
         return .start(refresh)
     }
 
+    /// Removes and returns the refresh in progress if its deadline has passed.
+    mutating func takeOverdueRefresh(at now: Duration) -> Refresh? {
+        guard let running = refresh, now - running.start >= window.deadline else { return nil }
+        refresh = nil
+        return running
+    }
+
+    /// The error for the sends that wait for a refresh whose deadline has passed.
+    var overdueError: NetworkError {
+        NetworkError(.refreshFailed, underlying: NetworkError(.deadlineExceeded(window.deadline)))
+    }
+
     /// The failure of the last refresh of the current credential, or `nil` if there is none.
     private var currentFailure: Failure? { failure?.version == version ? failure : nil }
 

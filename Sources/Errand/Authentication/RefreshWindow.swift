@@ -12,15 +12,21 @@ public struct RefreshWindow: Sendable {
     /// rejected. The default is 30 seconds.
     public let duration: Duration
 
+    /// The maximum time of a refresh; the next send after it cancels the refresh and starts another one.
+    ///
+    /// The default is 60 seconds.
+    public let deadline: Duration
+
     /// The start times of the last refreshes, oldest first.
     private var starts: [Duration] = []
 
     /// Creates a window.
     ///
     /// A negative count is replaced by 0.
-    public init(maximumCount: Int = 5, duration: Duration = .seconds(30)) {
+    public init(maximumCount: Int = 5, duration: Duration = .seconds(30), deadline: Duration = .seconds(60)) {
         self.maximumCount = max(0, maximumCount)
         self.duration = duration.clamped
+        self.deadline = deadline.clamped
     }
 
     /// Whether a refresh may start now.

@@ -120,7 +120,7 @@ struct CacheLookup: Sendable {
                     await revalidate(stored, conditions, veto: veto)
                 } report: { [accessories = prepared.accessories] ended in
                     guard !accessories.isEmpty else { return }
-                    await accessories.inBackground.notify(.didRevalidate(ended.outcome), of: ended.context)
+                    await accessories.notify(.didRevalidate(ended.outcome), of: ended.context)
                 }
             }
             if case .first = use.step { accepted.caching?.isFollowed = true }

@@ -32,30 +32,21 @@ final class CacheWait<Value: Sendable>: Sendable {
         timers: DispatchQueue,
         abandon: @escaping @Sendable () -> Void
     ) async throws -> Value {
+        let end: @Sendable () -> Void = {
+            self.finish(with: .failure(CancellationError()))
+            abandon()
+        }
+        if stop.reason == .deadline {
+            timers.asyncAfter(deadline: .now() + .milliseconds(25), execute: end)
+            // Its task may be one that the deadline has cancelled.
+            return try await valueIgnoringCancellation()
+        }
         let slot = stop.slot()
-        slot.fill(with: StoppableWait(wait: self, timers: timers, abandon: abandon))
+        slot.fill(stopping: end)
         defer { slot.clear() }
         return try await value(abandon: abandon)
     }
 
     /// Waits for the result, in a task that may be cancelled already.
     func valueIgnoringCancellation() async throws -> Value { try await outcome.value().get() }
-}
-
-/// A wait that ends with the send.
-private final class StoppableWait<Value: Sendable>: Stoppable {
-    private let wait: CacheWait<Value>
-    private let timers: DispatchQueue
-    private let abandon: @Sendable () -> Void
-
-    init(wait: CacheWait<Value>, timers: DispatchQueue, abandon: @escaping @Sendable () -> Void) {
-        (self.wait, self.timers, self.abandon) = (wait, timers, abandon)
-    }
-
-    func stop() {
-        wait.finish(with: .failure(CancellationError()))
-        abandon()
-    }
-
-    func stopAfterGrace() { timers.asyncAfter(deadline: .now() + .milliseconds(25)) { self.stop() } }
 }

@@ -195,7 +195,7 @@ final class BatchRun {
             failure = error
             // If the batch was cancelled, no request of it failed.
             if !(context.stop.isStopped && error is CancellationError) { notifier.fail(child) }
-            context.stop.stop(.failed)
+            context.stop.stop()
         }
         await didEndOne()
     }

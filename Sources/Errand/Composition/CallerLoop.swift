@@ -51,27 +51,40 @@ final class CallerLoop {
     /// - Parameters:
     ///   - stop: Cancels the job's task.
     ///   - work: Runs in the background.
-    ///   - abandoned: Called in the background in place of `receive` if the loop was abandoned.
+    ///   - abandoned: Called in the background if the loop was abandoned, or the job overdue, once the work has ended.
+    ///   - overdue: Called on the caller in place of `receive` if the deadline of a composition passed before the work ended.
     ///   - receive: Called on the caller, by ``step()``.
     func launch<Value: Sendable>(
         endedBy stop: CompositionStop,
         _ work: @escaping @Sendable () async -> Value,
         abandoned: (@Sendable () async -> Void)? = nil,
+        overdue: nonisolated(nonsending) @escaping (NetworkError) async -> Void,
         then receive: nonisolated(nonsending) @escaping (Value) async -> Void
     ) {
         lastID += 1
         let id = lastID
-        let slot = Lock<Value?>(nil)
-        let task = Task { [board] in
-            let value = await work()
-            slot.withLock { $0 = value }
-            if !board.complete(id) { await abandoned?() }
+        // A result, or the error of a deadline; the first one counts.
+        let slot = Lock<Result<Value, NetworkError>?>(nil)
+        let end: @Sendable (Result<Value, NetworkError>) -> Bool = { [board] result in
+            let isFirst = slot.withLock { slot in
+                defer { slot = slot ?? result }
+                return slot == nil
+            }
+            return isFirst && board.complete(id)
         }
-        let stopID = stop.add { _ in task.cancel() }
+        let task = Task { if await !end(.success(work())) { await abandoned?() } }
+        let stopID = stop.add { reason in
+            task.cancel()
+            if case .overdue(let error) = reason { _ = end(.failure(error)) }
+        }
         // With an explicit type: with an inferred one, the closure would leave the caller.
         let receiveResult: nonisolated(nonsending) () async -> Void = {
             stop.remove(stopID)
-            if let value = slot.withLock({ $0 }) { await receive(value) }
+            switch slot.withLock({ $0 }) {
+            case .success(let value)?: await receive(value)
+            case .failure(let error)?: await overdue(error)
+            case nil: break
+            }
         }
         jobs[id] = Job(receive: receiveResult, abandon: abandoned)
     }

@@ -186,15 +186,8 @@ final class CompositionNotifier {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
     private let handle: RequestHandle?
-    /// Ends the waiting for an accessory that blocks, as for the accessories of a send.
-    private let stop = StopSignal()
-    private let stopOfComposition: CompositionStop
-    private let stopID: Int
+    /// Waits for the time at which the batch or chain ends without what still runs in it.
     private let watch: DeadlineWatch?
-    /// The last notification, after which the next one begins.
-    private var notification: Task<Void, Never>?
-    /// Whether an accessory was left behind, for which nothing waits any more.
-    private var isLeftBehind = false
 
     /// - Parameters:
     ///   - typeName: The type of the batch or chain.
@@ -209,10 +202,7 @@ final class CompositionNotifier {
         endedBy inner: MemberContext,
         in outer: MemberContext
     ) {
-        stopOfComposition = inner.stop
-        // Its own failure ends no waiting: its caller returns after `didStop`.
-        stopID = options.accessories.isEmpty ? 0 : inner.stop.add { [stop] in if $0 == .cancelled { stop.stop() } }
-        watch = options.accessories.isEmpty ? nil : inner.deadline?.watch(stop)
+        watch = inner.ownDeadline?.watchOverdue(inner.stop)
         context = CompositionContext(
             id: outer.agent.pipeline.makeID(),
             typeName: typeName,
@@ -247,33 +237,10 @@ final class CompositionNotifier {
         await notify(.didStop(handle?.isCancelled == true ? .cancelled : outcome))
     }
 
-    deinit {
-        stopOfComposition.remove(stopID)
-        watch?.cancel()
-    }
+    deinit { watch?.cancel() }
 
-    /// Notifies the accessories in the order of the events, without waiting for one that blocks once everything has to end.
     private func notify(_ event: CompositionEvent) async {
-        guard !accessories.isEmpty else { return }
-        let notification = Self.notification(of: event, of: context, to: accessories, after: notification)
-        self.notification = notification
-        guard !isLeftBehind else { return }
-        let isNotified: Void? = try? await stop.run(grace: .notification, evenIfEnding: true) {
-            await notification.value
-        }
-        isLeftBehind = isNotified == nil
-    }
-
-    private static func notification(
-        of event: CompositionEvent,
-        of context: CompositionContext,
-        to accessories: [any CompositionAccessory],
-        after previous: Task<Void, Never>?
-    ) -> Task<Void, Never> {
-        Task {
-            await previous?.value
-            await notify(event, of: context, to: accessories)
-        }
+        if !accessories.isEmpty { await Self.notify(event, of: context, to: accessories) }
     }
 
     @concurrent

@@ -2,50 +2,62 @@
 ///
 /// A nested composition has its own, which the outer one ends too.
 final class CompositionStop: Sendable {
-    /// What ends a composition.
+    /// What becomes of what is running in a composition.
     enum Reason: Sendable {
-        /// Something outside of it, such as its caller or `cancelAll`.
-        case cancelled
-        /// The failure of one of its requests, or of those of an outer composition; it may still be cancelled.
-        case failed
+        /// It ends.
+        case ended
+        /// The deadline of the composition passed a moment ago with this error: what still runs is not waited for.
+        case overdue(NetworkError)
     }
 
     private struct State {
-        var reason: Reason?
+        var isStopped = false
+        /// The error of a composition that is not waited for.
+        var overdue: NetworkError?
         var lastID = 0
-        /// What there is to end; after a failure too, because what ignores that ends with a cancellation.
+        /// What there is to end; after an end too, because what ignores that is not waited for after the deadline.
         var stops = Table<Int, @Sendable (Reason) -> Void>()
     }
 
     private let state = Lock(State())
 
     /// Whether nothing may begin any more.
-    var isStopped: Bool { state.withLock { $0.reason != nil } }
+    var isStopped: Bool { state.withLock { $0.isStopped } }
 
     /// Ends everything, and returns at once.
-    func stop(_ reason: Reason = .cancelled) {
+    func stop(_ reason: Reason = .ended) {
         let stops = state.withLock { state in
-            let stops = state.stops
-            if reason == .cancelled { state.stops = Table() }
-            if state.reason != .cancelled { state.reason = reason }
-            return stops.entries.sortedUnspecialized { $0.key < $1.key }
+            state.isStopped = true
+            if case .overdue(let error) = reason { state.overdue = error }
+            return state.stops.entries.sortedUnspecialized { $0.key < $1.key }
         }
         for (_, stop) in stops { stop(reason) }
     }
 
     /// Adds a function that ends something; if everything has been ended already, it is called at once.
     ///
-    /// - Parameter stop: Must return at once; called once more if a cancellation follows a failure.
+    /// - Parameter stop: Must return at once; called once more if the deadline follows an end.
     /// - Returns: The number to pass to ``remove(_:)`` once there is nothing to end any more.
     func add(_ stop: @escaping @Sendable (Reason) -> Void) -> Int {
-        let (id, reason) = state.withLock { state in
+        let (id, reason) = state.withLock { state -> (Int, Reason?) in
             state.lastID += 1
-            if state.reason != .cancelled { state.stops[state.lastID] = stop }
-            return (state.lastID, state.reason)
+            state.stops[state.lastID] = stop
+            return (state.lastID, state.overdue.map { .overdue($0) } ?? (state.isStopped ? .ended : nil))
         }
         if let reason { stop(reason) }
         return id
     }
 
     func remove(_ id: Int) { state.withLock { $0.stops[id] = nil } }
+}
+
+extension Deadline {
+    /// Ends a batch or chain 40 milliseconds after its deadline without what still runs in it.
+    ///
+    /// What does not ignore its cancellation has ended by then, with a stale response if there is one.
+    func watchOverdue(_ stop: CompositionStop) -> DeadlineWatch {
+        let (signal, error) = (StopSignal(), error)
+        signal.slot().fill { stop.stop(.overdue(error)) }
+        return Deadline(limit + .milliseconds(40), from: time - limit.clamped, on: timeline).watch(signal)
+    }
 }

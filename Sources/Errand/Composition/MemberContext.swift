@@ -7,6 +7,8 @@ struct MemberContext {
     let loop: CallerLoop
     private(set) var stop: CompositionStop
     var deadline: Deadline?
+    /// The deadline of the innermost batch or chain itself, or `nil` if it has none of its own.
+    private(set) var ownDeadline: Deadline?
     /// Whether its requests are parts of a batch or chain.
     private(set) var isComposed = false
     /// The handle of the outermost batch or chain; `nil` within it.
@@ -47,6 +49,9 @@ struct MemberContext {
             }
         } abandoned: { [agent] in
             await agent.pipeline.abandon(send)
+        } overdue: { error in
+            stop.remove(stopID)
+            await deliver(.failure(error))
         } then: { (fetched: Result<AcceptedResponse, any Error>) in
             switch fetched {
             case .success(let accepted):
@@ -95,8 +100,7 @@ struct MemberContext {
         _ stopID: Int,
         _ deliver: Deliver<R.Model>
     ) async {
-        let settled: Pipeline.Settle<R.Model>? = nil
-        let error = await agent.pipeline.end(send, throwing: error, settled: settled)
+        let error = await agent.pipeline.end(send, throwing: error, delivering: Pipeline.Deliver<R.Model>?.none)
         stop.remove(stopID)
         await deliver(.failure(error))
     }
@@ -130,6 +134,8 @@ struct MemberContext {
             } catch {
                 return .failure(error)
             }
+        } overdue: { error in
+            await deliver(.failure(error))
         } then: { (result: Result<Delivered<R.Model>, any Error>) in
             await deliver(result)
         }
@@ -171,15 +177,12 @@ struct MemberContext {
 
     /// Returns a context inside this one with a stop of its own, which ends after `limit` at the latest.
     func inner(within limit: Duration?, keepingResponses: Bool = false) -> (context: MemberContext, stopID: Int) {
-        var deadline = deadline
-        if let limit {
-            let timeline = agent.pipeline.timeline
-            let own = Deadline(limit, from: timeline.now(), on: timeline, isOfComposition: true)
-            deadline = own.earlier(deadline)
-        }
+        let timeline = agent.pipeline.timeline
+        let own = limit.map { Deadline($0, from: timeline.now(), on: timeline, isOfComposition: true) }
         let stop = CompositionStop()
         var context = self
-        (context.stop, context.deadline, context.handle) = (stop, deadline, nil)
+        (context.stop, context.handle) = (stop, nil)
+        (context.ownDeadline, context.deadline) = (own, own?.earlier(deadline) ?? deadline)
         (context.isComposed, context.keepsResponses) = (true, keepingResponses)
         return (context, self.stop.add { stop.stop($0) })
     }

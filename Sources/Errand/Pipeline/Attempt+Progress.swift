@@ -37,7 +37,7 @@ extension PreparedRequest {
     }
 
     private func reportProgress(of upload: Upload) async {
-        while let progress = await upload.next() { await accessories.notify(.didProgress(progress), of: context) }
+        for await progress in upload.updates { await accessories.notify(.didProgress(progress), of: context) }
     }
 
     /// Reads a response's body, and notifies the accessories of its progress.
@@ -71,22 +71,16 @@ extension PreparedRequest {
     }
 }
 
-/// The number of bytes that were read to be sent, and the progress that no accessory has been notified of yet.
+/// The number of bytes that were read to be sent, and its progress; what isn't taken in time is replaced by the next.
 private final class Upload: Sendable {
-    private typealias Waiter = Delivery<TransferProgress?>
+    let updates: AsyncStream<TransferProgress>
+    private let continuation: AsyncStream<TransferProgress>.Continuation
+    private let state: Lock<(steps: ProgressSteps, completed: Int64)>
 
-    private struct State {
-        var steps: ProgressSteps
-        var completed: Int64 = 0
-        /// The latest progress; if it isn't taken in time, the next one replaces it.
-        var pending: TransferProgress?
-        var waiter: Waiter?
-        var isOver = false
+    init(steps: ProgressSteps) {
+        state = Lock((steps, 0))
+        (updates, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
-
-    private let state: Lock<State>
-
-    init(steps: ProgressSteps) { state = Lock(State(steps: steps)) }
 
     func restart() {
         state.withLock { state in
@@ -97,45 +91,16 @@ private final class Upload: Sendable {
 
     /// Adds a number of bytes that were read; 0 is the end.
     func didRead(_ count: Int) {
-        let next = state.withLock { state -> (waiter: Waiter, progress: TransferProgress)? in
+        let progress = state.withLock { state in
             state.completed &+= Int64(count)
             let isLast = count == 0 || state.completed == state.steps.total
-            let progress = isLast ? state.steps.last(at: state.completed) : state.steps.progress(at: state.completed)
-            guard let progress, !state.isOver else { return nil }
-            guard let waiter = state.waiter else {
-                state.pending = progress
-                return nil
-            }
-            state.waiter = nil
-            return (waiter, progress)
+            return isLast ? state.steps.last(at: state.completed) : state.steps.progress(at: state.completed)
         }
-        if let next { next.waiter.deliver(next.progress) }
-    }
-
-    /// Returns the next progress, waiting for it, or `nil` if there will be no more.
-    ///
-    /// One caller at a time.
-    func next() async -> TransferProgress? {
-        let waiter = Waiter()
-        let (isThere, progress) = state.withLock { state -> (Bool, TransferProgress?) in
-            if let pending = state.pending {
-                state.pending = nil
-                return (true, pending)
-            }
-            if !state.isOver { state.waiter = waiter }
-            return (state.isOver, nil)
-        }
-        return isThere ? progress : await waiter.value()
+        if let progress { continuation.yield(progress) }
     }
 
     /// Ends the progress: no more is read.
-    func end() {
-        let waiter = state.withLock { state in
-            defer { (state.isOver, state.waiter) = (true, nil) }
-            return state.waiter
-        }
-        waiter?.deliver(nil)
-    }
+    func end() { continuation.finish() }
 }
 
 /// A body that reports the number of bytes that were read of it.

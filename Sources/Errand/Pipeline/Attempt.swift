@@ -165,33 +165,18 @@ extension Pipeline {
         outgoing.setCodingForRange()
         let outgoing = consume outgoing
         let options = prepared.transportOptions
-        if let stoppableTransport {
-            let slot = prepared.stop.slot()
-            defer { slot.clear() }
-            let received: TransportResponse
-            if prepared.reportsUpload(of: outgoing) {
-                received = try await prepared.reportingUpload(of: outgoing) { outgoing in
-                    try await stoppableTransport.send(outgoing, options: options, stop: slot)
-                }
-            } else {
-                received = try await stoppableTransport.send(outgoing, options: options, stop: slot)
+        let slot = prepared.stop.slot()
+        defer { slot.clear() }
+        let received: TransportResponse
+        if prepared.reportsUpload(of: outgoing) {
+            received = try await prepared.reportingUpload(of: outgoing) { outgoing in
+                try await transport.send(outgoing, options: options, stop: slot)
             }
-            return try await prepared.read(received, to: outgoing, after: redirects, on: timeline) {
-                timeline.now() - began
-            }
+        } else {
+            received = try await transport.send(outgoing, options: options, stop: slot)
         }
-        return try await prepared.stop.run { [transport, timeline] in
-            let received: TransportResponse
-            if prepared.reportsUpload(of: outgoing) {
-                received = try await prepared.reportingUpload(of: outgoing) { outgoing in
-                    try await transport.send(outgoing, options: options)
-                }
-            } else {
-                received = try await transport.send(outgoing, options: options)
-            }
-            return try await prepared.read(received, to: outgoing, after: redirects, on: timeline) {
-                timeline.now() - began
-            }
+        return try await prepared.read(received, to: outgoing, after: redirects, on: timeline) {
+            timeline.now() - began
         }
     }
 

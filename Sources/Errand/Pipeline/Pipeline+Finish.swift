@@ -9,7 +9,6 @@ extension Pipeline {
         as send: Send,
         _ formatting: Metrics.Formatting,
         delivering deliver: Deliver<R.Model>? = nil,
-        settled: Settle<R.Model>? = nil,
         replacing replace: Replace
     ) async throws -> Produced<R.Model> {
         let model: R.Model
@@ -29,13 +28,14 @@ extension Pipeline {
             }
             try request.didProduce(model, from: accepted.response)  // 11
         } catch {
-            throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
+            throw await end(send, throwing: error, delivering: deliver)  // 12
         }
         if send.type.mayLackModel || accepted.times.cacheMiss == .unknownScope {
             await diagnose(accepted, of: prepared, as: send)
         }
-        if settled != nil || deliver != nil || !send.accessories.isEmpty {
-            await notifyEnd(of: send, with: model, of: accepted, delivering: deliver, settled: settled)  // 12
+        if deliver != nil || !send.accessories.isEmpty {
+            let response = Response(model: model, of: copy accepted)
+            await notifyEnd(of: send, Outcome(copy accepted), delivering: deliver, .success(response))  // 12
         }
         end(send)
         // Cancelled too late for this send, but not for those that would follow it.
@@ -47,12 +47,10 @@ extension Pipeline {
     func end<Model>(
         _ send: Send,
         throwing error: any Error,
-        delivering deliver: Deliver<Model>? = nil,
-        settled: Settle<Model>? = nil
+        delivering deliver: Deliver<Model>?
     ) async -> any Error {
         let error = send.final(error)
         send.releaseFile()
-        settled?(.failure(error))
         await notifyEnd(of: send, Outcome(error), delivering: deliver, .failure(error))
         end(send)
         return error
@@ -66,21 +64,7 @@ extension Pipeline {
 
     /// Ends a send whose caller no longer waits; the response is dropped.
     func abandon(_ send: Send) async {
-        end(send)
-        await send.notify(.willStop(.cancelled))
-        await send.notify(.didStop(.cancelled))
-    }
-
-    private func notifyEnd<Model>(
-        of send: Send,
-        with model: Model,
-        of accepted: AcceptedResponse,
-        delivering deliver: Deliver<Model>?,
-        settled: Settle<Model>?
-    ) async {
-        settled?(.success((model, accepted)))
-        let response = Response(model: model, of: accepted)
-        await notifyEnd(of: send, Outcome(accepted), delivering: deliver, .success(response))
+        _ = await end(send, throwing: CancellationError(), delivering: Deliver<Void>?.none)
     }
 
     /// Runs stage 12: notifies the accessories, and calls the completion in between.

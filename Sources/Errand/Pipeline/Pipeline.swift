@@ -5,9 +5,9 @@ internal import Synchronization
 /// A send is three calls: ``prepare(_:as:step:)`` in the request's context, ``response(to:veto:insteadOf:)`` in the
 /// background, and `finish` in the formatter's context. Every way to send makes these three calls.
 final class Pipeline: Sendable {
-    let transport: any Transport
-    /// The same transport, if its exchanges can be ended from outside.
-    let stoppableTransport: (any StoppableTransport)?
+    let transport: any StoppableTransport
+    /// Whether the transport is the user's own, which runs in the child task of its send.
+    let hasForeignTransport: Bool
     /// A digest of the identity of the transport, or an empty text if it has none.
     let transportIdentity: String
     let timeline: Timeline
@@ -20,8 +20,9 @@ final class Pipeline: Sendable {
     private static let lastID = Atomic<Int>(0)
 
     init(transport: any Transport, timeline: Timeline) {
-        self.transport = transport
-        stoppableTransport = transport as? any StoppableTransport
+        let own = transport as? any StoppableTransport
+        self.transport = own ?? ForeignTransport(transport: transport)
+        hasForeignTransport = own == nil
         let identity = transport.identity
         transportIdentity = identity.isEmpty ? "" : CacheIdentification.digest(["transport", identity])
         self.timeline = timeline
@@ -46,9 +47,6 @@ extension Pipeline {
     /// Fetches a response in place of a stored one that is not usable.
     typealias Replace = @Sendable (CacheMiss) async throws -> AcceptedResponse
 
-    /// Receives the outcome of a send before its accessories do.
-    typealias Settle<Model> = (Result<Produced<Model>, any Error>) -> Void
-
     /// Runs all stages on one caller.
     func run<R: Request>(
         _ request: R,
@@ -56,8 +54,7 @@ extension Pipeline {
         _ formatting: Metrics.Formatting,
         step: CacheStep = .whole,
         veto: () -> CacheVeto? = { nil },
-        delivering deliver: Deliver<R.Model>? = nil,
-        settled: Settle<R.Model>? = nil
+        delivering deliver: Deliver<R.Model>? = nil
     ) async throws -> Produced<R.Model> {
         let prepared: PreparedRequest
         let accepted: AcceptedResponse
@@ -66,7 +63,7 @@ extension Pipeline {
             let veto = prepared.cacheUse?.revalidatesInBackground == true ? veto() : nil
             accepted = try await response(to: prepared, veto: veto)  // 3 to 8
         } catch {
-            throw await end(send, throwing: error, delivering: deliver, settled: settled)  // 12
+            throw await end(send, throwing: error, delivering: deliver)  // 12
         }
         return try await finish(
             consume accepted,
@@ -74,8 +71,7 @@ extension Pipeline {
             prepared,
             as: send,
             formatting,
-            delivering: deliver,
-            settled: settled
+            delivering: deliver
         ) {  // 9 to 12
             try await self.response(to: prepared, veto: nil, insteadOf: $0)
         }
@@ -135,8 +131,9 @@ extension Pipeline {
     {
         do {
             // What waits for nothing else is checked right before its exchange.
-            guard prepared.waitsElsewhere else { return try await attempt(prepared, validating: entry) }
-            try prepared.stop.check()
+            guard prepared.waitsElsewhere || hasForeignTransport else {
+                return try await attempt(prepared, validating: entry)
+            }
             return try await prepared.stop.run {
                 guard prepared.needsAdmission else { return try await self.attempt(prepared, validating: entry) }
                 return try await self.admission.admit(prepared) { try await self.attempt($0, validating: entry) }  // 5

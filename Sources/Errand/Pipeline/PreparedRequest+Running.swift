@@ -10,7 +10,7 @@ extension PreparedRequest {
             try stop.check()
             let gates = cacheUse == nil ? [] : sendGates.filter(\.guardsCache)
             guard !sendInterceptors.isEmpty || !gates.isEmpty else { return try await work() }
-            return try await stop.run(grace: .send) {
+            return try await stop.run {
                 try await self.intercepted {
                     for gate in gates { try await gate.admit(self.context) }
                     return try await work()

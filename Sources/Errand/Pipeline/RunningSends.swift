@@ -17,8 +17,7 @@ struct RunningSends: Sendable {
 
         var sequence: SendSequence? { if case .send(let send) = self { send.sequence } else { nil } }
 
-        /// Ends it; returns whether it was too late for that.
-        func stop() -> Bool {
+        func stop() {
             switch self {
             case .send(let send): send.stop.stop()
             case .inBackground(let prepared): prepared.stop.stop()
@@ -194,24 +193,14 @@ struct RunningSends: Sendable {
         }
         // Before their sends, none of which has then failed by itself.
         if isEverything { for sequence in sequences.values { sequence.stop() } }
-        // Sends that have just succeeded, which would be followed by the next ones.
-        var late = Table<ObjectIdentifier, Int>()
-        for one in running where predicate(one.context) && one.stop() {
-            var next = one.sequence
-            while let sequence = next {
-                let id = ObjectIdentifier(sequence)
-                late[id] = (late[id] ?? 0) + 1
-                next = sequence.outer
-            }
-        }
-        for (id, sequence) in sequences where !isEverything && sequence.end != .withAllSends {
-            let lateCount = late[id] ?? 0
-            guard sequence.count <= lateCount || sequence.end == .withItsSend else { continue }
-            if lateCount > 0 || sequence.context.map(predicate) == true { sequence.stop() }
+        for one in running where predicate(one.context) { one.stop() }
+        for sequence in sequences.values where !isEverything && sequence.end != .withAllSends {
+            guard sequence.count == 0 || sequence.end == .withItsSend else { continue }
+            if sequence.context.map(predicate) == true { sequence.stop() }
         }
         for cancel in started { cancel() }
         // What has begun in them meanwhile.
         let begun = state.withLock { state in state.running.all.filter { $0.sequence?.mustEnd == true } }
-        for one in begun { _ = one.stop() }
+        for one in begun { one.stop() }
     }
 }

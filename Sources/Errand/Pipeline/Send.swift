@@ -23,14 +23,8 @@ final class Send: Sendable {
     /// The sequence that the send is a part of, or `nil` if it stands alone.
     let sequence: SendSequence?
 
-    private struct State {
-        var watch: DeadlineWatch?
-        /// The last notification of the accessories, if they run beside the caller.
-        var notification: Task<Void, Never>?
-    }
-
-    /// `nil` if there is neither a deadline nor an accessory, because most sends have neither.
-    private let state: Lock<State>?
+    /// `nil` if there is no deadline, because most sends have none.
+    private let watch: Lock<DeadlineWatch?>?
     /// The snapshot of the request, once it is built.
     private let built = OnceReference<PreparedRequest>()
     /// The place of the send among those that run, or -1 for none; belongs to ``RunningSends``.
@@ -74,7 +68,7 @@ final class Send: Sendable {
         )
         let accessories = config.value.accessories.and(service.accessories).and(request.accessories)
         self.accessories = AccessoryChain(accessories.and(observers))
-        state = deadline == nil && self.accessories.isEmpty ? nil : Lock(State())
+        watch = deadline == nil ? nil : Lock(nil)
     }
 
     /// Runs stage 2.
@@ -92,6 +86,10 @@ final class Send: Sendable {
             )
             let prepared = try builder.prepare(content, step: step)
             built.set(prepared)
+            if let receiver = prepared.receiver, !receiver.isStream {
+                // Its file is free for another download as soon as the send has to end.
+                stop.slot().fill { receiver.end() }
+            }
             try sequence?.check(prepared)
             return prepared
         } catch let error as NetworkError {
@@ -144,33 +142,15 @@ final class Send: Sendable {
 
     /// Starts to watch the deadline, until ``finish()``.
     func watchDeadline() {
-        guard let deadline, let state else { return }
-        let watch = deadline.watch(stop)
-        state.withLock { $0.watch = watch }
+        guard let deadline, let watch else { return }
+        let started = deadline.watch(stop)
+        watch.withLock { $0 = started }
     }
 
     /// Ends the watching of the deadline.
     func finish() {
-        stop.note(.finished)
-        if deadline != nil { state?.withLock { $0.watch }?.cancel() }
-    }
-
-    /// Runs the whole send so that it ends in time even if an accessory or a formatter blocks.
-    func runWhole<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        stop.runsAsWhole()
-        do {
-            // Without accessories, only the error has to be delivered.
-            return try await stop.run(
-                grace: .whole,
-                startsHere: false,
-                evenIfEnding: true,
-                endsWhenCancelled: accessories.isEmpty,
-                work
-            )
-        } catch {
-            releaseFile()
-            throw final(error)
-        }
+        stop.stop(.finished)
+        watch?.withLock { $0 }?.cancel()
     }
 
     /// Releases the file of a download that failed, so that whoever receives its error can begin another one.
@@ -195,35 +175,19 @@ final class Send: Sendable {
             return withContext(failure.with(url: outgoing.url, method: outgoing.method))
         }
         // The deadline may pass before the work notices that its caller has cancelled it.
-        if case .deadlineExceeded? = (error as? NetworkError)?.reason, !stop.isOverDeadline, isCancelled {
+        if case .deadlineExceeded? = (error as? NetworkError)?.reason, !stop.isOverDeadline,
+            Task.isCancelled || stop.reason == .cancelled
+        {
             return CancellationError()
         }
         return withContext(error)
     }
 
-    /// Whether the caller has cancelled the send.
-    private var isCancelled: Bool { stop.isWhole ? stop.reason == .cancelled : Task.isCancelled }
-
     // MARK: Notifications
 
     /// Notifies the accessories in stages 1 and 12, in the background.
-    ///
-    /// A send that has to end does not wait for an accessory that blocks; the order of events is preserved.
     func notify(_ event: AccessoryEvent) async {
-        guard !accessories.isEmpty, let state else { return }
-        let context = latestContext
-        if stop.isWhole { return await accessories.notify(event, of: context) }
-        let notification = state.withLock { [accessories] state in
-            let previous = state.notification
-            let notification = Task {
-                await previous?.value
-                await accessories.notify(event, of: context)
-            }
-            state.notification = notification
-            return notification
-        }
-        // What follows detects whether the send has ended without it.
-        _ = try? await stop.run(grace: .notification, evenIfEnding: true) { await notification.value }
+        if !accessories.isEmpty { await accessories.notify(event, of: latestContext) }
     }
 
     /// Returns the error for the caller: the library's errors with the place where they occurred, others unchanged.

@@ -114,6 +114,6 @@ final class SendSequence: Sendable {
     ///
     /// - Throws: `CancellationError` if the sequence was ended, or its task cancelled.
     func wait(until time: Duration, on timeline: Timeline) async throws {
-        try await signal.run(endsWhenCancelled: true) { try await timeline.sleep(time) }
+        try await signal.run { try await timeline.sleep(time) }
     }
 }

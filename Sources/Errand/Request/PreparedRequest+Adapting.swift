@@ -69,6 +69,6 @@ extension PreparedRequest {
 
     /// Returns the request as adapters and the session change it now, without sending it.
     func previewed() async throws -> OutgoingRequest {
-        try await stop.run(evenIfEnding: true) { try await self.adapted(attempt: 1) }
+        try await stop.run { try await self.adapted(attempt: 1) }
     }
 }

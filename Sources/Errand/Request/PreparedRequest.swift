@@ -100,11 +100,11 @@ final class PreparedRequest: Sendable {
         self.stop = stop
     }
 
-    /// Creates the same request for another send of it, with other accessories and another deadline.
+    /// Creates the same request for several sends that share it, with other accessories and without a deadline.
     convenience init(
         _ other: PreparedRequest,
         notifying accessories: AccessoryChain,
-        deadline: Deadline?,
+        endedBy stop: StopSignal,
         isPassing: Bool
     ) {
         // A change that is found during this send also applies to the send that waits for it.
@@ -113,10 +113,11 @@ final class PreparedRequest: Sendable {
             other,
             as: other.context,
             notifying: accessories,
-            deadline: deadline,
+            deadline: nil,
             check: check,
             isPassing: isPassing,
-            pinnedCredential: other.pinnedCredential
+            pinnedCredential: other.pinnedCredential,
+            endedBy: stop
         )
     }
 

@@ -5,8 +5,6 @@ final class RequestType: Sendable {
     /// The type, or that of the request that it changes: requests that differ by modifiers are of one type.
     let id: ObjectIdentifier
     let name: String
-    /// Whether its formatter is one of the library's, which cannot block.
-    let hasLibraryFormatter: Bool
     /// Whether its model is `Void` by default, which Swift infers for a request that declares no `Model`.
     let mayLackModel: Bool
     /// Whether it consists of requests and is not sent itself.
@@ -19,7 +17,6 @@ final class RequestType: Sendable {
     private init<R: Request>(_ type: R.Type) {
         id = (type as? any AnyModifiedRequest.Type)?.unmodified ?? ObjectIdentifier(type)
         name = TypeNames.name(of: type)
-        hasLibraryFormatter = R.Formatter.self is any OwnFormatter.Type
         mayLackModel = R.Formatter.self == DefaultFormatter<Void>.self
         isComposed = type is any ComposedRequest.Type
         isReceiving = type is any ReceivingRequest.Type

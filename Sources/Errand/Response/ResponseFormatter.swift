@@ -31,15 +31,12 @@ extension ResponseFormatter {
     public var guardsItself: Bool { false }
 }
 
-/// A formatter of the library, which never blocks.
-protocol OwnFormatter {}
-
 /// The formatter of requests that declare none: text for `String`, bytes for `Data`, nothing for `Void`, JSON for every
 /// other `Decodable` type.
 ///
 /// The conformance to `Decodable` is found at run time. If it is isolated to an actor, use ``DecodableFormatter``, with which
 /// the compiler ensures that the model is created there.
-public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
+public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 
@@ -76,7 +73,7 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable, OwnFormatte
 /// A formatter that applies the rule of ``DefaultFormatter`` to a `Decodable` type, or decodes JSON at a path.
 ///
 /// If the type's conformance to `Decodable` is isolated to an actor, the request is formatted on its caller.
-public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
+public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable {
     private let path: JSONPath
 
     /// Creates a formatter.
@@ -104,7 +101,7 @@ public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable
 /// A formatter that decodes JSON, at a path or as a whole.
 ///
 /// In a request, write `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
-public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable, OwnFormatter {
+public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
     private let path: JSONPath
     private let decoder: (any DataDecoder)?
 
@@ -137,7 +134,7 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable, Own
 }
 
 /// A formatter that returns any JSON unchanged.
-public struct JSONValueFormatter: ResponseFormatter, Sendable, OwnFormatter {
+public struct JSONValueFormatter: ResponseFormatter, Sendable {
     private let path: JSONPath
 
     /// Creates a formatter for the value at a path; the whole payload by default.
@@ -154,7 +151,7 @@ public struct JSONValueFormatter: ResponseFormatter, Sendable, OwnFormatter {
 }
 
 /// A formatter that returns text in the response's charset.
-public struct StringFormatter: ResponseFormatter, Sendable, OwnFormatter {
+public struct StringFormatter: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 
@@ -166,7 +163,7 @@ public struct StringFormatter: ResponseFormatter, Sendable, OwnFormatter {
 }
 
 /// A formatter that returns the bytes.
-public struct DataFormatter: ResponseFormatter, Sendable, OwnFormatter {
+public struct DataFormatter: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 
@@ -178,7 +175,7 @@ public struct DataFormatter: ResponseFormatter, Sendable, OwnFormatter {
 }
 
 /// A formatter that returns nothing; the response only has to be accepted.
-public struct VoidFormatter: ResponseFormatter, Sendable, OwnFormatter {
+public struct VoidFormatter: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 

@@ -12,8 +12,6 @@ package struct Delivery<Value: Sendable>: Sendable {
         /// The value until it is taken.
         var value: Value?
         var waiter: UnsafeContinuation<Void, Never>?
-        /// The task that makes the value, until it is delivered.
-        var task: Task<Void, Never>?
     }
 
     private let state = Lock(State())
@@ -31,7 +29,7 @@ package struct Delivery<Value: Sendable>: Sendable {
         var value = Optional(value)
         let (counts, waiter) = state.withLock { state -> (Bool, UnsafeContinuation<Void, Never>?) in
             guard !state.isDelivered else { return (false, nil) }
-            (state.isDelivered, state.value, state.task) = (true, value.take(), nil)
+            (state.isDelivered, state.value) = (true, value.take())
             return (true, state.waiter.take())
         }
         waiter?.resume()
@@ -52,14 +50,6 @@ package struct Delivery<Value: Sendable>: Sendable {
             }
         }
     }
-
-    /// Keeps the task that makes the value, unless the value is delivered already.
-    func isMade(by task: Task<Void, Never>) {
-        state.withLock { if !$0.isDelivered { $0.task = task } }
-    }
-
-    /// The task that makes the value; `nil` if none was given, or if the value is delivered.
-    var task: Task<Void, Never>? { state.withLock { $0.task } }
 
     /// Returns the value if it has been delivered; returns it only once.
     func take() -> Value? { state.withLock { $0.value.take() } }

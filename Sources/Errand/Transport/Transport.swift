@@ -27,11 +27,8 @@ extension Transport {
     public var identity: String { "" }
 }
 
-/// A transport whose exchanges can be stopped from outside, so that a send needs no task of its own for that.
-///
-/// An agent stops an exchange when a deadline expires, for `cancelAll`, or for a handle. With a plain ``Transport`` it runs each
-/// exchange in a task, and cancels that.
-public protocol StoppableTransport: Transport {
+/// A transport of the library, whose exchanges any thread can end, so that a send needs no child task for that.
+package protocol StoppableTransport: Transport {
     /// Does what ``Transport/send(_:options:)`` does, and ends the exchange with its body as cancelled when the slot is
     /// stopped.
     ///
@@ -47,6 +44,23 @@ public protocol StoppableTransport: Transport {
         options: TransportOptions,
         stop: StopSlot?
     ) async throws -> TransportResponse
+}
+
+/// A transport of the user's own, which the cancellation of the send's child task ends.
+struct ForeignTransport: StoppableTransport {
+    let transport: any Transport
+
+    func send(_ request: OutgoingRequest, options: TransportOptions) async throws -> TransportResponse {
+        try await transport.send(request, options: options)
+    }
+
+    func send(
+        _ request: OutgoingRequest,
+        options: TransportOptions,
+        stop: StopSlot?
+    ) async throws -> TransportResponse {
+        try await transport.send(request, options: options)
+    }
 }
 
 /// The limits of one exchange.

@@ -48,7 +48,7 @@ import Testing
         #expect(metrics.total > .zero)
     }
 
-    /// One that blocks is left behind with the send; those after it hear nothing of that any more.
+    /// One that blocks delays the end of its own send.
     @Test(.limit(seconds: 60)) func nothingFollowsTheLastEvent() async throws {
         struct Blocking: Accessory {
             let isThere = AsyncStream<Void>.makeStream()
@@ -66,8 +66,8 @@ import Testing
         for _ in 0..<4 { body.send(Data(count: 128 << 10)) }
         for await _ in blocking.isThere.stream { break }
         task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
         for _ in 0..<8 { blocking.door.signal() }
+        await #expect(throws: CancellationError.self) { try await task.value }
         body.end()
         for _ in 0..<50 { await Task.yield() }
         #expect(events.all.last?.hasPrefix("didStop") == true, "\(events.all)")

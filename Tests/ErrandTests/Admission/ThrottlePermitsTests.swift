@@ -114,8 +114,8 @@ struct ThrottlePermitsTests: ThrottleSuite {
         #expect(try await other.value == 7)
     }
 
-    /// Code that is left behind is cancelled, and its handlers may block.
-    @Test func permitIsReleasedBeforeWhatIsLeftBehindIsCancelled() async throws {
+    /// Handlers of code of the user's own may block.
+    @Test func permitIsReleasedBeforeTheCodeThatHoldsItIsCancelled() async throws {
         struct Deaf: Interceptor {
             let counts: Record<Int>
             let agents: Lock<[Agent]>
@@ -125,15 +125,12 @@ struct ThrottlePermitsTests: ThrottleSuite {
                 for context: RequestContext,
                 next: AttemptChain
             ) async throws -> RawResponse {
-                // It is cancelled after its grace period: the deadline ends the exchange first.
-                let response = try? await next(request)
-                await withTaskCancellationHandler {
+                try await withTaskCancellationHandler {
                     await door.value()
+                    return try await next(request)
                 } onCancel: {
                     counts.add(agents.withLock { $0[0] }.pipeline.admission.permits.runningCount)
                 }
-                guard let response else { throw Boom() }
-                return response
             }
         }
         let (counts, agents, door) = (Record<Int>(), Lock<[Agent]>([]), Delivery<Void>())
@@ -141,22 +138,21 @@ struct ThrottlePermitsTests: ThrottleSuite {
         let (agent, wire) = rig(
             Throttle(maximumPerHost: 1),
             .test { $0.interceptors = [Deaf(counts: counts, agents: agents, door: door)] }
-        ) { _ in
-            try await Task.sleep(for: .seconds(3600))
-            return .json("7")
-        }
+        )
         agents.withLock { $0 = [agent] }
         let task = start(agent, AdmissionBench.get("/x").deadline(.seconds(1)))
-        await wire.waitForArrivals(1)
+        await wait { agent.pipeline.admission.permits.runningCount == 1 }
         clock.advance(by: .seconds(1))
-        await #expect(throws: NetworkError.self) { try await task.value }
         await wait { !counts.all.isEmpty }
         #expect(counts.all == [0])
+        door.deliver(())
+        await #expect(throws: NetworkError.self) { try await task.value }
+        #expect(wire.paths.isEmpty)
     }
 
-    /// Neither the transport nor the interceptor reacts to the cancellation, so that one is left behind before the other.
+    /// Neither the transport nor the interceptor reacts to the cancellation.
     @Test(arguments: [DuplicatePolicy.allow, .cancelPrevious, .rejectNew, .share])
-    func permitOfASendThatIsLeftBehindIsReleased(_ policy: DuplicatePolicy) async throws {
+    func permitOfASendThatHasToEndIsReleased(_ policy: DuplicatePolicy) async throws {
         struct Deaf: Interceptor {
             let door: Delivery<Void>
             func intercept(
@@ -183,8 +179,9 @@ struct ThrottlePermitsTests: ThrottleSuite {
         let task = start(agent, AdmissionBench.get("/deaf", policy))
         await wire.waitForArrivals(1)
         task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try await agent.send(AdmissionBench.get("/other")) == 7)
+        for door in doors { door.deliver(()) }
+        await #expect(throws: CancellationError.self) { try await task.value }
     }
 
     @Test func requestsOfAnAdapterNeedNoPermit() async throws {

@@ -64,6 +64,32 @@ struct RefreshCancellationTests {
         #expect(rig.transport.shown == ["Bearer old", "Bearer new"])
     }
 
+    /// The first one ignores that it is cancelled.
+    @Test
+    func aRefreshWhoseDeadlineHasPassedIsReplacedByTheNextSend() async throws {
+        let end = Delivery<Void>()
+        var authenticator = TokenAuthenticator()
+        authenticator.renew = { number, _, _ in
+            if number == 1 { await end.value() }
+            return Token(access: "new\(number)")
+        }
+        let rig = AuthenticationRig(authenticator)
+        let first = Task { try await rig.get() }
+        await rig.waitForWaiters(1)
+        rig.clock.advance(by: .seconds(59))
+        let second = Task { try await rig.get() }
+        await rig.waitForWaiters(2)
+        rig.clock.advance(by: .seconds(1))
+        #expect(try await rig.get() == 7)
+        for task in [first, second] {
+            let error = await #expect(throws: NetworkError.self) { try await task.value }
+            #expect(error?.reason == .refreshFailed)
+        }
+        end.deliver(())
+        for _ in 0..<20 { await Task.yield() }
+        #expect(authenticator.refreshCount == 2 && rig.session.credential?.access == "new2")
+    }
+
     @Test
     func sendsCancelledAtRandomPointsEndOnceAndDelayNoOthers() async {
         var generator = SeededGenerator()

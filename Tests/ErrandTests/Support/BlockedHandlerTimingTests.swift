@@ -1,6 +1,5 @@
 import Dispatch
 import ErrandTesting
-import Foundation
 import Testing
 
 @testable import Errand
@@ -10,47 +9,6 @@ import Testing
 /// Each keeps a thread of the pool, which may have no more than two, so no other test may run beside them.
 @Suite(.timing, .serialized, .limit(seconds: 60))
 struct BlockedHandlerTimingTests {
-    /// Stops a signal whose innermost work has a cancellation handler that blocks until the end of the outermost.
-    ///
-    /// - Returns: Whether that ended while the handler blocked.
-    private func endsBesideBlockedHandler(isInner: Bool, _ reason: StopSignal.Reason) async -> Bool {
-        let (signal, begun) = (StopSignal(), Delivery<Void>())
-        let (hasEnded, isReleased, hasReturned) = (DispatchSemaphore(value: 0), Delivery<Bool>(), Delivery<Void>())
-        let blocked: @Sendable () async throws -> Void = {
-            await withTaskCancellationHandler {
-                begun.deliver(())
-                await hasReturned.value()
-            } onCancel: {
-                isReleased.deliver(hasEnded.wait(timeout: .now() + 10) == .success)
-            }
-        }
-        let task = Task {
-            _ = try? await signal.run(grace: .send) {
-                guard isInner else { return try await blocked() }
-                try? await signal.run(grace: .network, blocked)
-                // The work around it goes on, whatever becomes of the inner one.
-                await hasReturned.value()
-            }
-            hasEnded.signal()
-        }
-        await begun.value()
-        DispatchQueue.global().async { signal.stop(reason) }
-        let result = await isReleased.value()
-        hasReturned.deliver(())
-        await task.value
-        return result
-    }
-
-    @Test(arguments: [StopSignal.Reason.cancelled, .deadline])
-    func workWhoseCancellationHandlerBlocksIsLeftBehind(_ reason: StopSignal.Reason) async {
-        #expect(await endsBesideBlockedHandler(isInner: false, reason))
-    }
-
-    @Test(arguments: [StopSignal.Reason.cancelled, .deadline])
-    func workAroundABlockedCancellationHandlerIsLeftBehind(_ reason: StopSignal.Reason) async {
-        #expect(await endsBesideBlockedHandler(isInner: true, reason))
-    }
-
     /// Blocks until another one is stopped too, as a cancellation handler may.
     private final class Meeting: StoppableExchange {
         private let arrived: DispatchSemaphore

@@ -5,39 +5,73 @@ import Testing
 @testable import Errand
 
 @Suite(.limit(seconds: 60)) struct StopSignalTests {
-    private struct Seen: Equatable, Sendable {
-        var innerWasCancelled = false
-        var outerWasCancelled = false
-    }
-
-    /// Work inside of work, both started where they stand; the outer one supplies something in place of the inner one.
-    private func run(endedBy reason: StopSignal.Reason) async throws -> Seen {
+    @Test(arguments: [StopSignal.Reason.cancelled, .deadline, .superseded])
+    func everyChildTaskIsCancelledAndWaitedFor(_ reason: StopSignal.Reason) async throws {
         let signal = StopSignal()
         let begun = Delivery<Void>()
-        async let seen = signal.run(grace: .send) {
-            var seen = Seen()
+        async let seen = signal.run {
+            var seen: [Bool] = []
             do {
-                try await signal.run(grace: .network) {
+                try await signal.run {
                     begun.deliver(())
                     try await Task.sleep(for: .seconds(3600))
                 }
             } catch {
-                seen.innerWasCancelled = error is CancellationError
+                seen.append(error is CancellationError)
             }
-            seen.outerWasCancelled = Task.isCancelled
-            return seen
+            return seen + [Task.isCancelled]
         }
         await begun.value()
         signal.stop(reason)
-        return try await seen
+        #expect(try await seen == [true, true])
+        #expect(signal.reason == reason && signal.isIdle)
     }
 
-    @Test func deadlineEndsInnermostWorkAndLeavesTheRestItsGrace() async throws {
-        #expect(try await run(endedBy: .deadline) == Seen(innerWasCancelled: true, outerWasCancelled: false))
+    @Test func theInnermostEndsFirst() {
+        let (signal, ended) = (StopSignal(), Record<Int>())
+        let slots = (0..<3).map { number in
+            let slot = signal.slot()
+            slot.fill { ended.add(number) }
+            return slot
+        }
+        slots[1].clear()
+        signal.stop()
+        #expect(ended.all == [2, 0])
+        signal.slot().fill { ended.add(3) }
+        #expect(ended.all == [2, 0, 3])
     }
 
-    @Test func cancellationEndsAllOfIt() async throws {
-        #expect(try await run(endedBy: .cancelled) == Seen(innerWasCancelled: true, outerWasCancelled: true))
+    @Test func cancellationOfTheCallerEndsWhatTheSendWaitsFor() async throws {
+        let (signal, begun, ended) = (StopSignal(), Delivery<Void>(), Record<String>())
+        let task = Task {
+            try await signal.run {
+                signal.slot().fill { ended.add("slot") }
+                begun.deliver(())
+                try await Task.sleep(for: .seconds(3600))
+            }
+        }
+        await begun.value()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(ended.all == ["slot"] && signal.reason == .cancelled)
+    }
+
+    @Test func cancellationOfAnInnerTaskIsNotThatOfTheSend() async throws {
+        let signal = StopSignal()
+        try await signal.run {
+            let inner = Task { try await signal.run { try await Task.sleep(for: .seconds(3600)) } }
+            inner.cancel()
+            await #expect(throws: CancellationError.self) { try await inner.value }
+        }
+        #expect(signal.reason == nil)
+    }
+
+    @Test(arguments: [(StopSignal.Reason.deadline, StopSignal.Reason.cancelled), (.cancelled, .deadline)])
+    func cancellationTakesPrecedenceOverADeadline(_ one: StopSignal.Reason, _ other: StopSignal.Reason) {
+        let signal = StopSignal()
+        signal.stop(one)
+        signal.stop(other)
+        #expect(signal.reason == .cancelled && !signal.isOverDeadline)
     }
 
     @Test func cancellationIsNoticedWhileWorkHasNotSuspended() async throws {
@@ -55,28 +89,18 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test func aDeadlineThatPassesBeforeWorkSuspendsEndsItWithoutGrace() async throws {
+    @Test func aDeadlineThatPassesBeforeWorkSuspendsEndsIt() async throws {
         let signal = StopSignal()
         let found = try await signal.run {
             signal.stop(.deadline)
             do {
                 try await Task.sleep(for: .seconds(3600))
             } catch {
-                return 7  // It was cancelled, and not left behind after its grace period.
+                return 7
             }
             return 0
         }
         #expect(found == 7)
-    }
-
-    @Test func aDeadlineThatPassesBeforeInnerWorkSuspendsLeavesTheOuterItsGrace() async throws {
-        let signal = StopSignal()
-        let isCancelled = try await signal.run(grace: .send) {
-            await Task.yield()
-            _ = try? await signal.run { signal.stop(.deadline) }  // it may end either way
-            return Task.isCancelled
-        }
-        #expect(!isCancelled)
     }
 
     @Test func workThatDoesNotWaitIsRemoved() async throws {

@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// Keeps a cancelled attempt from ending, and a cancelled send, until the end of their grace periods.
+    /// Keeps a cancelled send from ending.
     private struct Deaf: Interceptor, SendInterceptor {
         let end = Gate()
 

@@ -70,7 +70,7 @@ public struct JSONRPCBatchFilter: ResponseFilter {
 }
 
 /// A formatter that creates ``JSONRPCResponses`` from the output of ``JSONRPCBatchFilter``.
-public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable, OwnFormatter {
+public struct JSONRPCBatchFormatter: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 

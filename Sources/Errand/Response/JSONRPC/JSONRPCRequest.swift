@@ -61,7 +61,7 @@ extension GeneralRequest {
 }
 
 /// A formatter that decodes the result of a call from its JSON, also for a `String`, and reads nothing for `Void`.
-public struct JSONRPCFormatter<Output>: ResponseFormatter, Sendable, OwnFormatter {
+public struct JSONRPCFormatter<Output>: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 
