@@ -16,14 +16,14 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     case contentWithoutModel
     /// A subclass declares members of ``Request`` that the class that conforms to it doesn't declare.
     ///
-    /// Swift calls the members of the class that conforms, so those of the subclass are ignored. This is found in debug
-    /// builds only.
+    /// Swift calls the members of the class that conforms, so those of the subclass are ignored. Stored properties are found,
+    /// in debug builds only.
     case ignoredMembers([String], of: String, conforming: String)
-    /// A request declares properties that have the name of a member of ``Request`` and another type.
+    /// A request declares stored properties that have the name of a member of ``Request`` and another type.
     ///
     /// To Swift they are properties of the request's own, and have no effect. The texts are the spellings that have one, such as
-    /// `var headers: HTTPHeaders`. Stored properties that are more likely parameters, or what other members are made from, such
-    /// as `let query: String`, are not reported. This is found in debug builds only.
+    /// `var headers: HTTPHeaders`. Those that are more likely parameters, or what other members are made from, such as
+    /// `let query: String`, are not reported. This is found in debug builds only.
     case mistypedMembers([String], of: String)
     /// A stored property of an `Encodable` request has the name of a member of ``Request`` and another type, and is sent as a
     /// parameter.
@@ -37,7 +37,7 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// A parameter of that name is declared with an underscore, `_tag`, or listed by coding keys whose raw type is `String`; the
     /// tag of all requests of a type is a computed property. This is found in debug builds only.
     case parametersNotSent([String], of: String)
-    /// A request declares a formatter whose `Output` is not, or is not declared to be, its ``Request/Model``, the first text.
+    /// A request stores a formatter whose `Output` is not, or is not declared to be, its ``Request/Model``, the first text.
     ///
     /// To Swift it is a property of the request's own, and the default formatter makes the model. This is found in debug builds
     /// only.

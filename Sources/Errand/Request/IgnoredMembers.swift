@@ -1,10 +1,8 @@
 #if DEBUG
 internal import Foundation
 
-/// Finds the declarations of a request that look like members of ``Request``, and that Swift ignores: those that only a
-/// subclass declares, and properties of another type; and parameters that are members.
-///
-/// Stored properties are found by reflection, other members in ``ProgramSymbols``; without symbols, they are not found.
+/// Finds the stored properties of a request that look like members of ``Request``, and that Swift ignores: those that only a
+/// subclass declares, and those of another type; and parameters that are members.
 enum IgnoredMembers {
     private static let known = Lock<[ObjectIdentifier: [Diagnostic]]>([:])
 
@@ -24,10 +22,9 @@ enum IgnoredMembers {
         let mirror = Mirror(reflecting: request)
         // The mirror of its own may show anything.
         let stored = request is any CustomReflectable ? nil : storedProperties(mirror)
-        let own = ProgramSymbols.members(of: mirror.subjectType)
-        if let inherited = inherited(mirror, own, stored) { return [inherited] }
         guard let stored else { return [] }
-        return mistyped(request, stored, computed: own?.filter { stored[$0.key] == nil } ?? [:])
+        if let inherited = inherited(mirror) { return [inherited] }
+        return mistyped(request, stored)
     }
 
     /// Returns the values of the properties by their names, of a subclass only its own.
@@ -40,25 +37,12 @@ enum IgnoredMembers {
 
     // MARK: Subclasses
 
-    /// Finds the members that only a subclass declares.
-    private static func inherited(
-        _ mirror: Mirror,
-        _ own: ProgramSymbols.Members?,
-        _ stored: [String: Any]?
-    ) -> Diagnostic? {
+    /// Finds the members that only a subclass declares; a stored property never overrides another one.
+    private static func inherited(_ mirror: Mirror) -> Diagnostic? {
         let chain = Array(sequence(first: mirror) { $0.superclassMirror })
         // The conformance is that of the outermost class that has one.
         guard let place = chain.lastIndex(where: { $0.subjectType is any Request.Type }), place > 0 else { return nil }
-        let inherited = chain[place...].map { ProgramSymbols.members(of: $0.subjectType).map(names) }
-        var ignored: Set<String> = []
-        for (index, mirror) in chain[..<place].enumerated() {
-            // A stored property never overrides another one.
-            if stored != nil { ignored.formUnion(mirror.children.compactMap(\.label).filter(members.contains)) }
-            // Without the symbols of the superclasses, an override looks the same.
-            let declared = index == 0 ? own : ProgramSymbols.members(of: mirror.subjectType)
-            guard !inherited.contains(where: { $0 == nil }), let declared else { continue }
-            ignored.formUnion(names(declared).subtracting(inherited.reduce(into: []) { $0.formUnion($1 ?? []) }))
-        }
+        let ignored = Set(chain[..<place].flatMap { $0.children.compactMap(\.label) }).intersection(members)
         guard !ignored.isEmpty else { return nil }
         return .ignoredMembers(
             ignored.sorted(),
@@ -72,51 +56,10 @@ enum IgnoredMembers {
         Array(types.keys) + ["filter", "formatter", "check", "didProduce", "shouldCache", "customURLRequest"]
     )
 
-    /// Returns the names of those members that are requirements: of methods, those with the same argument labels.
-    private static func names(_ declared: ProgramSymbols.Members) -> Set<String> {
-        let found = declared.filter { name, kinds in
-            guard members.contains(name) else { return false }
-            guard let expected = defaults[name] else { return true }
-            // A property may have a modifier of the same name.
-            if expected.contains(where: { labels(of: $0) == nil }) { return kinds.contains { labels(of: $0) == nil } }
-            return kinds.contains { kind in expected.contains { labels(of: $0) == labels(of: kind) } }
-        }
-        return Set(found.keys)
-    }
-
-    /// Returns the argument labels of a method, such as `_` and `of`, or `nil` for a property.
-    private static func labels(of kind: String) -> [String]? {
-        guard kind.first == "(" else { return nil }
-        var (labels, label, depth, last): ([String], String?, Int, Character) = ([], "", 0, " ")
-        for character in kind.dropFirst() {
-            switch character {
-            case "(", "[", "<": depth += 1
-            case ")" where depth == 0: return labels
-            case ")", "]": depth -= 1
-            case ">" where last != "-": depth -= 1
-            case "," where depth == 0: label = ""
-            case ":" where depth == 0:
-                if let text = label { labels.append(text) }
-                label = nil
-            case " ": break
-            default: label?.append(character)
-            }
-            last = character
-        }
-        return nil
-    }
-
     // MARK: Other types
 
-    /// What the library itself declares for the requirements that have a default.
-    private static let defaults = ProgramSymbols.members(ofProtocol: "Request") ?? [:]
-
     /// Finds the properties that have the name of a requirement and another type, and the parameters that are members.
-    private static func mistyped<R: Request>(
-        _ request: R,
-        _ stored: [String: Any],
-        computed: ProgramSymbols.Members
-    ) -> [Diagnostic] {
+    private static func mistyped<R: Request>(_ request: R, _ stored: [String: Any]) -> [Diagnostic] {
         let associated = associated(R.self)
         let parameters = parameterNames(of: request)
         var (ignored, sent): (Set<String>, Set<String>) = ([], [])
@@ -127,13 +70,6 @@ enum IgnoredMembers {
                 // Other properties have keys that the author listed or left out, or are `nil`.
                 ignored.insert(name)
             }
-        }
-        for (name, kinds) in computed {
-            guard let type = kinds.compactMap(typeName).first else { continue }
-            // The symbols do not name an opaque type; every filter is of the right type, and this one is the default.
-            if name == "filter", type == "some" { continue }
-            let expected = associated[name].map(ProgramSymbols.name) ?? defaults[name]?.compactMap(typeName).first
-            if let expected, type != expected { ignored.insert(name) }
         }
         let name = "\(R.self)"
         var found: [Diagnostic] = []
@@ -219,11 +155,6 @@ enum IgnoredMembers {
         if R.Filter.self == InheritedFilter.self { members["filter"] = R.Filter.self }
         if R.Formatter.self == DefaultFormatter<R.Model>.self { members["formatter"] = R.Formatter.self }
         return members
-    }
-
-    /// Returns the type of a property, or `nil` for a method.
-    private static func typeName(of kind: String) -> String? {
-        kind.hasPrefix(".getter : ") ? String(kind.dropFirst(".getter : ".count)) : nil
     }
 }
 #endif

@@ -90,11 +90,18 @@ private struct RenamedNote: Request, Encodable {
     var path: String
 }
 
-/// Not private, because symbols of private types are not read.
-struct OpaqueInheritedFilter: Request {
+private struct OpaqueInheritedFilter: Request {
     typealias Model = String
     var path: String { "/opaque" }
-    var filter: some ResponseFilter { InheritedFilter() }
+    let filter: some ResponseFilter = InheritedFilter()
+}
+
+/// Swift ignores these too, and only their types would show it.
+private struct ComputedMembers: Request {
+    typealias Model = String
+    var path: String { "/computed" }
+    var headers: [String: String] { ["X-Own": "1"] }
+    var method: String { "POST" }
 }
 
 /// What an agent reports of stored properties that have the name of a member.
@@ -149,6 +156,10 @@ struct OpaqueInheritedFilter: Request {
 
     @Test func anInheritedFilterOfAnOpaqueTypeIsNotReported() async throws {
         #expect(try await report(OpaqueInheritedFilter()).lines == [])
+    }
+
+    @Test func computedMembersOfAnotherTypeAreNotReported() async throws {
+        #expect(try await report(ComputedMembers()).lines == [])
     }
 
     @Test func thePlanShowsAllOfThem() async throws {
