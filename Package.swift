@@ -14,16 +14,18 @@ let package = Package(
     products: [
         .library(name: "Errand", targets: ["Errand"]),
         .library(name: "ErrandCurl", targets: ["ErrandCurl"]),
+        .library(name: "ErrandTerminal", targets: ["ErrandTerminal"]),
         .library(name: "ErrandTesting", targets: ["ErrandTesting"]),
     ],
     targets: [
         .target(name: "Errand", swiftSettings: settings),
         .target(name: "CErrandCurl"),
         .target(name: "ErrandCurl", dependencies: ["Errand", "CErrandCurl"], swiftSettings: settings),
+        .target(name: "ErrandTerminal", dependencies: ["Errand"], swiftSettings: settings),
         .target(name: "ErrandTesting", dependencies: ["Errand"], swiftSettings: settings),
         .executableTarget(
             name: "Tour",
-            dependencies: ["Errand", "ErrandCurl", "ErrandTesting"],
+            dependencies: ["Errand", "ErrandCurl", "ErrandTerminal", "ErrandTesting"],
             path: "Examples/Tour",
             swiftSettings: settings
         ),
@@ -35,13 +37,13 @@ let package = Package(
         ),
         .executableTarget(
             name: "Upload",
-            dependencies: ["Errand", "ToolSupport"],
+            dependencies: ["Errand", "ErrandTerminal", "ToolSupport"],
             path: "Examples/Upload",
             swiftSettings: settings
         ),
         .target(
             name: "ToolSupport",
-            dependencies: ["Errand"],
+            dependencies: ["Errand", "ErrandTerminal"],
             path: "Examples/ToolSupport",
             swiftSettings: settings
         ),
@@ -60,7 +62,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Errand"], path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "ErrandTests",
-            dependencies: ["Errand", "ErrandTesting", "TestSupport"],
+            dependencies: ["Errand", "ErrandTerminal", "ErrandTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -87,7 +89,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ExampleTests",
-            dependencies: ["Errand", "ErrandTesting", "TestSupport", "ToolSupport"],
+            dependencies: ["Errand", "ErrandTerminal", "ErrandTesting", "TestSupport", "ToolSupport"],
             swiftSettings: settings
         ),
     ],

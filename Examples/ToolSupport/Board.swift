@@ -1,4 +1,5 @@
 package import Errand
+import ErrandTerminal
 import Foundation
 import Synchronization
 

@@ -1,4 +1,5 @@
 package import Errand
+package import ErrandTerminal
 
 /// What a ``Board`` shows, as text for a terminal of any size.
 package struct BoardLines: Sendable {

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTerminal
 import ErrandTesting
 import Foundation
 

@@ -1,4 +1,5 @@
 import Errand
+import ErrandTerminal
 import Testing
 import ToolSupport
 

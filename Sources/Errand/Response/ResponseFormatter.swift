@@ -70,34 +70,6 @@ public struct DefaultFormatter<Output>: ResponseFormatter, Sendable {
     }
 }
 
-/// A formatter that applies the rule of ``DefaultFormatter`` to a `Decodable` type, or decodes JSON at a path.
-///
-/// If the type's conformance to `Decodable` is isolated to an actor, the request is formatted on its caller.
-public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable {
-    private let path: JSONPath
-
-    /// Creates a formatter.
-    ///
-    /// - Parameter path: The path from the payload to the model; by default the whole payload, which is text for `String`
-    ///   and bytes for `Data`.
-    public init(at path: JSONPath = .payload) { self.path = path }
-
-    /// Whether the model is decoded from JSON, which is not so for text and bytes.
-    public var readsJSON: Bool { path == .payload ? DefaultFormatter<Output>().readsJSON : true }
-
-    /// `true`: it decodes only what the payload guards.
-    public var guardsItself: Bool { true }
-
-    /// Creates the model by the rule for its type, or decodes the value at the path.
-    ///
-    /// - Parameter payload: The output of the filter.
-    /// - Returns: The model.
-    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
-    public func format(_ payload: Payload) throws -> Output {
-        path == .payload ? try DefaultFormatter().format(payload) : try JSONFormatter(at: path).format(payload)
-    }
-}
-
 /// A formatter that decodes JSON, at a path or as a whole.
 ///
 /// In a request, write `var formatter: JSONFormatter<User> { JSONFormatter(at: "list[0]") }`.
@@ -108,11 +80,10 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
     /// Creates a formatter.
     ///
     /// - Parameters:
-    ///   - path: The path from the payload to the model; the whole payload by default.
+    ///   - path: The path from the payload to the model; the complete payload by default.
     ///   - decoder: The decoder, or `nil` for the service's, then the config's.
     public init(at path: JSONPath = .payload, decoder: (any DataDecoder)? = nil) {
-        self.path = path
-        self.decoder = decoder
+        (self.path, self.decoder) = (path, decoder)
     }
 
     /// `true`.
@@ -133,53 +104,50 @@ public struct JSONFormatter<Output: Decodable>: ResponseFormatter, Sendable {
     }
 }
 
-/// A formatter that returns any JSON unchanged.
-public struct JSONValueFormatter: ResponseFormatter, Sendable {
+/// A formatter that returns any JSON unchanged, at a path or as a whole.
+public typealias JSONValueFormatter = JSONFormatter<JSONValue>
+
+/// A formatter that applies the rule of ``DefaultFormatter`` to a `Decodable` type, or decodes JSON at a path.
+///
+/// If the type's conformance to `Decodable` is isolated to an actor, the request is formatted on its caller.
+public struct DecodableFormatter<Output: Decodable>: ResponseFormatter, Sendable {
     private let path: JSONPath
 
-    /// Creates a formatter for the value at a path; the whole payload by default.
+    /// Creates a formatter.
+    ///
+    /// - Parameter path: The path from the payload to the model; by default the complete payload, which is text for `String`
+    ///   and bytes for `Data`.
     public init(at path: JSONPath = .payload) { self.path = path }
 
-    /// `true`.
-    public var readsJSON: Bool { true }
+    /// Whether the model is decoded from JSON, which is not so for text and bytes.
+    public var readsJSON: Bool { path != .payload || DefaultFormatter<Output>().readsJSON }
 
     /// `true`: it decodes only what the payload guards.
     public var guardsItself: Bool { true }
 
-    /// Returns the value at the path; throws ``NetworkError`` if the bytes are not JSON or the path does not exist.
-    public func format(_ payload: Payload) throws -> JSONValue { try payload.decode(JSONValue.self, at: path) }
+    /// Creates the model by the rule for its type, or decodes the value at the path.
+    ///
+    /// - Parameter payload: The output of the filter.
+    /// - Returns: The model.
+    /// - Throws: ``NetworkError``, or an error of the type's own `init(from:)`.
+    public func format(_ payload: Payload) throws -> Output {
+        path == .payload ? try DefaultFormatter().format(payload) : try payload.decode(Output.self, at: path)
+    }
 }
 
-/// A formatter that returns text in the response's charset.
-public struct StringFormatter: ResponseFormatter, Sendable {
-    /// Creates the formatter.
-    public init() {}
+/// A formatter that returns text in the response's charset, or throws ``NetworkError`` if the charset is unknown or the bytes are
+/// not valid in it.
+public typealias StringFormatter = DecodableFormatter<String>
 
-    /// `true`: it decodes nothing.
-    public var guardsItself: Bool { true }
-
-    /// Returns the text; throws ``NetworkError`` if the charset is unknown or the bytes are not valid in it.
-    public func format(_ payload: Payload) throws -> String { try payload.text() }
-}
-
-/// A formatter that returns the bytes.
-public struct DataFormatter: ResponseFormatter, Sendable {
-    /// Creates the formatter.
-    public init() {}
-
-    /// `true`: it decodes nothing.
-    public var guardsItself: Bool { true }
-
-    /// Returns the bytes, copying them only if they are a part of the body.
-    public func format(_ payload: Payload) throws -> Data { payload.bytes }
-}
+/// A formatter that returns the bytes, which are copied only if they are a part of the body.
+public typealias DataFormatter = DecodableFormatter<Data>
 
 /// A formatter that returns nothing; the response only has to be accepted.
 public struct VoidFormatter: ResponseFormatter, Sendable {
     /// Creates the formatter.
     public init() {}
 
-    /// `true`: it decodes nothing.
+    /// `true`: it decodes only what the payload guards.
     public var guardsItself: Bool { true }
 
     /// Returns without reading the payload.

@@ -16,6 +16,6 @@ package struct Moment: Sendable, Hashable, Comparable {
     var instant: ContinuousClock.Instant { Self.start + sinceStart }
 
     package static func < (one: Moment, other: Moment) -> Bool { one.sinceStart < other.sinceStart }
-    static func - (end: Moment, start: Moment) -> Duration { end.sinceStart - start.sinceStart }
+    package static func - (end: Moment, start: Moment) -> Duration { end.sinceStart - start.sinceStart }
     static func + (start: Moment, pause: Duration) -> Moment { Moment(sinceStart: start.sinceStart + pause) }
 }

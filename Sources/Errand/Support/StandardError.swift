@@ -1,3 +1,5 @@
+internal import Foundation
+
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
@@ -6,59 +8,150 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The standard error of the process, written to without ending the process, and without blocking the caller.
+/// Writes text to the standard error, or another descriptor, whose reader may be slow, hang, or be gone.
 ///
-/// Foundation's `FileHandle.write(_:)` traps on Linux if the descriptor is closed or the disk is full. A pipe whose reader hangs
-/// would block the threads that all sends share.
-enum StandardError {
-    /// Writes a text; what cannot be written is dropped.
-    ///
-    /// Once the descriptor is closed, the next connection or file may get its number; the text is not written there.
-    static func write(_ text: String) { output.write(text) }
+/// A thread of its own writes, in order, and callers do not wait for it; while too much waits, further texts are dropped.
+/// Foundation's `FileHandle.write(_:)` would end the process on Linux if the descriptor is closed or the disk is full.
+package final class StandardError: Sendable {
+    private struct State {
+        var waiting: [[UInt8]] = []
+        /// The number of bytes that wait, with those that the thread is writing.
+        var byteCount = 0
+        var hasThread = false
+        /// Signalled when nothing waits any more, if a caller waits for that.
+        var end: DispatchSemaphore?
 
-    private static let output: LineOutput = {
-        // What waits for a slow reader when the process ends.
-        atexit { StandardError.output.finish() }
-        return LineOutput(to: STDERR_FILENO) { isUsable }
-    }()
+        mutating func takeWaiting() -> [[UInt8]] {
+            defer { waiting = [] }
+            return waiting
+        }
 
-    private static var isUsable: Bool {
-        guard let now = Target(descriptor: STDERR_FILENO) else { return false }
-        return now.isSame(as: first) || now.isLog
+        mutating func noteEnd(of text: [UInt8]) -> DispatchSemaphore? {
+            byteCount -= text.count
+            return byteCount == 0 ? end.take() : nil
+        }
     }
 
-    /// The target of standard error at the first access, or `nil` if it was closed.
-    private static let first = Target(descriptor: STDERR_FILENO)
+    /// The maximum time that a caller waits for a terminal, so that its text precedes what the program prints next.
+    private static let terminalPatience = DispatchTimeInterval.milliseconds(10)
 
-    /// Records the target of standard error, before it can be closed.
-    static func open() { _ = first }
+    private let descriptor: Int32
+    private let limit: Int
+    private let isUsable: @Sendable () -> Bool
+    private let state = Lock(State())
+    private let work = DispatchSemaphore(value: 0)
 
-    /// The file that a descriptor refers to.
-    private struct Target {
-        private let facts: stat
-        private let isAppended: Bool
+    /// Creates a writer.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor to write to.
+    ///   - limit: The number of bytes that may wait; of a text that exceeds it, nothing is written.
+    ///   - isUsable: Returns whether the descriptor may be written to; called before each write.
+    init(to descriptor: Int32, limit: Int = 1 << 20, if isUsable: @escaping @Sendable () -> Bool = { true }) {
+        (self.descriptor, self.limit, self.isUsable) = (descriptor, limit, isUsable)
+    }
 
-        init?(descriptor: Int32) {
-            var facts = stat()
-            guard fstat(descriptor, &facts) == 0 else { return nil }
-            self.facts = facts
-            let flags = fcntl(descriptor, F_GETFL)
-            isAppended = flags >= 0 && flags & O_APPEND != 0
+    /// Writes a text now or later; what cannot be written is dropped.
+    func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        let end = isatty(descriptor) == 1 ? DispatchSemaphore(value: 0) : nil
+        let (isFirst, hasThread) = state.withLock { state in
+            let isFirst = state.byteCount == 0
+            guard !bytes.isEmpty, state.byteCount + bytes.count <= limit else { return (false, true) }
+            state.waiting.append(bytes)
+            state.byteCount += bytes.count
+            guard isFirst else { return (false, true) }
+            defer { (state.hasThread, state.end) = (true, end) }
+            return (true, state.hasThread)
         }
+        guard isFirst else { return }
+        if hasThread { work.signal() } else { Thread.detachNewThread { [self] in run() } }
+        _ = end?.wait(timeout: .now() + Self.terminalPatience)
+    }
 
-        func isSame(as other: Target?) -> Bool {
-            facts.st_dev == other?.facts.st_dev && facts.st_ino == other?.facts.st_ino
-        }
+    /// Waits until everything is written, at most for a time.
+    func finish(limit: Duration = .seconds(1)) {
+        let began = Moment.now
+        while state.withLock({ $0.byteCount > 0 }), Moment.now - began < limit { usleep(1000) }
+    }
 
-        /// Whether it can be a program's standard error, moved while it runs: a terminal, or a file that is appended to.
-        ///
-        /// A pipe or socket may lead to a child process or a server, and another file has content of another kind.
-        var isLog: Bool {
-            switch facts.st_mode & S_IFMT {
-            case S_IFCHR: true
-            case S_IFREG: isAppended
-            default: false
+    /// Writes what waits, until nothing has done so for a second; on the thread.
+    private func run() {
+        // A pipe without a reader raises a signal in the thread that writes, which must not end the process.
+        var pipe = sigset_t()
+        sigemptyset(&pipe)
+        sigaddset(&pipe, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &pipe, nil)
+        repeat {
+            while case let texts = state.withLock({ $0.takeWaiting() }), !texts.isEmpty {
+                for text in texts {
+                    var rest = text[...]
+                    while !rest.isEmpty, let count = writePiece(of: rest) { rest = rest.dropFirst(count) }
+                    state.withLock { $0.noteEnd(of: text) }?.signal()
+                }
             }
+        } while work.wait(timeout: .now() + 1) == .success || !isDone()
+    }
+
+    private func isDone() -> Bool {
+        state.withLock { state in
+            state.hasThread = !state.waiting.isEmpty
+            return !state.hasThread
         }
+    }
+
+    /// Writes the first bytes, as many as a pipe that is ready accepts; returns their number, or `nil` if the descriptor fails or
+    /// must not be used any more.
+    private func writePiece(of bytes: ArraySlice<UInt8>) -> Int? {
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        while true {
+            guard isUsable() else { return nil }
+            let count = bytes.prefix(Int(PIPE_BUF)).withUnsafeBytes { Self.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { return count }
+            guard count < 0, errno == EINTR || errno == EAGAIN else { return nil }
+            // Something else has made it non-blocking.
+            if errno == EAGAIN { poll(&request, 1, -1) }
+        }
+    }
+
+    #if canImport(Glibc)
+    private static let write = Glibc.write
+    #elseif canImport(Musl)
+    private static let write = Musl.write
+    #else
+    private static let write = Darwin.write
+    #endif
+}
+
+extension StandardError {
+    private static let output: StandardError = {
+        // What waits for a slow reader when the process ends.
+        atexit { StandardError.output.finish() }
+        return StandardError(to: STDERR_FILENO) { isUsable }
+    }()
+
+    /// Writes a text to the standard error of the process; what cannot be written is dropped.
+    ///
+    /// Once the descriptor is closed, the next connection or file may get its number; the text is not written there.
+    package static func write(_ text: String) { output.write(text) }
+
+    /// The file of the standard error at the first access, or `nil` if it was closed.
+    private static let first = file()
+
+    /// Records the file of the standard error, before it can be closed.
+    package static func open() { _ = first }
+
+    private static func file() -> stat? {
+        var facts = stat()
+        return fstat(STDERR_FILENO, &facts) == 0 ? facts : nil
+    }
+
+    /// Whether the standard error is the first one, or has been moved to a terminal or to a file that is appended to: a pipe or
+    /// socket may lead to a child process or a server, and another file has content of another kind.
+    private static var isUsable: Bool {
+        guard let now = file() else { return false }
+        if let first, (first.st_dev, first.st_ino) == (now.st_dev, now.st_ino) { return true }
+        let kind = now.st_mode & S_IFMT
+        return kind == S_IFCHR || kind == S_IFREG && fcntl(STDERR_FILENO, F_GETFL) & O_APPEND != 0
     }
 }

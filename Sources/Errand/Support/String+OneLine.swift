@@ -3,7 +3,7 @@ extension String {
     ///
     /// Text from a server or a file is written to logs and errors; a line break in it must not look like a line of the log's
     /// own, and an escape sequence must not reach a terminal. A line break becomes `\n`, others `\r`, `\t` or `\u{1B}`.
-    var oneLine: String {
+    package var oneLine: String {
         // Nearly every text is on one line already. Marks of several bytes all begin with C2, D8 or E2.
         guard utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 || $0 == 0xD8 || $0 == 0xE2 }),
             unicodeScalars.contains(where: \.breaksLines)
@@ -52,7 +52,7 @@ extension String {
 
 extension Unicode.Scalar {
     /// Whether it is a control character (C0, DEL, C1), a line or paragraph separator, or a bidirectional control.
-    var breaksLines: Bool {
+    package var breaksLines: Bool {
         switch value {
         case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import Errand
+@testable import ErrandTerminal
 
 #if canImport(Glibc)
 import Glibc
@@ -41,7 +42,7 @@ import Musl
     @Sendable private static func log() async {
         let config = NetworkConfig.test { $0.accessories = [LoggingAccessory(level: .events)] }
         _ = try? await Rig(config: config, response: .json("1")).agent.send(GeneralRequest("/x"))
-        let bar = TerminalProgress("x", width: 4, write: StandardError.write)
+        let bar = TerminalProgress("x", width: 4, write: { StandardError.write($0) })
         bar.request(RequestContext(), did: .didProgress(TransferProgress(direction: .download, completed: 1, total: 2)))
     }
 

@@ -2,6 +2,7 @@ import ErrandTesting
 import Testing
 
 @testable import Errand
+@testable import ErrandTerminal
 
 @Suite struct TerminalProgressTests {
     @Test func aBatchMovesTheBarAndLeavesALine() async throws {

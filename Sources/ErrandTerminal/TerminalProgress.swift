@@ -1,4 +1,4 @@
-internal import Foundation
+public import Errand
 
 /// A progress bar on the terminal for a transfer, a batch or a chain.
 ///
@@ -33,13 +33,14 @@ public final class TerminalProgress: Accessory, CompositionAccessory {
     ///   - width: The maximum number of characters of the bar, from 1 to 200.
     public convenience init(_ title: String = "", width: Int = 30) {
         StandardError.open()
-        self.init(title, width: width, write: Terminal.canRedraw ? StandardError.write : nil)
+        let write: @Sendable (String) -> Void = { StandardError.write($0) }
+        self.init(title, width: width, write: Terminal.canRedraw ? write : nil)
     }
 
     init(
         _ title: String,
         width: Int,
-        columns: @escaping @Sendable () -> Int = { Terminal.columns },
+        columns: @escaping @Sendable () -> Int = { Terminal.current.columns },
         now: @escaping @Sendable () -> Moment = { .now },
         write: (@Sendable (String) -> Void)?
     ) {

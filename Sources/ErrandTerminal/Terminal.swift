@@ -1,4 +1,12 @@
-import Foundation
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
 
 /// The terminal behind the standard error.
 package struct Terminal: Sendable, Equatable {
@@ -15,7 +23,7 @@ package struct Terminal: Sendable, Equatable {
     /// Creates a terminal of the size that the system reports, or else of `COLUMNS` and `LINES`.
     package init(
         reported: (columns: Int, rows: Int)?,
-        environment: [String: String] = ProcessInfo.processInfo.environment
+        environment: [String: String]
     ) {
         func size(_ reported: Int?, _ name: String, _ standard: Int) -> Int {
             for value in [reported, environment[name].flatMap(Int.init)] {
@@ -29,15 +37,20 @@ package struct Terminal: Sendable, Equatable {
         )
     }
 
-    /// The current terminal; its size can change at any time.
-    static var current: Terminal {
+    /// The terminal as it is now; its size can change at any time.
+    package static var current: Terminal {
         var size = winsize()
-        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 else { return Terminal(reported: nil) }
-        return Terminal(reported: (Int(size.ws_col), Int(size.ws_row)))
+        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0
+        return Terminal(
+            reported: isKnown ? (Int(size.ws_col), Int(size.ws_row)) : nil,
+            environment: ProcessInfo.processInfo.environment
+        )
     }
 
     /// Whether lines can be redrawn: the standard error is a terminal that can move its cursor.
-    static var canRedraw: Bool { isatty(STDERR_FILENO) == 1 && canRedraw(ProcessInfo.processInfo.environment["TERM"]) }
+    package static var canRedraw: Bool {
+        isatty(STDERR_FILENO) == 1 && canRedraw(ProcessInfo.processInfo.environment["TERM"])
+    }
 
     /// Whether a terminal of a type, the value of `TERM`, can move its cursor.
     package static func canRedraw(_ type: String?) -> Bool { !["", "dumb"].contains(type ?? "") }
@@ -61,7 +74,7 @@ extension String {
     }
 
     /// Returns the text, cut or filled with spaces to a number of columns.
-    func padded(toColumns count: Int) -> String {
+    package func padded(toColumns count: Int) -> String {
         let text = cut(toColumns: count)
         return text + String(repeating: " ", count: count - text.columnCount)
     }

@@ -10,7 +10,7 @@ import Musl
 #endif
 
 /// Lines for a pipe whose reader is late; a caller that blocks exceeds the limit of the suite.
-@Suite(.limit(seconds: 60)) struct LineOutputTests {
+@Suite(.limit(seconds: 60)) struct StandardErrorTests {
     /// A pipe that is full until it is read.
     private final class FullPipe {
         let input: Int32
@@ -48,7 +48,7 @@ import Musl
 
     @Test func linesWaitInOrderForALateReader() throws {
         let pipe = try FullPipe()
-        let output = LineOutput(to: pipe.descriptor)
+        let output = StandardError(to: pipe.descriptor)
         let lines = (0..<1000).map { "\($0) \(String(repeating: "x", count: $0 % 10 == 0 ? 9000 : 20))\n" }
         for line in lines { output.write(line) }
         let text = lines.joined()
@@ -60,7 +60,7 @@ import Musl
 
     @Test func linesBeyondTheLimitAreDroppedWhole() throws {
         let pipe = try FullPipe()
-        let output = LineOutput(to: pipe.descriptor, limit: 1000)
+        let output = StandardError(to: pipe.descriptor, limit: 1000)
         for number in 100..<1000 { output.write("\(number) \(String(repeating: "x", count: 95))\n") }
         let kept = (100..<110).map { "\($0) \(String(repeating: "x", count: 95))\n" }.joined()
         #expect(pipe.text(1000) == kept)
@@ -71,16 +71,16 @@ import Musl
 
     @Test func aHangingReaderDoesNotHoldUpTheEnd() throws {
         let pipe = try FullPipe()
-        let output = LineOutput(to: pipe.descriptor)
+        let output = StandardError(to: pipe.descriptor)
         output.write("a\n")
-        output.finish(patience: .milliseconds(20))
+        output.finish(limit: .milliseconds(20))
         #expect(pipe.text(2) == "a\n")
         output.finish()
     }
 
     @Test func aSlowReaderDoesNotHoldUpTheEndForLong() throws {
         let pipe = try FullPipe()
-        let output = LineOutput(to: pipe.descriptor)
+        let output = StandardError(to: pipe.descriptor)
         let line = String(repeating: "x", count: 4095) + "\n"
         for _ in 0..<50 { output.write(line) }
         let (isSlow, isDone) = (Lock(true), Lock(false))
@@ -95,11 +95,11 @@ import Musl
         }
         reader.start()
         let began = ContinuousClock.now
-        output.finish(patience: .seconds(60), limit: .milliseconds(200))
+        output.finish(limit: .milliseconds(200))
         #expect(.now - began < .seconds(3))
         // Nothing may be written to the descriptor once another test has its number.
         isSlow.withLock { $0 = false }
-        output.finish(patience: .seconds(10), limit: .seconds(20))
+        output.finish(limit: .seconds(20))
         isDone.withLock { $0 = true }
         while !reader.isFinished { usleep(1000) }
     }
@@ -108,7 +108,7 @@ import Musl
     @Test func aDescriptorIsCheckedBeforeEachPartOfALine() throws {
         let pipe = try FullPipe()
         let checkCount = Lock(0)
-        let output = LineOutput(to: pipe.descriptor) {
+        let output = StandardError(to: pipe.descriptor) {
             checkCount.withLock {
                 $0 += 1
                 return $0 != 2
@@ -125,7 +125,7 @@ import Musl
     @Test func nothingIsWrittenToADescriptorThatCannotBeUsed() throws {
         let pipe = try FullPipe()
         let isUsable = Lock(false)
-        let output = LineOutput(to: pipe.descriptor) { isUsable.withLock { $0 } }
+        let output = StandardError(to: pipe.descriptor) { isUsable.withLock { $0 } }
         output.write("a\n")
         output.finish()
         isUsable.withLock { $0 = true }
