@@ -57,6 +57,9 @@ struct HostQueues {
             if endedCount > 64, endedCount > (waiting.count - first) / 2 { compact() }
         }
 
+        var isBusy: Bool { runningCount > 0 || hasWaiting }
+        var hasWaiting: Bool { waiting.count - first > endedCount }
+
         mutating func compact() {
             waiting = waiting[first...].filter { $0 != nil }
             (first, endedCount) = (0, 0)
@@ -64,13 +67,10 @@ struct HostQueues {
         }
     }
 
-    /// The maximum number of hosts without an exchange that are remembered.
-    private static let maximumIdleCount = 256
-
     /// The maximum number of connections to a host; 0 is no limit.
     private let limit: Int
     private let version: CurlTransport.Configuration.HTTPVersion
-    private var hosts: [String: Host] = [:]
+    private var hosts = HostTable<String, Host>(limit: 512)
 
     init(limit: Int, _ version: CurlTransport.Configuration.HTTPVersion) {
         (self.limit, self.version) = (limit, version)
@@ -81,7 +81,7 @@ struct HostQueues {
         guard limit > 0 else { return true }
         let isSecure = exchange.host.hasPrefix("https:")
         let isHTTP1 = version == .http1 || version == .automatic && !isSecure
-        return hosts[exchange.host, default: Host(isHTTP1: isHTTP1)].add(exchange, limit)
+        return change(exchange, default: Host(isHTTP1: isHTTP1)) { [limit] in $0.add(exchange, limit) }
     }
 
     /// Removes an exchange that has begun.
@@ -91,24 +91,32 @@ struct HostQueues {
     ///   - usedHTTP1: Whether its response used HTTP/1, or `nil` if there was none.
     /// - Returns: The waiting exchanges that may begin now.
     mutating func remove(_ exchange: CurlExchange, usedHTTP1: Bool?) -> [CurlExchange] {
-        guard limit > 0, let place = hosts.index(forKey: exchange.host) else { return [] }
-        let begun = hosts.values[place].leave(usedHTTP1, limit)
-        if hosts.values[place].runningCount == 0, hosts.count > Self.maximumIdleCount { hosts.remove(at: place) }
-        return begun
+        guard limit > 0 else { return [] }
+        return change(exchange, default: Host(isHTTP1: true, runningCount: 1)) { [limit] in
+            $0.leave(usedHTTP1, limit)
+        }
     }
 
     /// Whether exchanges wait for the host of another one.
     func hasWaiting(for exchange: CurlExchange) -> Bool {
-        hosts[exchange.host].map { $0.waiting.count - $0.first > $0.endedCount } ?? false
+        hosts[exchange.host]?.hasWaiting ?? false
     }
 
     /// Notes that an exchange has ended while it waited.
     mutating func noteEnd(of exchange: CurlExchange) {
-        guard let place = hosts.index(forKey: exchange.host) else { return }
-        hosts.values[place].noteEnd(of: exchange)
+        guard hosts[exchange.host] != nil else { return }
+        change(exchange, default: Host(isHTTP1: true)) { $0.noteEnd(of: exchange) }
+    }
+
+    private mutating func change<Value>(
+        _ exchange: CurlExchange,
+        default host: @autoclosure () -> Host,
+        _ body: (inout Host) -> Value
+    ) -> Value {
+        hosts.change(exchange.host, default: host(), isBusy: \.isBusy, body)
     }
 
     /// The exchanges that wait.
-    var waiting: [CurlExchange] { hosts.values.flatMap { host in host.waiting[host.first...].compactMap(\.self) } }
+    var waiting: [CurlExchange] { hosts.states.flatMap { host in host.waiting[host.first...].compactMap(\.self) } }
 }
 #endif

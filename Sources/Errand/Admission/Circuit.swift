@@ -18,7 +18,7 @@ struct Circuit: Sendable {
     }
 
     private enum Phase: Sendable {
-        case closed(consecutiveFailures: Int, window: FailureWindow?)
+        case closed(consecutiveFailures: Int, window: SlidingWindow?)
         case open(end: Duration)
         case halfOpen(underWay: Int, successes: Int)
     }
@@ -35,11 +35,11 @@ struct Circuit: Sendable {
 
     /// - Parameters:
     ///   - policy: The rules for when it opens and closes.
-    ///   - generation: A number larger than that of any earlier circuit of the same host.
-    init(policy: CircuitBreaker.Policy, generation: Int = 0) {
+    ///   - generation: A number that no earlier circuit of the same host has had.
+    init(policy: CircuitBreaker.Policy, generation: Int = .random(in: 0...(.max >> 1))) {
         self.policy = policy
         self.generation = generation
-        phase = .closed(consecutiveFailures: 0, window: policy.failureRatio.map(FailureWindow.init))
+        phase = .closed(consecutiveFailures: 0, window: policy.window)
     }
 
     /// Returns the phase as a caller sees it at a time.
@@ -51,27 +51,27 @@ struct Circuit: Sendable {
         }
     }
 
-    /// The time when a call was last admitted, rejected or counted.
-    private(set) var lastUse = Duration.zero
-
-    /// Whether it is equivalent to a new circuit.
-    func isAtRest(at now: Duration) -> Bool {
-        guard case .closed(0, let window) = phase else { return false }
-        return window?.isEmpty(at: now) ?? true
+    /// Whether it is open, or a probe is under way, so that it must not be forgotten.
+    func isBusy(at now: Duration) -> Bool {
+        switch phase {
+        case .closed: false
+        case .open(let end): now < end
+        case .halfOpen(let underWay, _): underWay > 0 && now < nextProbe
+        }
     }
+
+    /// When another probe is admitted although one is under way: it may take long, or never end.
+    private var nextProbe: Duration { lastProbe + max(policy.openDuration.clamped, Self.shortestPatience) }
 
     /// Admits or rejects a call.
     mutating func admit(at now: Duration) -> Decision {
-        lastUse = max(lastUse, now)
         if case .open(let end) = phase, now >= end { enter(.halfOpen(underWay: 0, successes: 0)) }
         switch phase {
         case .closed: break
         case .open(let end): return .shed(retryAfter: end - now)
         case .halfOpen(let underWay, let successes):
-            // A probe may take long, or never end.
-            let next = lastProbe + max(policy.openDuration.clamped, Self.shortestPatience)
-            guard underWay < policy.probeCount - successes || now >= next else {
-                return .shed(retryAfter: next - now)
+            guard underWay < policy.probeCount - successes || now >= nextProbe else {
+                return .shed(retryAfter: nextProbe - now)
             }
             lastProbe = now
             phase = .halfOpen(underWay: underWay + 1, successes: successes)
@@ -81,16 +81,15 @@ struct Circuit: Sendable {
 
     /// Records how an admitted call ended.
     mutating func end(_ ticket: Ticket, _ verdict: CircuitBreaker.Verdict, at now: Duration) {
-        lastUse = max(lastUse, now)
         guard ticket.generation == generation else { return }
         switch phase {
         case .closed(let failures, var window):
             guard verdict != .ignored else { return }
-            window?.count(isFailure: verdict == .failure, at: now)
+            window?.add(calls: 1, marked: verdict == .failure ? 1 : 0, at: now)
             let consecutive = verdict == .failure ? min(failures, .max - 1) + 1 : 0
             phase = .closed(consecutiveFailures: consecutive, window: window)
             let isTooMany = policy.consecutiveFailures.map { consecutive >= $0 } ?? false
-            if verdict == .failure, isTooMany || window?.isTooMany(at: now) ?? false {
+            if verdict == .failure, isTooMany || policy.failureRatio?.isReached(in: window) ?? false {
                 enter(.open(end: now + policy.openDuration.clamped))
             }
         case .open: break  // No ticket is issued while it is open.
@@ -99,7 +98,7 @@ struct Circuit: Sendable {
             case .failure: enter(.open(end: now + policy.openDuration.clamped))
             case .ignored: phase = .halfOpen(underWay: underWay - 1, successes: successes)
             case .success where successes + 1 == policy.probeCount:
-                enter(.closed(consecutiveFailures: 0, window: policy.failureRatio.map(FailureWindow.init)))
+                enter(.closed(consecutiveFailures: 0, window: policy.window))
             case .success: phase = .halfOpen(underWay: underWay - 1, successes: successes + 1)
             }
         }
@@ -111,47 +110,13 @@ struct Circuit: Sendable {
     }
 }
 
-/// Recent calls and failures in ten slices, so that its size does not grow with the traffic.
-struct FailureWindow: Sendable {
-    private struct Slice: Sendable {
-        var number: Int64
-        var calls = 0
-        var failures = 0
-    }
-
-    static let sliceCount: Int64 = 10
-
-    private let ratio: CircuitBreaker.FailureRatio
-    private var slices: [Slice] = []
-
-    init(_ ratio: CircuitBreaker.FailureRatio) { self.ratio = ratio }
-
-    mutating func count(isFailure: Bool, at now: Duration) {
-        let number = ratio.sliceNumber(at: now)
-        if slices.last?.number != number {
-            slices.removeAll { $0.number <= number - Self.sliceCount }
-            slices.append(Slice(number: number))
-        }
-        slices[slices.count - 1].calls &+= 1
-        if isFailure { slices[slices.count - 1].failures &+= 1 }
-    }
-
-    func isTooMany(at now: Duration) -> Bool {
-        let recent = slices.filter { $0.number > ratio.sliceNumber(at: now) - Self.sliceCount }
-        let calls = recent.reduce(0) { $0 + $1.calls }
-        let failures = recent.reduce(0) { $0 + $1.failures }
-        return calls >= ratio.minimumCount && Double(failures) >= ratio.fraction * Double(calls)
-    }
-
-    func isEmpty(at now: Duration) -> Bool {
-        slices.allSatisfy { $0.number <= ratio.sliceNumber(at: now) - Self.sliceCount }
-    }
+extension CircuitBreaker.Policy {
+    fileprivate var window: SlidingWindow? { failureRatio.map { SlidingWindow(step: $0.window / 10, count: 10) } }
 }
 
 extension CircuitBreaker.FailureRatio {
-    /// Returns the tenth of a window that a time lies in.
-    func sliceNumber(at now: Duration) -> Int64 {
-        let number = now / (window / FailureWindow.sliceCount)
-        return number > 0 ? Int64(min(number, 1e18)) : 0
+    fileprivate func isReached(in window: SlidingWindow?) -> Bool {
+        guard let window, window.calls >= minimumCount else { return false }
+        return Double(window.marked) >= fraction * Double(window.calls)
     }
 }

@@ -95,7 +95,9 @@ public final class CircuitBreaker: Interceptor {
     private let policy: Policy
     private let timeline: Timeline
     private let judge: @Sendable (Result<RawResponse, any Error>) -> Verdict
-    private let state = Lock(Circuits())
+    /// The circuits, beyond whose number those that are closed, and were not used last, are forgotten.
+    private let circuits = Lock(HostTable<String, Circuit>(limit: CircuitBreaker.maximumHostCount))
+    static let maximumHostCount = 1_000
 
     /// Creates a circuit breaker.
     ///
@@ -128,7 +130,7 @@ public final class CircuitBreaker: Interceptor {
     }
 
     /// The number of known hosts.
-    var hostCount: Int { state.withLock { $0.count } }
+    var hostCount: Int { circuits.withLock { $0.count } }
 
     /// Returns the state of a host's circuit.
     ///
@@ -138,7 +140,7 @@ public final class CircuitBreaker: Interceptor {
     public func state(of host: String) -> State {
         let now = timeline.now()
         let keys = ["https", "http"].compactMap { URL(string: "\($0)://\(host)/")?.hostAndPort }
-        return state.withLock { circuits in
+        return circuits.withLock { circuits in
             for key in keys {
                 if let circuit = circuits[key] { return circuit.state(at: now) }
             }
@@ -171,58 +173,21 @@ public final class CircuitBreaker: Interceptor {
     }
 
     private func admit(to host: String) throws(NetworkError) -> Circuit.Ticket {
-        let now = timeline.now()
-        let admission = state.withLock { $0.change(host, policy, at: now) { $0.admit(at: now) } }
-        switch admission {
+        switch change(host, { $0.admit(at: $1) }) {
         case .admitted(let ticket): return ticket
         case .shed(let pause): throw NetworkError(.circuitOpen(retryAfter: pause))
         }
     }
 
     private func end(_ ticket: Circuit.Ticket, _ verdict: Verdict, at host: String) {
+        change(host) { $0.end(ticket, verdict, at: $1) }
+    }
+
+    private func change<Value>(_ host: String, _ body: (inout Circuit, Duration) -> Value) -> Value {
         let now = timeline.now()
-        state.withLock { $0.change(host, policy, at: now) { $0.end(ticket, verdict, at: now) } }
-    }
-}
-
-/// The circuits of all hosts.
-struct Circuits {
-    /// The maximum number of known hosts.
-    ///
-    /// Beyond it, circuits equivalent to new ones are removed first, and then those whose last call is the oldest,
-    /// whatever their state.
-    static let maximumCount = 10_000
-
-    private var circuits = Table<String, Circuit>()
-    private var limit = 1_000
-    /// The generation of a new circuit, newer than any ticket of a removed one.
-    private var firstGeneration = 0
-
-    var count: Int { circuits.count }
-
-    subscript(host: String) -> Circuit? { circuits[host] }
-
-    /// Changes the circuit of a host; removes other circuits if there are many.
-    mutating func change<Value>(
-        _ host: String,
-        _ policy: CircuitBreaker.Policy,
-        at now: Duration,
-        _ body: (inout Circuit) -> Value
-    ) -> Value {
-        if circuits.count >= limit, circuits[host] == nil { forget(at: now) }
-        let first = Circuit(policy: policy, generation: firstGeneration)
-        return circuits.change(host, default: first, body)
-    }
-
-    private mutating func forget(at now: Duration) {
-        firstGeneration = max(firstGeneration, circuits.values.reduce(0) { max($0, $1.generation) } &+ 1)
-        circuits.removeAll { $0.isAtRest(at: now) }
-        // Half of them, so that this is rare.
-        let surplus = circuits.count - Self.maximumCount / 2
-        if surplus > 0 {
-            let uses = circuits.entries.sortedUnspecialized { $0.value.lastUse < $1.value.lastUse }
-            for use in uses.prefix(surplus) { circuits[use.key] = nil }
+        let isBusy = { (circuit: Circuit) in circuit.isBusy(at: now) }
+        return circuits.withLock { circuits in
+            circuits.change(host, default: Circuit(policy: policy), isBusy: isBusy) { body(&$0, now) }
         }
-        limit = min(max(1_000, 2 * circuits.count), Self.maximumCount)
     }
 }

@@ -3,8 +3,8 @@
 /// The most urgent waiter starts first, and among equals the oldest. After eight in a row that passed an older waiter
 /// that could have started, the oldest one starts: no waiter is starved by more urgent ones.
 ///
-/// Each operation takes time logarithmic in the number of hosts with waiters, and linear in the number of different values of
-/// ``Throttle/maximumInTotal`` among the waiters, at most one for each throttle in the program.
+/// Each operation takes time logarithmic in the number of hosts with waiters on average, and linear in the number of different
+/// values of ``Throttle/maximumInTotal`` among the waiters, at most one for each throttle in the program.
 struct ThrottleQueue: Sendable {
     /// A request that waits for a permit.
     struct Waiter: Sendable {
@@ -20,21 +20,12 @@ struct ThrottleQueue: Sendable {
         var pace = ThrottlePace()
         /// The time that the server asked to wait for: no request starts before.
         var resumes = Duration.zero
+        /// The time of its earliest entry among the hosts that are due.
+        var due: Duration?
         /// The waiters, by priority.
-        var lines = (Line(), Line(), Line())
+        var lines = [Line](repeating: Line(), count: ThrottleQueue.priorityCount)
 
-        var isWaitedFor: Bool { lines.0.count + lines.1.count + lines.2.count > 0 }
-
-        /// The first waiter of each line.
-        var heads: (Int?, Int?, Int?) { (lines.0.first, lines.1.first, lines.2.first) }
-
-        mutating func change(_ priority: Priority, _ body: (inout Line) -> Void) {
-            switch priority {
-            case .low: body(&lines.0)
-            case .normal: body(&lines.1)
-            case .high: body(&lines.2)
-            }
-        }
+        var isWaitedFor: Bool { lines.contains { $0.count > 0 } }
 
         func isAtRest(at now: Duration) -> Bool {
             running == 0 && !isWaitedFor && resumes <= now && pace.isAtRest(at: now)
@@ -45,28 +36,47 @@ struct ThrottleQueue: Sendable {
             throttle.rate.map { max(resumes, pace.earliest(by: $0)) } ?? resumes
         }
 
-        /// Returns the place of the first waiter of a line, or `nil` while the host has no slot for it.
-        func place(of throttle: Throttle, at now: Duration) -> ThrottleQueueHeads.Place? {
-            guard running < throttle.maximumPerHost ?? .max else { return nil }
-            let earliest = earliest(throttle)
-            return earliest <= now ? .ready : .due(earliest)
+        /// Whether one more request may start, as far as the host is concerned.
+        func isReady(for throttle: Throttle, at now: Duration) -> Bool {
+            running < throttle.maximumPerHost ?? .max && earliest(throttle) <= now
         }
     }
+
+    /// The waiters with one value of ``Throttle/maximumInTotal`` that were first in their lines and had a slot at their host.
+    ///
+    /// Whether they still are and do is checked when they are the first of their heap.
+    private struct Group: Sendable {
+        let limit: Int
+        /// By priority.
+        var ready = [Heap<Int>](repeating: Heap(), count: ThrottleQueue.priorityCount)
+    }
+
+    /// A host with a slot, for which a waiter may start later.
+    private struct Due: Sendable, Comparable {
+        let time: Duration
+        let host: String
+
+        static func < (one: Due, other: Due) -> Bool { (one.time, one.host) < (other.time, other.host) }
+    }
+
+    /// The number of values of ``Priority``.
+    static let priorityCount = Priority.high.rawValue + 1
 
     /// The number of waiters that may pass an older one.
     static let maximumPassedCount = 8
 
-    private var hosts = Table<String, Host>()
-    private var hostLimit = 1_000
+    private var hosts = HostTable<String, Host>(limit: 1_000)
     private var waiters = Table<Int, Waiter>()
-    /// The first waiter of each line for which its host has a slot.
-    private var heads = ThrottleQueueHeads()
+    private var groups: [Group] = []
+    private var due = Heap<Due>()
     private(set) var running = 0
     private var passed = 0
     /// The latest time so far: callers read the clock before they call this type, so times can arrive out of order.
     private var latest = Duration.zero
 
     var waitingCount: Int { waiters.count }
+    /// The number of entries in all heaps.
+    var entryCount: Int { groups.reduce(due.count) { $0 + $1.ready.reduce(0) { $0 + $1.count } } }
     var hostCount: Int { hosts.count }
 
     /// Starts a request at once, if none waits for the host and every limit allows it.
@@ -80,14 +90,13 @@ struct ThrottleQueue: Sendable {
     /// Whether no request waits for a host and it has a slot now.
     private func isFree(_ host: String, _ throttle: Throttle) -> Bool {
         guard let state = hosts[host] else { return true }
-        return !state.isWaitedFor && state.place(of: throttle, at: latest) == .ready
+        return !state.isWaitedFor && state.isReady(for: throttle, at: latest)
     }
 
     /// Counts a request that starts whatever the limits are.
     @inline(never)
     mutating func begin(_ host: String, _ throttle: Throttle, at now: Duration) {
         latest = max(latest, now)
-        forgetHosts()
         running += 1
         change(host) { [latest] state in
             state.running += 1
@@ -102,18 +111,16 @@ struct ThrottleQueue: Sendable {
         guard hosts[host]?.running ?? 0 > 0 else { return }
         running -= 1
         change(host) { $0.running -= 1 }
-        if hosts[host]?.isAtRest(at: latest) == true { hosts[host] = nil }
     }
 
     /// Prevents requests to a host from starting before a time.
     mutating func pause(_ host: String, until time: Duration) {
-        forgetHosts()
         change(host) { $0.resumes = max($0.resumes, time) }
     }
 
     mutating func enter(_ waiter: Waiter) {
         waiters[waiter.id] = waiter
-        change(waiter.host) { host in host.change(waiter.priority) { $0.append(waiter.id) } }
+        change(waiter.host) { $0.lines[waiter.priority.rawValue].append(waiter.id) }
     }
 
     /// Removes a waiter that no longer needs a permit.
@@ -126,7 +133,16 @@ struct ThrottleQueue: Sendable {
     @inline(never)
     mutating func next(at now: Duration) -> Int? {
         latest = max(latest, now)
-        guard let (urgent, oldest) = heads.next(with: running, at: latest) else { return nil }
+        while let first = due.first, first.time <= latest {
+            due.removeFirst()
+            guard hosts[first.host]?.due == first.time else { continue }
+            change(first.host) { $0.due = nil }
+        }
+        // The oldest of each priority.
+        let heads = (0..<Self.priorityCount).compactMap { rank in
+            groups.indices.compactMap { running < groups[$0].limit ? first(of: $0, rank) : nil }.min()
+        }
+        guard let urgent = heads.last, let oldest = heads.min() else { return nil }
         let chosen = passed < Self.maximumPassedCount ? urgent : oldest
         passed = chosen == oldest ? 0 : passed + 1
         guard let waiter = remove(chosen) else { return nil }
@@ -134,48 +150,75 @@ struct ThrottleQueue: Sendable {
         return chosen
     }
 
-    /// The time when a waiter with a slot may start, or `nil` if all wait for slots or there are no waiters.
-    var wake: Duration? {
-        mutating get { heads.wake(with: running, at: latest) }
+    /// The time when one more waiter may be able to start, or `nil` if all wait for others to end or there are no waiters.
+    var wake: Duration? { due.first?.time }
+
+    /// Returns the first waiter of a heap that may start as far as its host is concerned, and drops those before it.
+    private mutating func first(of group: Int, _ rank: Int) -> Int? {
+        while let id = groups[group].ready[rank].first {
+            if Self.mayStart(id, waiters, hosts, latest) { return id }
+            groups[group].ready[rank].removeFirst()
+        }
+        return nil
     }
 
-    /// Removes a waiter from its line; the next one of the line has no place yet.
+    private static func mayStart(
+        _ id: Int,
+        _ waiters: Table<Int, Waiter>,
+        _ hosts: HostTable<String, Host>,
+        _ now: Duration
+    ) -> Bool {
+        guard let waiter = waiters[id], let host = hosts[waiter.host] else { return false }
+        return host.lines[waiter.priority.rawValue].first == id && host.isReady(for: waiter.throttle, at: now)
+    }
+
+    /// Removes a waiter from its line; the next one of the line is not among the ready ones yet.
     @inline(never)
     private mutating func remove(_ id: Int) -> Waiter? {
         guard let waiter = waiters.removeValue(forKey: id) else { return nil }
-        heads.remove(id)
         let waiters = waiters
         hosts.change(waiter.host, default: Host()) { host in
-            host.change(waiter.priority) { line in line.removeOne { waiters[$0] != nil } }
+            host.lines[waiter.priority.rawValue].removeOne { waiters[$0] != nil }
         }
         return waiter
     }
 
     @inline(never)
     private mutating func change(_ host: String, _ body: (inout Host) -> Void) {
-        hosts.change(host, default: Host(), body)
+        let now = latest
+        hosts.change(host, default: Host(), isBusy: { !$0.isAtRest(at: now) }, body)
         place(host)
     }
 
-    /// Sets the places of the first waiters of a host's lines.
+    /// Adds the first waiters of a host's lines to those that are ready, or the host to those that are due.
     @inline(never)
     private mutating func place(_ host: String) {
-        guard let (low, normal, high) = hosts[host]?.heads else { return }
-        if let low { place(low, of: host) }
-        if let normal { place(normal, of: host) }
-        if let high { place(high, of: host) }
+        guard let state = hosts[host] else { return }
+        var next: Duration?
+        for id in state.lines.compactMap(\.first) {
+            guard let waiter = waiters[id], state.running < waiter.throttle.maximumPerHost ?? .max else { continue }
+            let time = state.earliest(waiter.throttle)
+            if time <= latest { add(waiter) } else { next = min(next ?? time, time) }
+        }
+        // Later, the host is looked at again.
+        guard let next, state.due.map({ next < $0 }) ?? true else { return }
+        hosts.change(host, default: state) { $0.due = next }
+        let hosts = hosts
+        due.insert(Due(time: next, host: host), limit: 2 * waiters.count + 32) { hosts[$0.host]?.due == $0.time }
     }
 
-    private mutating func place(_ id: Int, of host: String) {
-        guard let waiter = waiters[id] else { return }
-        heads.place(waiter, hosts[host]?.place(of: waiter.throttle, at: latest))
-    }
-
-    /// Removes hosts without any state that matters, if there are many hosts.
-    private mutating func forgetHosts() {
-        guard hosts.count >= hostLimit else { return }
-        hosts.removeAll { [latest] in $0.isAtRest(at: latest) }
-        hostLimit = max(1_000, 2 * hosts.count)
+    private mutating func add(_ waiter: Waiter) {
+        let limit = waiter.throttle.maximumInTotal ?? .max
+        if !groups.contains(where: { $0.limit == limit }) {
+            groups.removeAll { $0.ready.allSatisfy(\.isEmpty) }
+            groups.append(Group(limit: limit))
+        }
+        let (waiters, hosts, now) = (self.waiters, self.hosts, latest)
+        for index in groups.indices where groups[index].limit == limit {
+            groups[index].ready[waiter.priority.rawValue].insert(waiter.id, limit: 2 * waiters.count + 32) {
+                Self.mayStart($0, waiters, hosts, now)
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ internal import Foundation
 /// algorithm is responded to: SHA-256, then MD5, both also with `-sess`. The quality of protection is `auth`, or `auth-int`
 /// if the server offers nothing else and the content is in memory. A nonce that is stale is replaced, as is one for which
 /// `Authentication-Info` has a next one. A 401 that rejects the credential itself is returned, as is a challenge that is weaker
-/// than what the origin, of the 1,000 used last, has accepted before: with MD5 after SHA-256, or without a quality of protection
+/// than what the origin, one of the 500 used last, has accepted before: with MD5 after SHA-256, or without a quality of protection
 /// after one with it.
 ///
 /// The credential is only sent to the origin of the request, if ``RequestContext/allowsCredentials`` is `true`: it is made anew
@@ -30,25 +30,11 @@ public final class Digest: ExchangeInterceptor {
         var session: DigestSession?
         /// What the origin has accepted, also of earlier sessions.
         var proven = DigestChallenge.Protection()
-        /// The number of the session's last use, among those of all origins.
-        var lastUse = 0
     }
 
-    private struct State {
-        var origins: [String: Origin] = [:]
-        var useCount = 0
+    /// The origins with a challenge; at least the 500 used last.
+    private let origins = Lock(HostTable<String, Origin>(limit: 1_000))
 
-        /// Removes the origin that was used the longest ago, if there are too many.
-        mutating func makeRoom(for origin: String) {
-            guard origins.count >= Digest.maximumCount, origins[origin] == nil else { return }
-            if let oldest = origins.min(by: { $0.value.lastUse < $1.value.lastUse }) { origins[oldest.key] = nil }
-        }
-    }
-
-    private let state = Lock(State())
-
-    /// The maximum number of origins whose sessions are kept.
-    private static let maximumCount = 1_000
     /// The maximum number of times that a request is sent again.
     static let maximumRepeatCount = 5
 
@@ -117,7 +103,7 @@ public final class Digest: ExchangeInterceptor {
         var sent = authorize(session)
         var response = try await exchange(sent, of: session)
         for _ in 0..<Self.maximumRepeatCount where response.statusCode == 401 {
-            let least = state.withLock { $0.origins[origin]?.proven ?? DigestChallenge.Protection() }
+            let least = origins.withLock { $0[origin]?.proven ?? DigestChallenge.Protection() }
             guard let challenge = DigestChallenge.strongest(of: response.challenges, atLeast: least) else {
                 response.rejection = DigestChallenge.words(forUnsupported: response.challenges)
                 break
@@ -143,33 +129,32 @@ public final class Digest: ExchangeInterceptor {
 
     /// Returns the session of an origin for one request, and whether the server has accepted it before.
     private func take(for origin: String) -> (session: DigestSession?, isProven: Bool) {
-        state.withLock { state in
-            let session = state.origins[origin]?.session
-            state.origins[origin]?.session?.skip()
-            state.useCount += 1
-            state.origins[origin]?.lastUse = state.useCount
-            return (session, session?.isProven ?? false)
+        origins.withLock { origins in
+            guard origins[origin] != nil else { return (nil, false) }
+            return origins.change(origin, default: Origin()) { state in
+                defer { state.session?.skip() }
+                return (state.session, state.session?.isProven ?? false)
+            }
         }
     }
 
     /// Begins a session, and returns it for its first request.
     private func begin(_ challenge: DigestChallenge, after last: DigestSession?, for origin: String) -> DigestSession {
         let new = DigestSession(challenge, user: user, password: password, clientNonce: makeClientNonce())
-        return state.withLock { state in
-            state.makeRoom(for: origin)
-            // Another send may have begun with the same nonce: a count of it is used once.
-            var last = last
-            last?.skip()
-            var session =
-                [state.origins[origin]?.session, last].compactMap(\.self).first {
-                    $0.nonce == challenge.nonce && $0.challenge.isLike(challenge)
-                } ?? new
-            defer {
-                session.skip()
-                state.origins[origin, default: Origin()].session = session
-                state.origins[origin]?.lastUse = state.useCount
+        return origins.withLock { origins in
+            origins.change(origin, default: Origin()) { state in
+                // Another send may have begun with the same nonce: a count of it is used once.
+                var last = last
+                last?.skip()
+                let known = [state.session, last].compactMap(\.self)
+                var session =
+                    known.first { $0.nonce == challenge.nonce && $0.challenge.isLike(challenge) } ?? new
+                defer {
+                    session.skip()
+                    state.session = session
+                }
+                return session
             }
-            return session
         }
     }
 
@@ -178,17 +163,19 @@ public final class Digest: ExchangeInterceptor {
         let next = response.headers["Authentication-Info"].flatMap {
             AuthenticationChallenge.parameters(in: $0)["nextnonce"]
         }
-        state.withLock { state in
-            let isProven = response.statusCode != 401
-            if isProven { state.origins[origin]?.proven.formUnion(used.challenge.protection) }
-            guard var session = state.origins[origin]?.session, session.nonce == nonce else { return }
-            guard isProven else {
-                state.origins[origin]?.session = nil
-                return
+        origins.withLock { origins in
+            guard origins[origin] != nil else { return }
+            origins.change(origin, default: Origin()) { state in
+                let isProven = response.statusCode != 401
+                if isProven { state.proven.formUnion(used.challenge.protection) }
+                guard state.session?.nonce == nonce else { return }
+                guard isProven else {
+                    state.session = nil
+                    return
+                }
+                state.session?.isProven = true
+                if let next, DigestChallenge.isSendable(next) { state.session?.nonce = next }
             }
-            session.isProven = true
-            if let next, DigestChallenge.isSendable(next) { session.nonce = next }
-            state.origins[origin]?.session = session
         }
     }
 }

@@ -75,64 +75,23 @@ extension RetryBudget: CustomStringConvertible {
     }
 }
 
-/// The numbers of requests and retries to each host, for the ``RetryBudget``.
-///
-/// An agent has one. It removes hosts without recent requests.
+/// The numbers of requests and retries to each host, for the ``RetryBudget``; an agent has one.
 final class RetryCounts: Sendable {
     /// The maximum number of hosts, using about 350 KiB.
     static let maximumHostCount = 1000
 
-    private struct Hosts {
-        private var places: [String: Int] = [:]
-        private var windows: [RetryWindow] = []
-        /// The host of the last count, because most requests are to the same host as the one before.
-        private var latest: (host: String, place: Int)?
+    private struct Host {
+        let duration: Duration
+        var window: SlidingWindow
 
-        var count: Int { places.count }
-
-        /// Changes the window of a host.
-        mutating func change<Value>(
-            _ host: String,
-            _ budget: RetryBudget,
-            _ now: Duration,
-            _ body: (inout RetryWindow) -> Value
-        ) -> Value {
-            if let latest, latest.host == host { return Self.change(&windows[latest.place], budget, now, body) }
-            if count >= maximumHostCount, places[host] == nil { forget(at: now) }
-            let place = places[host] ?? windows.count
-            if place == windows.count {
-                places[host] = place
-                windows.append(RetryWindow(of: budget.window, at: now))
-            }
-            latest = (host, place)
-            return Self.change(&windows[place], budget, now, body)
-        }
-
-        private static func change<Value>(
-            _ window: inout RetryWindow,
-            _ budget: RetryBudget,
-            _ now: Duration,
-            _ body: (inout RetryWindow) -> Value
-        ) -> Value {
-            // Counts of another window cannot be converted to this one; a config is rarely replaced.
-            if window.duration != budget.window { window = RetryWindow(of: budget.window, at: now) }
-            return body(&window)
-        }
-
-        /// Removes the hosts without requests in the window, and at least half of the maximum so that this is rare,
-        /// least recently used ones first.
-        private mutating func forget(at now: Duration) {
-            let known = places.filter { windows[$0.value].counts(at: now) }
-            let latest = known.sortedUnspecialized { windows[$0.value].latest > windows[$1.value].latest }
-            let kept = latest.prefix(maximumHostCount / 2)
-            windows = kept.map { windows[$0.value] }
-            places = [:]
-            for (place, host) in kept.enumerated() { places[host.key] = place }
-            self.latest = nil
+        init(_ budget: RetryBudget) {
+            duration = budget.window
+            // Forty, and the current one: so no window, wherever it begins, exceeds the limit.
+            window = SlidingWindow(step: budget.window / 40, count: 41)
         }
     }
 
-    private let hosts = Lock(Hosts())
+    private let hosts = Lock(HostTable<String, Host>(limit: RetryCounts.maximumHostCount))
 
     init() {}
 
@@ -143,14 +102,19 @@ final class RetryCounts: Sendable {
     ///   - budget: The budget of the send's config.
     ///   - now: The time on the agent's timeline.
     func countRequest(to host: String, within budget: RetryBudget, at now: Duration) {
-        change(host, budget, now) { $0.countRequest(at: now) }
+        change(host, budget) { $0.add(calls: 1, at: now) }
     }
 
     /// Takes one retry from the host's budget.
     ///
     /// - Returns: Whether there was one left.
     func takeRetry(to host: String, within budget: RetryBudget, at now: Duration) -> Bool {
-        change(host, budget, now) { $0.takeRetry(within: budget, at: now) }
+        change(host, budget) { window in
+            window.advance(to: now)
+            guard budget.allows(window.marked, for: window.calls) else { return false }
+            window.add(marked: 1, at: now)
+            return true
+        }
     }
 
     /// The number of known hosts.
@@ -159,83 +123,14 @@ final class RetryCounts: Sendable {
     private func change<Value>(
         _ host: String,
         _ budget: RetryBudget,
-        _ now: Duration,
-        _ body: (inout RetryWindow) -> Value
+        _ body: (inout SlidingWindow) -> Value
     ) -> Value {
-        hosts.withLock { $0.change(host, budget, now, body) }
-    }
-}
-
-/// The requests and retries of one window, in slots of a fortieth of its length.
-struct RetryWindow: Sendable {
-    private struct Slot {
-        var requests: UInt32 = 0
-        var retries: UInt32 = 0
-    }
-
-    /// Forty, and the current one: so no window, wherever it begins, exceeds the limit.
-    static let slotCount: Int64 = 41
-
-    /// The length of the window.
-    let duration: Duration
-    /// The time when something was last counted.
-    private(set) var latest: Duration
-    /// The number of the newest slot with a count.
-    private var newest: Int64
-    /// The end of that slot, or zero if it is too late to be represented.
-    private var end: Duration
-    private var slots = [Slot](repeating: Slot(), count: Int(Self.slotCount))
-    private var requests = 0
-    private var retries = 0
-
-    init(of duration: Duration, at now: Duration) {
-        self.duration = duration
-        latest = now
-        newest = Self.slot(of: now, in: duration)
-        end = Self.end(of: newest, in: duration)
-    }
-
-    /// Whether any of its counts are still in the window at a time.
-    func counts(at now: Duration) -> Bool { Self.slot(of: now, in: duration) &- newest < Self.slotCount }
-
-    private static func slot(of time: Duration, in duration: Duration) -> Int64 {
-        let slot = time / (duration / 40)
-        return slot > 0 ? Int64(min(slot, 1e18)) : 0
-    }
-
-    private static func end(of slot: Int64, in duration: Duration) -> Duration {
-        slot < 1 << 40 ? duration / 40 * (slot + 1) : .zero
-    }
-
-    mutating func countRequest(at now: Duration) {
-        advance(to: now)
-        guard slots[place(of: newest)].requests < .max else { return }
-        slots[place(of: newest)].requests += 1
-        requests &+= 1
-    }
-
-    mutating func takeRetry(within budget: RetryBudget, at now: Duration) -> Bool {
-        advance(to: now)
-        guard budget.allows(retries, for: requests), slots[place(of: newest)].retries < .max else { return false }
-        slots[place(of: newest)].retries += 1
-        retries &+= 1
-        return true
-    }
-
-    private func place(of slot: Int64) -> Int { Int(slot % Self.slotCount) }
-
-    private mutating func advance(to now: Duration) {
-        latest = max(latest, now)
-        guard now >= end else { return }
-        let slot = Self.slot(of: now, in: duration)
-        guard slot > newest else { return }
-        for step in 1...min(slot - newest, Self.slotCount) {
-            let place = place(of: newest + step)
-            requests &-= Int(truncatingIfNeeded: slots[place].requests)
-            retries &-= Int(truncatingIfNeeded: slots[place].retries)
-            slots[place] = Slot()
+        hosts.withLock { hosts in
+            hosts.change(host, default: Host(budget)) { host in
+                // Counts of another window mean nothing for this one; a config is rarely replaced.
+                if host.duration != budget.window { host = Host(budget) }
+                return body(&host.window)
+            }
         }
-        newest = slot
-        end = Self.end(of: slot, in: duration)
     }
 }

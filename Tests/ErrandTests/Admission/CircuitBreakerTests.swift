@@ -120,60 +120,31 @@ struct CircuitBreakerTests {
     }
 
     @Test
-    func circuitsBeyondTheMaximumAreRemoved() async throws {
-        let breaker = CircuitBreaker(CircuitBreaker.Policy(consecutiveFailures: 2), clock: clock)
+    func onlyCircuitsThatAreNotOpenAreForgotten() async throws {
+        let policy = CircuitBreaker.Policy(consecutiveFailures: 1, openDuration: .seconds(1))
+        let breaker = CircuitBreaker(policy, clock: clock)
         let rig = rig(breaker)
-        for number in 0..<12_000 {
-            clock.advance(by: .milliseconds(1))
+        for number in 0..<5_000 {
+            clock.advance(by: .microseconds(500))
             await #expect(throws: NetworkError.self) { try await rig.get("https://host\(number).test/") }
-            if number % 100 == 0 { #expect(breaker.hostCount <= Circuits.maximumCount) }
+            if number == 1_999 { #expect(breaker.hostCount == 2_000) }
         }
-        #expect(breaker.hostCount <= Circuits.maximumCount)
-        // The newest are still known.
-        await #expect(throws: NetworkError.self) { try await rig.get("https://host11999.test/") }
-        #expect(breaker.state(of: "host11999.test") == .open(retryAfter: .seconds(30)))
+        #expect(breaker.hostCount <= 4 * CircuitBreaker.maximumHostCount)
+        #expect(breaker.state(of: "host4999.test") == .open(retryAfter: .seconds(1)))
+        #expect(breaker.state(of: "host3001.test") == .open(retryAfter: .microseconds(1_000)))
+        #expect(breaker.state(of: "host0.test") == .closed)
     }
 
     @Test
-    func callOfARemovedCircuitDoesNotCountInANewOne() {
-        var circuits = Circuits()
+    func callOfAForgottenCircuitDoesNotCountInANewOne() {
         let policy = CircuitBreaker.Policy(consecutiveFailures: 1)
-        guard case .admitted(let old) = circuits.change("old", policy, at: .zero, { $0.admit(at: .zero) }) else {
+        var (old, new) = (Circuit(policy: policy), Circuit(policy: policy))
+        guard case .admitted(let ticket) = old.admit(at: .zero) else {
             Issue.record("the first call is admitted")
             return
         }
-        for number in 0..<20_000 {
-            circuits.change("h\(number)", policy, at: .seconds(number)) { circuit in
-                guard case .admitted(let ticket) = circuit.admit(at: .seconds(number)) else { return }
-                circuit.end(ticket, .failure, at: .seconds(number))
-            }
-        }
-        #expect(circuits["old"] == nil)
-        circuits.change("old", policy, at: .seconds(20_000)) { $0.end(old, .failure, at: .seconds(20_000)) }
-        #expect(circuits["old"]?.state(at: .seconds(20_000)) == .closed)
-    }
-
-    @Test
-    func costDoesNotGrowWithTheHosts() {
-        expectLinear(20_000) { count in
-            var circuits = Circuits()
-            let policy = CircuitBreaker.Policy(consecutiveFailures: 1)
-            for number in 0..<count {
-                circuits.change("h\(number)", policy, at: .seconds(number)) { circuit in
-                    guard case .admitted(let ticket) = circuit.admit(at: .seconds(number)) else { return }
-                    circuit.end(ticket, .failure, at: .seconds(number))
-                }
-            }
-        }
-    }
-
-    @Test
-    func extremeTimesDoNotTrap() {
-        var window = FailureWindow(CircuitBreaker.FailureRatio(0.5, of: 1, in: .milliseconds(10)))
-        for seconds in [0, 1e9, 1e17, -1e9] {
-            window.count(isFailure: true, at: .seconds(seconds))
-            _ = (window.isTooMany(at: .seconds(seconds)), window.isEmpty(at: .seconds(seconds)))
-        }
+        new.end(ticket, .failure, at: .seconds(1))
+        #expect(new.state(at: .seconds(1)) == .closed)
     }
 
     @Test

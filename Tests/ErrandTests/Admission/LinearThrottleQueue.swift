@@ -42,7 +42,6 @@ struct LinearThrottleQueue: Sendable {
     private(set) var hostOfLast = ""
 
     var waitingCount: Int { waiters.count }
-    var hostCount: Int { hosts.count }
 
     /// Lets one start at once, where nobody waits for the host and every limit allows it.
     mutating func start(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {

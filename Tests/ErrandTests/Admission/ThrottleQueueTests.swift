@@ -36,7 +36,7 @@ import Testing
             queue.enter(id, priority)
         }
         #expect(queue.drain() == [2, 4, 1, 3, 0, 5])
-        #expect(queue.value.hostCount == 0 && queue.value.running == 0)
+        #expect(queue.value.waitingCount == 0 && queue.value.running == 0)
     }
 
     @Test func waiterThatWasPassedEightTimesIsNext() {
@@ -93,7 +93,7 @@ import Testing
         #expect(queue.next(at: .seconds(5)) == 1)
         queue.end("a", at: .seconds(5))
         queue.end("b", at: .seconds(5))
-        #expect(queue.value.hostCount == 0)
+        #expect(queue.value.running == 0)
     }
 
     @Test func cancelledWaiterIsSkippedAndRemoved() {
@@ -104,10 +104,10 @@ import Testing
         #expect(queue.value.waitingCount == 100)
         queue.end("a", at: .zero)
         #expect(queue.drain() == (0..<100).map { $0 * 100 + 7 })
-        #expect(queue.value.waitingCount == 0 && queue.value.hostCount == 0)
+        #expect(queue.value.waitingCount == 0)
     }
 
-    @Test func idleHostsAreRemoved() {
+    @Test func idleHostsAreForgotten() {
         let rate = Throttle(rate: .perSecond(1))
         for index in 0..<5_000 {
             let now = Duration.milliseconds(100 * index)
@@ -166,10 +166,11 @@ import Testing
                     running.append(plain.hostOfLast)
                 }
                 let (mine, other) = (queue.wake, plain.wake)
-                #expect(mine.map { max($0, now) } == other.map { max($0, now) }, "event \(id)")
+                // Not later than the first one that may start; at times in vain, but never at once.
+                #expect(other == nil || mine.map { $0 <= other ?? .zero } == true, "event \(id)")
+                #expect(mine.map { $0 > now } ?? true, "event \(id)")
             }
             #expect(queue.waitingCount == plain.waitingCount && queue.running == plain.running)
-            #expect(queue.hostCount == plain.hostCount)
         }
     }
 
@@ -214,14 +215,27 @@ import Testing
 
     /// A host whose slot is taken and freed leaves nothing behind, however often.
     @Test func memoryDoesNotGrowWithTheNumberOfPermits() {
-        var heads = ThrottleQueueHeads()
-        let limit = Throttle(maximumInTotal: 1)
-        let waiters = (0..<10).map { ThrottleQueue.Waiter(id: $0, host: "h\($0)", priority: .low, throttle: limit) }
-        for round in 0..<10_000 {
-            heads.place(waiters[round % 10], .due(.seconds(round)))
-            heads.place(waiters[(round + 3) % 10], .ready)
-            heads.place(waiters[(round + 7) % 10], nil)
+        var queue = ThrottleQueue()
+        let limit = Throttle(maximumPerHost: 1, maximumInTotal: 2, rate: .perSecond(1_000))
+        for id in 0..<10 {
+            queue.enter(ThrottleQueue.Waiter(id: id, host: "h\(id)", priority: .low, throttle: limit))
         }
-        #expect(heads.entryCount <= 200)
+        for round in 0..<10_000 {
+            let now = Duration.milliseconds(round)
+            queue.begin("h\(round % 10)", limit, at: now)
+            queue.pause("h\(round % 7)", until: now + .milliseconds(5))
+            queue.end("h\(round % 10)", at: now)
+            if round % 100 == 0, let id = queue.next(at: now) {
+                queue.end("h\(id % 10)", at: now)
+                let waiter = ThrottleQueue.Waiter(
+                    id: 10 * round + id % 10,
+                    host: "h\(id % 10)",
+                    priority: .low,
+                    throttle: limit
+                )
+                queue.enter(waiter)
+            }
+        }
+        #expect(queue.entryCount <= 200)
     }
 }
