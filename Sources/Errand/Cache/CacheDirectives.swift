@@ -33,8 +33,8 @@ struct CacheDirectives: Sendable, Equatable {
         var isThere = false
         for field in headers where field.name.isSameFieldName(as: "Cache-Control") {
             isThere = true
-            var reader = DirectiveReader(bytes: Array(field.value.utf8))
-            while let (name, value) = reader.next() { take(name, value) }
+            var cursor = FieldCursor(field.value)
+            while let (name, value) = cursor.directive() { take(name, value) }
         }
         if !isThere, headers["Pragma"]?.lowercased().contains("no-cache") == true { noCache = true }
     }
@@ -81,51 +81,17 @@ struct CacheDirectives: Sendable, Equatable {
     }
 }
 
-/// Reads directives from a list, with quoted strings unquoted.
-private struct DirectiveReader {
-    let bytes: [UInt8]
-    private var place = 0
-
-    init(bytes: [UInt8]) { self.bytes = bytes }
-
-    mutating func next() -> (name: String, value: String?)? {
-        while place < bytes.count {
-            skip { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: ",") }
-            let start = place
-            skip { $0.isTokenCharacter }
-            let name = String(decoding: bytes[start..<place], as: UTF8.self).lowercased()
-            skip { $0 == 0x20 || $0 == 0x09 }
-            var value: String?
-            if place < bytes.count, bytes[place] == UInt8(ascii: "=") {
-                place += 1
-                skip { $0 == 0x20 || $0 == 0x09 }
-                value = place < bytes.count && bytes[place] == UInt8(ascii: "\"") ? quoted() : plain()
-            }
+extension FieldCursor {
+    /// Reads the next directive of a list, with a quoted string unquoted.
+    fileprivate mutating func directive() -> (name: String, value: String?)? {
+        while !isAtEnd {
+            skip { $0.isFieldSpace || $0 == UInt8(ascii: ",") }
+            let name = token().lowercased()
+            skipSpace()
+            let value = take(UInt8(ascii: "=")) ? value(upTo: ", \t") : nil
             skip { $0 != UInt8(ascii: ",") }
             if !name.isEmpty { return (name, value) }
         }
         return nil
-    }
-
-    private mutating func skip(_ isSkipped: (UInt8) -> Bool) {
-        while place < bytes.count, isSkipped(bytes[place]) { place += 1 }
-    }
-
-    private mutating func plain() -> String {
-        let start = place
-        skip { $0 != UInt8(ascii: ",") && $0 != 0x20 && $0 != 0x09 }
-        return String(decoding: bytes[start..<place], as: UTF8.self)
-    }
-
-    private mutating func quoted() -> String {
-        place += 1
-        var text: [UInt8] = []
-        while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
-            if bytes[place] == UInt8(ascii: "\\"), place + 1 < bytes.count { place += 1 }
-            text.append(bytes[place])
-            place += 1
-        }
-        place = min(place + 1, bytes.count)
-        return String(decoding: text, as: UTF8.self)
     }
 }

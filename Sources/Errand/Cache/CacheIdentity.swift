@@ -184,7 +184,7 @@ struct CacheIdentification: Sendable {
 
     /// Returns a digest of scopes, as in entries on disk.
     static func digest(_ scopes: [String]) -> String {
-        var digest = FieldDigest(lengths: .decimal)
+        var digest = FieldDigest()
         for scope in scopes { digest.add(scope) }
         return digest.hexadecimal()
     }

@@ -34,36 +34,14 @@ struct CookieFile: Sendable {
             if errno == ENOENT { return nil }
             throw POSIXError.last
         }
-        defer { close(descriptor) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw POSIXError.last }
-        guard facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.maximumByteCount else {
-            throw CookieJar.DamagedFile(path: path)
-        }
-        var data = Data()
-        var buffer = [UInt8](repeating: 0, count: 64 << 10)
         // It may grow while it is read.
-        while data.count <= Self.maximumByteCount {
-            let count = buffer.withUnsafeMutableBytes { Self.read(descriptor, $0) }
-            guard count >= 0 else { throw POSIXError.last }
-            if count == 0 { break }
-            data.append(contentsOf: buffer[..<count])
-        }
-        guard let content = Content(data, at: now) else { throw CookieJar.DamagedFile(path: path) }
+        guard facts.st_mode & S_IFMT == S_IFREG, let data = try handle.read(upToCount: Self.maximumByteCount + 1),
+            data.count <= Self.maximumByteCount, let content = Content(data, at: now)
+        else { throw CookieJar.DamagedFile(path: path) }
         return content
-    }
-
-    private static func read(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        while true {
-            #if canImport(Glibc)
-            let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            #elseif canImport(Musl)
-            let count = Musl.read(descriptor, buffer.baseAddress, buffer.count)
-            #else
-            let count = Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-            #endif
-            if count >= 0 || errno != EINTR { return count }
-        }
     }
 
     private func check() throws(NetworkError) {
@@ -73,8 +51,7 @@ struct CookieFile: Sendable {
 
     /// Replaces the file; until the new one is complete, the old one is kept.
     ///
-    /// - Throws: `POSIXError`, ``NetworkError/Reason/fileUnusable(_:)`` for a device or a pipe, or an error of Foundation if
-    ///   the folder cannot be created.
+    /// - Throws: `POSIXError` or an error of Foundation, or ``NetworkError/Reason/fileUnusable(_:)`` for a device or a pipe.
     func write(_ content: Content) throws {
         try check()
         let folder = URL(filePath: path).deletingLastPathComponent()
@@ -86,37 +63,15 @@ struct CookieFile: Sendable {
         let temporary = "\(path).\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw POSIXError.last }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            defer { close(descriptor) }
-            try content.data.withUnsafeBytes { try Self.write($0, to: descriptor) }
+            try handle.write(contentsOf: content.data)
             // Otherwise the file could be empty after a power failure.
-            guard fsync(descriptor) == 0 else { throw POSIXError.last }
+            try handle.synchronize()
+            guard rename(temporary, path) == 0 else { throw POSIXError.last }
         } catch {
             unlink(temporary)
             throw error
-        }
-        guard rename(temporary, path) == 0 else {
-            let error = POSIXError.last
-            unlink(temporary)
-            throw error
-        }
-    }
-
-    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws {
-        var rest = bytes[...]
-        while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
-            #if canImport(Glibc)
-            let count = Glibc.write(descriptor, start, rest.count)
-            #elseif canImport(Musl)
-            let count = Musl.write(descriptor, start, rest.count)
-            #else
-            let count = Darwin.write(descriptor, start, rest.count)
-            #endif
-            guard count >= 0 else {
-                if errno == EINTR { continue }
-                throw POSIXError.last
-            }
-            rest = rest.dropFirst(count)
         }
     }
 }
@@ -163,6 +118,7 @@ extension Cookie {
             isSecure: isSecure,
             isHTTPOnly: isHTTPOnly
         )
+        if !isAcceptable { return nil }
     }
 
     fileprivate var json: JSONValue {

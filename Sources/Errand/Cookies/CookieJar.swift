@@ -50,10 +50,9 @@ public final class CookieJar: ExchangeInterceptor {
         /// The number of removals by the program.
         var removals = 0
         var isSaving = false
-        /// Whether dates of expiry differ from the file's, by less than ``CookieStore/datePrecision``.
-        var hasUnsavedDates = false
-        /// Whether the last write has failed.
-        var hasFailedToSave = false
+        /// Whether the last write has failed, or dates differ from those in the file by less than
+        /// ``CookieStore/datePrecision``.
+        var isUnsaved = false
         var lastFailure: (any Error)?
     }
 
@@ -162,7 +161,7 @@ public final class CookieJar: ExchangeInterceptor {
     /// Call it before the process ends, if the last response may have set a cookie. A write that failed before is
     /// repeated; ``lastFailure`` has the reason if it fails again.
     public func flush() {
-        state.withLock { if $0.hasUnsavedDates || $0.hasFailedToSave { save(&$0) } }
+        state.withLock { if $0.isUnsaved { save(&$0) } }
         waitForWrites()
     }
 
@@ -258,7 +257,7 @@ public final class CookieJar: ExchangeInterceptor {
         state.withLock { state in
             guard removals == nil || removals == state.removals else { return }
             let changes = cookies.map { state.store.set($0, isSecure: origin.isSecure, at: time) }
-            if changes.contains(.date) { state.hasUnsavedDates = true }
+            if changes.contains(.date) { state.isUnsaved = true }
             if changes.contains(.cookies) { save(&state) }
         }
     }
@@ -277,7 +276,7 @@ public final class CookieJar: ExchangeInterceptor {
     private func write(to file: CookieFile) {
         let time = now()
         let content = state.withLock { state in
-            (state.isSaving, state.hasUnsavedDates) = (false, false)
+            (state.isSaving, state.isUnsaved) = (false, false)
             return CookieFile.Content(
                 name: state.name,
                 cookies: state.store.cookies(at: time).filter { $0.expires != nil }
@@ -285,9 +284,8 @@ public final class CookieJar: ExchangeInterceptor {
         }
         do {
             try file.write(content)
-            state.withLock { $0.hasFailedToSave = false }
         } catch {
-            state.withLock { ($0.lastFailure, $0.hasFailedToSave) = (error, true) }
+            state.withLock { ($0.lastFailure, $0.isUnsaved) = (error, true) }
         }
     }
 }

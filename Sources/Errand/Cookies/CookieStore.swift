@@ -127,11 +127,10 @@ struct CookieStore: Sendable {
             let before = list.count
             list.removeAll { $0.cookie.isExpired(at: now) }
             if list.count == before {
-                // Cookies over http must not displace cookies that only https may set (RFC 6265bis, section 5.7).
-                let plain = list.indices.filter { !list[$0].cookie.isSecure }
-                guard isSecure || !plain.isEmpty else { return .none }
-                let oldest = (plain.isEmpty ? Array(list.indices) : plain).min { list[$0].used < list[$1].used }
-                if let oldest, list.remove(at: oldest).cookie.expires != nil { change = .cookies }
+                // Cookies over http must not displace those that only https may set (RFC 6265bis, section 5.7).
+                let first = list.indices.min { list[$0].givesWay(before: list[$1]) }
+                guard let first, isSecure || !list[first].cookie.isSecure else { return .none }
+                if list.remove(at: first).cookie.expires != nil { change = .cookies }
             }
             count -= before - list.count
         }
@@ -150,11 +149,12 @@ struct CookieStore: Sendable {
     ///
     /// - Returns: Whether there were any.
     mutating func removeAll(where isRemoved: (Cookie) -> Bool) -> Bool {
+        removeStored { isRemoved($0.cookie) }
+    }
+
+    private mutating func removeStored(where isRemoved: (Stored) -> Bool) -> Bool {
         let before = count
-        domains = domains.compactMapValues { list in
-            let kept = list.filter { !isRemoved($0.cookie) }
-            return kept.isEmpty ? nil : kept
-        }
+        domains = domains.mapValues { $0.filter { !isRemoved($0) } }.filter { !$0.value.isEmpty }
         count = domains.values.reduce(0) { $0 + $1.count }
         return count < before
     }
@@ -170,23 +170,12 @@ struct CookieStore: Sendable {
         }
     }
 
-    /// Removes the expired cookies and, if that is not enough, a tenth of all: the least recently used ones, beginning
-    /// with those that are not secure.
+    /// Removes the expired cookies, and if that is not enough, the tenth of all that gives way first.
     private mutating func makeRoom(at now: Date) {
-        _ = removeAll { $0.isExpired(at: now) }
-        guard count > Self.maximumCount else { return }
-        let all = domains.values.joined()
-        let times = all.filter { !$0.cookie.isSecure }.map(\.used).sortedUnspecialized(by: <)
-        let secureTimes = all.filter(\.cookie.isSecure).map(\.used).sortedUnspecialized(by: <)
-        // The last times at which the removed ones were used.
-        let excess = count / 10 + 1
-        let limit = times.prefix(excess).last ?? 0
-        let secureLimit = excess > times.count ? secureTimes[excess - times.count - 1] : 0
-        domains = domains.compactMapValues { list in
-            let kept = list.filter { $0.used > ($0.cookie.isSecure ? secureLimit : limit) }
-            return kept.isEmpty ? nil : kept
-        }
-        count = domains.values.reduce(0) { $0 + $1.count }
+        guard !removeAll(where: { $0.isExpired(at: now) }) || count > Self.maximumCount else { return }
+        let all = domains.values.joined().sortedUnspecialized { $0.givesWay(before: $1) }
+        let removed = Set(all.prefix(count / 10 + 1).map(\.created))
+        _ = removeStored { removed.contains($0.created) }
     }
 
     private mutating func tick() -> UInt64 {

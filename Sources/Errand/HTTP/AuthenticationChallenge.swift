@@ -45,16 +45,16 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     /// - Parameter field: The value of `WWW-Authenticate` or `Proxy-Authenticate`; several lines are joined by commas.
     /// - Returns: The challenges in their order, at most 100, each with at most 100 parameters.
     public static func challenges(in field: String) -> [AuthenticationChallenge] {
-        var reader = ChallengeReader(field)
+        var cursor = FieldCursor(field)
         var challenges: [AuthenticationChallenge] = []
-        while challenges.count < maximumCount, let challenge = reader.next() { challenges.append(challenge) }
+        while challenges.count < maximumCount, let challenge = cursor.challenge() { challenges.append(challenge) }
         return challenges
     }
 
     /// Parses a list of parameters without a scheme, as in `Authentication-Info` (RFC 9110, section 11.6.3).
     static func parameters(in field: String) -> [String: String] {
-        var reader = ChallengeReader(field)
-        return reader.parameters()
+        var cursor = FieldCursor(field)
+        return cursor.challengeParameters()
     }
 }
 
@@ -70,124 +70,64 @@ extension RawResponse {
     public var challenges: [AuthenticationChallenge] { headers.challenges }
 }
 
-/// Reads challenges from the beginning of a field; each byte is read twice at most.
-private struct ChallengeReader {
-    private let bytes: [UInt8]
-    private var index = 0
-
-    init(_ field: String) { bytes = Array(field.utf8) }
-
-    mutating func next() -> AuthenticationChallenge? {
+extension FieldCursor {
+    fileprivate mutating func challenge() -> AuthenticationChallenge? {
         while true {
-            skipSeparators()
-            guard index < bytes.count else { return nil }
+            skip { $0.isFieldSpace || $0 == comma }
+            guard !isAtEnd else { return nil }
             let scheme = token()
             let hasSpace = skipSpace()
+            let isAlone = isAtEnd || next == comma
             // A parameter without a scheme, or no token at all.
-            guard !scheme.isEmpty, index == bytes.count || bytes[index] == Self.comma || hasSpace && !isEquals else {
-                skipToComma()
+            guard !scheme.isEmpty, isAlone || hasSpace && next != equals else {
+                skip(to: comma)
                 continue
             }
-            if index == bytes.count || bytes[index] == Self.comma {
-                return AuthenticationChallenge(scheme: scheme)
-            }
+            if isAlone { return AuthenticationChallenge(scheme: scheme) }
             if let token68 = token68() { return AuthenticationChallenge(scheme: scheme, token68: token68) }
-            return AuthenticationChallenge(scheme: scheme, parameters: parameters())
+            return AuthenticationChallenge(scheme: scheme, parameters: challengeParameters())
         }
     }
 
     /// Reads parameters up to the next scheme, or to the end.
-    mutating func parameters() -> [String: String] {
+    fileprivate mutating func challengeParameters() -> [String: String] {
         var parameters: [String: String] = [:]
         while true {
-            skipSeparators()
-            let start = index
+            skip { $0.isFieldSpace || $0 == comma }
+            let start = self
             let name = token().fieldNameKey
             skipSpace()
             guard !name.isEmpty else {
-                guard index < bytes.count else { return parameters }
-                skipToComma()
+                guard !isAtEnd else { return parameters }
+                skip(to: comma)
                 continue
             }
-            guard isEquals else {
-                index = start
+            guard take(equals) else {
+                self = start
                 return parameters
             }
-            index += 1
             skipSpace()
-            let value = index < bytes.count && bytes[index] == Self.quote ? quoted() : token()
-            if let value, parameters[name] == nil, parameters.count < AuthenticationChallenge.maximumCount {
+            let value = next == UInt8(ascii: "\"") ? value(upTo: ",") : token()
+            if !hasOpenQuote, parameters[name] == nil, parameters.count < AuthenticationChallenge.maximumCount {
                 parameters[name] = value
             }
-            skipToComma()
+            skip(to: comma)
         }
     }
 
     /// Reads what has the form of a token68 and ends the challenge, or returns `nil` and reads nothing.
     private mutating func token68() -> String? {
-        var end = index
-        while end < bytes.count, bytes[end].isToken68Character { end += 1 }
-        guard end > index else { return nil }
-        while end < bytes.count, bytes[end] == Self.equals { end += 1 }
-        var after = end
-        while after < bytes.count, bytes[after].isSpace { after += 1 }
-        guard after == bytes.count || bytes[after] == Self.comma else { return nil }
-        defer { index = after }
-        return String(decoding: bytes[index..<end], as: UTF8.self)
+        var copy = self
+        copy.skip { $0.isASCIILetter || $0.isASCIIDigit || "-._~+/".utf8.contains($0) }
+        guard copy.place > place else { return nil }
+        copy.skip { $0 == equals }
+        let text = copy.text(from: place)
+        copy.skipSpace()
+        guard copy.isAtEnd || copy.next == comma else { return nil }
+        self = copy
+        return text
     }
-
-    private mutating func token() -> String {
-        let start = index
-        while index < bytes.count, bytes[index].isTokenCharacter { index += 1 }
-        return String(decoding: bytes[start..<index], as: UTF8.self)
-    }
-
-    /// Reads a quoted string, or returns `nil` if it does not end.
-    private mutating func quoted() -> String? {
-        index += 1
-        var value: [UInt8] = []
-        while index < bytes.count {
-            let byte = bytes[index]
-            index += 1
-            if byte == Self.quote { return String(decoding: value, as: UTF8.self) }
-            if byte == Self.backslash, index < bytes.count {
-                value.append(bytes[index])
-                index += 1
-            } else {
-                value.append(byte)
-            }
-        }
-        return nil
-    }
-
-    private var isEquals: Bool { index < bytes.count && bytes[index] == Self.equals }
-
-    @discardableResult
-    private mutating func skipSpace() -> Bool {
-        let start = index
-        while index < bytes.count, bytes[index].isSpace { index += 1 }
-        return index > start
-    }
-
-    private mutating func skipSeparators() {
-        while index < bytes.count, bytes[index].isSpace || bytes[index] == Self.comma { index += 1 }
-    }
-
-    /// Skips to the next comma outside quoted strings.
-    private mutating func skipToComma() {
-        while index < bytes.count, bytes[index] != Self.comma {
-            if bytes[index] == Self.quote { _ = quoted() } else { index += 1 }
-        }
-    }
-
-    private static let comma = UInt8(ascii: ",")
-    private static let equals = UInt8(ascii: "=")
-    private static let quote = UInt8(ascii: "\"")
-    private static let backslash = UInt8(ascii: "\\")
 }
 
-extension UInt8 {
-    fileprivate var isSpace: Bool { self == 0x20 || self == 0x09 }
-
-    fileprivate var isToken68Character: Bool { isASCIILetter || isASCIIDigit || "-._~+/".utf8.contains(self) }
-}
+private let comma = UInt8(ascii: ",")
+private let equals = UInt8(ascii: "=")

@@ -11,20 +11,22 @@ enum ByteRange: Sendable, Hashable {
     ///
     /// A field that is invalid, has another unit, or requests several ranges, is for the server to interpret.
     init?(_ text: some StringProtocol) {
-        var reader = RangeReader(text)
-        guard reader.take("bytes", ignoringCase: true), reader.take("=") else { return nil }
-        reader.skipSpace()
-        if reader.take("-") {
-            guard let count = reader.number(clamping: true) else { return nil }
+        var cursor = FieldCursor(text)
+        guard text.utf8.count <= ContentRange.maximumByteCount, cursor.take("bytes", ignoringCase: true),
+            cursor.take(UInt8(ascii: "="))
+        else { return nil }
+        cursor.skipSpace()
+        if cursor.take(UInt8(ascii: "-")) {
+            guard let count = cursor.number(clamping: true) else { return nil }
             self = .suffix(count)
         } else {
-            guard let first = reader.number(clamping: true), reader.take("-") else { return nil }
-            let last = reader.number(clamping: true)
+            guard let first = cursor.number(clamping: true), cursor.take(UInt8(ascii: "-")) else { return nil }
+            let last = cursor.number(clamping: true)
             if let last, last < first { return nil }
             self = .from(first, through: last)
         }
-        reader.skipSpace()
-        guard reader.isAtEnd else { return nil }
+        cursor.skipSpace()
+        guard cursor.isAtEnd else { return nil }
     }
 
     /// Returns the positions of a content of this length, or `nil` if it has none of them (RFC 9110, section 14.1.2).
@@ -48,6 +50,9 @@ struct ContentRange: Sendable, Hashable, CustomStringConvertible {
     /// The length of the complete content, or `nil` if it is unknown (`*`).
     let completeLength: Int?
 
+    /// The longest value that is read; a longer one is invalid.
+    fileprivate static let maximumByteCount = 256
+
     init(_ positions: Range<Int>, of completeLength: Int?) {
         (self.positions, self.completeLength) = (positions, completeLength)
     }
@@ -55,65 +60,24 @@ struct ContentRange: Sendable, Hashable, CustomStringConvertible {
     /// Reads a value, or returns `nil` if it is invalid, as a range that exceeds the length or a number that doesn't fit
     /// an `Int`.
     init?(_ text: some StringProtocol) {
-        var reader = RangeReader(text)
-        guard reader.take("bytes", ignoringCase: true), reader.take(" "), let first = reader.number(),
-            reader.take("-"), let last = reader.number(), first <= last, last < .max, reader.take("/")
+        var cursor = FieldCursor(text)
+        guard text.utf8.count <= ContentRange.maximumByteCount, cursor.take("bytes", ignoringCase: true),
+            cursor.take(0x20), let first = cursor.number(),
+            cursor.take(UInt8(ascii: "-")), let last = cursor.number(), first <= last, last < .max,
+            cursor.take(UInt8(ascii: "/"))
         else { return nil }
         positions = first..<last + 1
-        if reader.take("*") {
+        if cursor.take(UInt8(ascii: "*")) {
             completeLength = nil
         } else {
-            guard let length = reader.number(), last < length else { return nil }
+            guard let length = cursor.number(), last < length else { return nil }
             completeLength = length
         }
-        guard reader.isAtEnd else { return nil }
+        guard cursor.isAtEnd else { return nil }
     }
 
     /// The value of the field.
     var description: String {
         "bytes \(positions.lowerBound)-\(positions.upperBound - 1)/\(completeLength.map(String.init) ?? "*")"
-    }
-}
-
-private struct RangeReader {
-    private var rest: ArraySlice<UInt8>
-
-    /// The longest value that is read; a longer one is invalid.
-    private static let maximumSize = 256
-
-    init(_ text: some StringProtocol) {
-        let bytes = Array(text.utf8.prefix(Self.maximumSize + 1))
-        rest = bytes.count <= Self.maximumSize ? bytes[...] : []
-    }
-
-    var isAtEnd: Bool { rest.isEmpty }
-
-    mutating func take(_ text: StaticString, ignoringCase: Bool = false) -> Bool {
-        let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        guard rest.count >= wanted.count else { return false }
-        for (byte, other) in zip(rest, wanted) {
-            guard byte == other || ignoringCase && byte | 0x20 == other else { return false }
-        }
-        rest = rest.dropFirst(wanted.count)
-        return true
-    }
-
-    mutating func skipSpace() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
-
-    /// Reads digits, or returns `nil` if there are none or the number doesn't fit.
-    mutating func number(clamping: Bool = false) -> Int? {
-        var (value, count) = (0, 0)
-        while let byte = rest.first, (0x30...0x39).contains(byte) {
-            let (product, isLarge) = value.multipliedReportingOverflow(by: 10)
-            let (sum, isLarger) = product.addingReportingOverflow(Int(byte - 0x30))
-            if isLarge || isLarger {
-                guard clamping else { return nil }
-                value = .max
-            } else {
-                value = sum
-            }
-            (rest, count) = (rest.dropFirst(), count + 1)
-        }
-        return count == 0 ? nil : value
     }
 }

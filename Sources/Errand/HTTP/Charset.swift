@@ -85,7 +85,7 @@ struct Charset {
     ]
 
     private static func systemNames(of name: String) -> [String]? {
-        if let names = named[name] { return names }
+        if let known = table.first(where: { $0.names.contains(name) }) { return known.converters }
         for prefix in ["windows-", "cp", "x-cp"] where name.hasPrefix(prefix) {
             guard let number = Int(String(name.dropFirst(prefix.count))), 1250...1258 ~= number else { continue }
             return ["CP\(number)", "WINDOWS-\(number)"]
@@ -97,12 +97,6 @@ struct Charset {
         }
         return nil
     }
-
-    private static let named: [String: [String]] = {
-        var named: [String: [String]] = [:]
-        for (names, converters) in table { for name in names { named[name] = converters } }
-        return named
-    }()
 
     private static let table: [(names: [String], converters: [String])] = [
         (["gb2312", "gbk", "gb18030", "cp936", "windows-936", "x-gbk", "gb_2312-80", "euc-cn"], ["GB18030", "GBK"]),

@@ -16,15 +16,23 @@ struct ContentDisposition: Sendable, Hashable {
     /// parameters.
     init?(_ text: String) {
         guard text.utf8.count <= Self.maximumSize else { return nil }
-        var reader = Reader(rest: text.utf8[...])
-        let type = reader.token()
+        var cursor = FieldCursor(text)
+        cursor.skipSpace()
+        let type = cursor.token()
         guard !type.isEmpty else { return nil }
         self.type = type.lowercased()
         var (plain, extended) = (String?.none, String?.none)
-        while reader.takeSeparator() {
-            let name = reader.token().lowercased()
-            guard !name.isEmpty, reader.take(UInt8(ascii: "=")) else { break }
-            guard let value = reader.value() else { break }
+        cursor.skipSpace()
+        while cursor.next == UInt8(ascii: ";") {
+            // Some servers send more than one, or one at the end.
+            cursor.skip { $0 == UInt8(ascii: ";") || $0.isFieldSpace }
+            let name = cursor.token().lowercased()
+            cursor.skipSpace()
+            guard !name.isEmpty, cursor.take(UInt8(ascii: "=")) else { break }
+            // Browsers accept more than a token without quotation marks, and some servers send a path of Windows as it is.
+            let value = cursor.value(upTo: ";", keepsPaths: true)
+            if cursor.hasOpenQuote { break }
+            cursor.skipSpace()
             switch name {
             case "filename": plain = plain ?? value
             case "filename*": extended = extended ?? Self.decoded(value)
@@ -54,60 +62,5 @@ struct ContentDisposition: Sendable, Hashable {
         }
         if isLatin { return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })) }
         return String(validating: bytes, as: UTF8.self)
-    }
-
-    private struct Reader {
-        var rest: Substring.UTF8View
-
-        mutating func skipSpace() { rest = rest.drop { $0.isFieldSpace } }
-
-        mutating func take(_ byte: UInt8) -> Bool {
-            skipSpace()
-            guard rest.first == byte else { return false }
-            rest = rest.dropFirst()
-            skipSpace()
-            return true
-        }
-
-        /// Takes semicolons, of which some servers send more than one, or one at the end.
-        mutating func takeSeparator() -> Bool {
-            var isTaken = false
-            while take(UInt8(ascii: ";")) { isTaken = true }
-            return isTaken && !rest.isEmpty
-        }
-
-        mutating func token() -> String {
-            skipSpace()
-            let token = rest.prefix { $0.isTokenCharacter }
-            rest = rest[token.endIndex...]
-            return String(Substring(token))
-        }
-
-        /// Reads a token or a quoted string; also what browsers accept unquoted, up to a semicolon.
-        mutating func value() -> String? {
-            guard rest.first == UInt8(ascii: "\"") else {
-                let value = rest.prefix { $0 != UInt8(ascii: ";") }
-                rest = rest[value.endIndex...]
-                return String(Substring(value)).trimmingSpace
-            }
-            rest = rest.dropFirst()
-            var bytes: [UInt8] = []
-            while let byte = rest.popFirst() {
-                switch byte {
-                case UInt8(ascii: "\""): return String(decoding: bytes, as: UTF8.self)
-                // Only before what has to be escaped: some servers send a path of Windows as it is.
-                case UInt8(ascii: "\\") where rest.first == UInt8(ascii: "\"") || rest.first == UInt8(ascii: "\\"):
-                    rest.popFirst().map { bytes.append($0) }
-                default: bytes.append(byte)
-                }
-            }
-            return nil
-        }
-    }
-}
-
-extension String {
-    fileprivate var trimmingSpace: String {
-        String(Substring(Substring(self).utf8.trimmingHTTPSpace()))
     }
 }

@@ -28,32 +28,17 @@ public struct Cookie: Sendable, Hashable {
     /// The maximum time for which a cookie is kept.
     static let maximumAge = 400 * 86_400
 
-    /// Creates a cookie from a stored one, or returns `nil` if it would not have been accepted.
-    init?(
-        name: String,
-        value: String,
-        domain: String,
-        path: String,
-        expires: Date?,
-        isHostOnly: Bool,
-        isSecure: Bool,
-        isHTTPOnly: Bool
-    ) {
-        guard !name.isEmpty, name.utf8.count + value.utf8.count <= Self.maximumByteCount,
-            !name.utf8.contains(UInt8(ascii: "=")), path.first == "/", !domain.isEmpty,
-            domain.utf8.count <= CookieOrigin.maximumHostByteCount, path.utf8.count <= Self.maximumAttributeByteCount,
-            domain == domain.lowercased(), [name, value, domain, path].allSatisfy(Self.isPlain)
-        else { return nil }
-        self.name = name
-        self.value = value
-        self.domain = domain
-        self.path = path
-        self.expires = expires
-        self.isHostOnly = isHostOnly
-        self.isSecure = isSecure
-        self.isHTTPOnly = isHTTPOnly
+    /// Whether a response could have set it.
+    var isAcceptable: Bool {
+        !name.isEmpty && name.utf8.count + value.utf8.count <= Self.maximumByteCount
+            && !name.utf8.contains(UInt8(ascii: "=")) && path.first == "/" && !domain.isEmpty
+            && domain.utf8.count <= CookieOrigin.maximumHostByteCount
+            && path.utf8.count <= Self.maximumAttributeByteCount && domain == domain.lowercased()
+            && [name, value, domain, path].allSatisfy(Self.isPlain)
     }
+}
 
+extension Cookie {
     /// Creates the cookie of a `Set-Cookie` field (RFC 6265, sections 5.2 and 5.3, with the prefixes of its successor), or
     /// returns `nil` if the cookie is ignored.
     ///
@@ -74,7 +59,7 @@ public struct Cookie: Sendable, Hashable {
             case "domain": if let value, !value.isEmpty { domain = value }
             case "path": path = value.flatMap { $0.first == "/" ? $0 : nil }
             case "max-age": maxAge = value.flatMap { Self.end(ofMaxAge: $0, from: now) } ?? maxAge
-            case "expires": date = value.flatMap(CookieDate.date) ?? date
+            case "expires": date = value.flatMap(HTTPDate.cookieDate) ?? date
             case "secure": isSecure = true
             case "httponly": isHTTPOnly = true
             default: break
@@ -96,6 +81,7 @@ public struct Cookie: Sendable, Hashable {
             isSecure: isSecure,
             isHTTPOnly: isHTTPOnly
         )
+        if !isAcceptable { return nil }
     }
 
     /// The number of bytes of the cookie in a `Cookie` field.

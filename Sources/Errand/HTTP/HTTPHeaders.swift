@@ -238,9 +238,8 @@ struct FieldNames: Sendable {
 extension String {
     /// The text without spaces and tabs at its ends.
     var withoutSurroundingSpace: String {
-        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-        guard let first = utf8.first, let last = utf8.last, isSpace(first) || isSpace(last) else { return self }
-        return String(Substring(utf8[...].trimmingHTTPSpace()))
+        guard let first = utf8.first, let last = utf8.last, first.isFieldSpace || last.isFieldSpace else { return self }
+        return String(Substring(utf8[...].trimming()))
     }
 
     /// The canonical spelling of the name, with ASCII letters in lower case.

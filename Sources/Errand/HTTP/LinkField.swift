@@ -13,8 +13,8 @@ enum LinkField {
     /// - Returns: The target as written, or `nil` if there is none.
     static func target(rel relation: String, in values: [String], from url: URL) -> String? {
         for value in values {
-            var rest = Substring(value).utf8
-            while let link = next(in: &rest) {
+            var cursor = FieldCursor(value)
+            while let link = next(in: &cursor) {
                 let relations = link.rel?.lowercased().split(separator: " ") ?? []
                 if relations.contains(where: { $0 == relation }), link.anchor.map({ leads($0, to: url) }) ?? true {
                     return link.target
@@ -34,50 +34,27 @@ enum LinkField {
             && context.query(percentEncoded: true) == url.query(percentEncoded: true)
     }
 
-    /// Removes and returns the link at the beginning of a value.
-    private static func next(
-        in rest: inout Substring.UTF8View
-    ) -> (target: String, rel: String?, anchor: String?)? {
-        rest = rest.drop { ", \t".utf8.contains($0) }
-        guard rest.first == UInt8(ascii: "<"), let end = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
-        let target = text(rest[..<end].dropFirst())
-        rest = rest[end...].dropFirst()
+    /// Reads the next link of a value.
+    private static func next(in cursor: inout FieldCursor) -> (target: String, rel: String?, anchor: String?)? {
+        cursor.skip { $0.isFieldSpace || $0 == UInt8(ascii: ",") }
+        guard cursor.take(UInt8(ascii: "<")) else { return nil }
+        let target = cursor.text { $0 != UInt8(ascii: ">") }
+        guard cursor.take(UInt8(ascii: ">")) else { return nil }
         var rel: String?
         var anchor: String?
-        while let parameter = parameter(in: &rest) {
+        while true {
+            cursor.skipSpace()
+            guard cursor.take(UInt8(ascii: ";")) else { return (target, rel, anchor) }
+            cursor.skipSpace()
+            let name = cursor.text { !";,= \t".utf8.contains($0) }.lowercased()
+            cursor.skipSpace()
+            let value = cursor.take(UInt8(ascii: "=")) ? cursor.value(upTo: ";, \t") : ""
             // Only the first of several `rel` parameters is used (section 3.3).
-            switch parameter.name.lowercased() {
-            case "rel": rel = rel ?? parameter.value
-            case "anchor": anchor = anchor ?? parameter.value
+            switch name {
+            case "rel": rel = rel ?? value
+            case "anchor": anchor = anchor ?? value
             default: break
             }
         }
-        return (target, rel, anchor)
     }
-
-    /// Removes and returns `; name="value"` at the beginning, or returns `nil` if the next link begins.
-    private static func parameter(in rest: inout Substring.UTF8View) -> (name: String, value: String)? {
-        let isSpace: (UInt8) -> Bool = { " \t".utf8.contains($0) }
-        rest = rest.drop(while: isSpace)
-        guard rest.first == UInt8(ascii: ";") else { return nil }
-        rest = rest.dropFirst().drop(while: isSpace)
-        let name = rest.prefix { !";,= \t".utf8.contains($0) }
-        rest = rest[name.endIndex...].drop(while: isSpace)
-        guard rest.first == UInt8(ascii: "=") else { return (text(name), "") }
-        rest = rest.dropFirst().drop(while: isSpace)
-        let quote = UInt8(ascii: "\"")
-        guard rest.first == quote else {
-            let value = rest.prefix { !";, \t".utf8.contains($0) }
-            rest = rest[value.endIndex...]
-            return (text(name), text(value))
-        }
-        rest = rest.dropFirst()
-        var value: [UInt8] = []
-        while let byte = rest.popFirst(), byte != quote {
-            value.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
-        }
-        return (text(name), String(decoding: value, as: UTF8.self))
-    }
-
-    private static func text(_ bytes: Substring.UTF8View) -> String { String(Substring(bytes)) }
 }

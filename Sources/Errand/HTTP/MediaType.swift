@@ -7,51 +7,31 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a media type from the value of a `Content-Type` field, or returns `nil` if it has no type and subtype.
     public init?(_ fieldValue: String) {
-        let parts = Self.parts(of: fieldValue)
-        let first = parts[0]
-        let names = first.trimmingHTTPSpace().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard names.count == 2, names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isTokenCharacter) }) else {
-            return nil
-        }
-        essence = first.trimmingHTTPSpace().lowercasedText
-        charset = parts.dropFirst().lazy.compactMap(Self.charset).first
+        var cursor = FieldCursor(fieldValue)
+        cursor.skipSpace()
+        let start = cursor.place
+        cursor.skip(while: \.isTokenCharacter)
+        let slash = cursor.place
+        guard slash > start, cursor.take(UInt8(ascii: "/")) else { return nil }
+        cursor.skip(while: \.isTokenCharacter)
+        guard cursor.place > slash + 1 else { return nil }
+        essence = cursor.text(from: start).lowercased()
+        cursor.skipSpace()
+        guard cursor.isAtEnd || cursor.next == UInt8(ascii: ";") else { return nil }
+        charset = Self.charset(&cursor)
     }
 
-    /// Returns the texts between semicolons that are not part of a quoted string (RFC 9110, section 5.6.4).
-    private static func parts(of fieldValue: String) -> [Substring.UTF8View] {
-        let bytes = fieldValue.utf8
-        let quote = UInt8(ascii: "\"")
-        guard bytes.contains(quote) else {
-            return bytes.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+    /// Reads parameters up to the first `charset` with a value, quoted or not.
+    private static func charset(_ cursor: inout FieldCursor) -> String? {
+        while cursor.skip(to: UInt8(ascii: ";")) {
+            cursor.skip { $0.isFieldSpace || $0 == UInt8(ascii: ";") }
+            let name = cursor.token()
+            cursor.skipSpace()
+            guard name.isSameFieldName(as: "charset"), cursor.take(UInt8(ascii: "=")) else { continue }
+            let value = cursor.value(upTo: ";")
+            if !value.isEmpty { return value.lowercased() }
         }
-        var parts: [Substring.UTF8View] = []
-        var (start, isQuoted, isEscaped) = (bytes.startIndex, false, false)
-        for place in bytes.indices {
-            let byte = bytes[place]
-            if isEscaped {
-                isEscaped = false
-            } else if byte == quote {
-                isQuoted.toggle()
-            } else if isQuoted {
-                isEscaped = byte == UInt8(ascii: "\\")
-            } else if byte == UInt8(ascii: ";") {
-                parts.append(bytes[start..<place])
-                start = bytes.index(after: place)
-            }
-        }
-        return parts + [bytes[start...]]
-    }
-
-    /// Returns the value of a `charset` parameter, quoted or not, or `nil` for any other.
-    private static func charset(in parameter: Substring.UTF8View) -> String? {
-        guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
-            parameter[..<equals].trimmingHTTPSpace().lowercasedText == "charset"
-        else { return nil }
-        let quote = UInt8(ascii: "\"")
-        var value = parameter[parameter.index(after: equals)...].trimmingHTTPSpace()
-        if value.first == quote { value = value.dropFirst() }
-        if value.last == quote { value = value.dropLast() }
-        return value.isEmpty ? nil : value.lowercasedText
+        return nil
     }
 
     /// Whether the type is JSON: `application/json`, `text/json` or any `+json`.
@@ -63,13 +43,9 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
 
 extension Substring.UTF8View {
     /// Returns the text without surrounding spaces and tabs (RFC 9110, section 5.6.3).
-    func trimmingHTTPSpace() -> Substring.UTF8View {
-        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        var rest = self[...]
-        while let first = rest.first, isSpace(first) { rest = rest.dropFirst() }
-        while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
-        return rest
+    func trimming(_ isTrimmed: (UInt8) -> Bool = \.isFieldSpace) -> Substring.UTF8View {
+        let rest = drop(while: isTrimmed)
+        let end = rest.lastIndex { !isTrimmed($0) }.map { rest.index(after: $0) } ?? rest.startIndex
+        return rest[..<end]
     }
-
-    fileprivate var lowercasedText: String { Substring(self).lowercased() }
 }

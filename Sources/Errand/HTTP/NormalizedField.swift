@@ -14,7 +14,7 @@ enum NormalizedField {
         if name.isSameFieldName(as: "Cookie") || name.isSameFieldName(as: "Authorization") { return value }
         guard negotiating.contains(where: { $0.isSameFieldName(as: name) }) else {
             let comma = UInt8(ascii: ",")
-            return value.utf8.contains(comma) ? parts(of: value, at: comma).joined(separator: ",") : value
+            return value.utf8.contains(comma) ? FieldCursor.parts(of: value, at: comma).joined(separator: ",") : value
         }
         return list(value)
     }
@@ -25,7 +25,8 @@ enum NormalizedField {
         // Most values are a single lowercase token.
         if value.utf8.allSatisfy({ $0.isTokenCharacter && !$0.isUppercase || $0 == UInt8(ascii: "/") }) { return value }
         var seen: Set<String> = []
-        let choices = members(of: value).map(Choice.init).filter { seen.insert($0.text).inserted }
+        let members = FieldCursor.parts(of: value, at: UInt8(ascii: ",")).filter { !$0.isEmpty }
+        let choices = members.map(Choice.init).filter { seen.insert($0.text).inserted }
         return choices.sortedUnspecialized { one, other in
             one.weight == other.weight ? one.text < other.text : one.weight > other.weight
         }.map(\.text).joined(separator: ",")
@@ -37,7 +38,7 @@ enum NormalizedField {
         let weight: Int
 
         init(_ member: String) {
-            let parts = NormalizedField.parts(of: member, at: UInt8(ascii: ";"))
+            let parts = FieldCursor.parts(of: member, at: UInt8(ascii: ";"))
             var texts = [parts[0].lowercased()]
             var weight: Int?
             for part in parts.dropFirst() {
@@ -69,34 +70,6 @@ enum NormalizedField {
             }
             return weight <= 1000 ? weight : nil
         }
-    }
-
-    /// Returns the members of a list, without white space around them and without empty ones.
-    private static func members(of value: String) -> [String] {
-        parts(of: value, at: UInt8(ascii: ",")).filter { !$0.isEmpty }
-    }
-
-    /// Splits a text at a separator outside quoted strings; there is at least one part.
-    private static func parts(of text: String, at separator: UInt8) -> [String] {
-        let bytes = Array(text.utf8)
-        var parts: [String] = []
-        var (start, place, isQuoted) = (0, 0, false)
-        func end() {
-            parts.append(String(decoding: bytes[start..<place], as: UTF8.self).withoutSurroundingSpace)
-        }
-        while place < bytes.count {
-            switch bytes[place] {
-            case UInt8(ascii: "\\") where isQuoted: place = min(place + 1, bytes.count - 1)
-            case UInt8(ascii: "\""): isQuoted.toggle()
-            case separator where !isQuoted:
-                end()
-                start = place + 1
-            default: break
-            }
-            place += 1
-        }
-        end()
-        return parts
     }
 }
 

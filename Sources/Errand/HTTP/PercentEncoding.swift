@@ -17,17 +17,8 @@ package enum PercentEncoding {
         )
     }
 
-    /// Encodes what is not allowed in a query and keeps what is valid, including escapes.
+    /// Encodes what is not allowed in a query, or in a path with its query, and keeps what is valid, including escapes.
     static func escapingQuery(_ text: some StringProtocol) -> String {
-        escaping(
-            String(text),
-            keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@?".utf8.contains($0) },
-            keepsEscapes: true
-        )
-    }
-
-    /// Encodes what is not allowed in a relative reference of path and query; keeps escapes and both separators.
-    static func escapingReference(_ text: some StringProtocol) -> String {
         escaping(
             String(text),
             keeping: { isUnreserved($0) || isSubDelimiter($0) || "/:@?".utf8.contains($0) },

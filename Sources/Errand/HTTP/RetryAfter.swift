@@ -35,12 +35,12 @@ enum RetryAfter {
         for field in fields.prefix(count) {
             guard let value = single(field, in: headers) else { continue }
             if field == "Retry-After-Ms" {
-                guard let number = Number(value.utf8) else { continue }
+                guard let number = Number(value) else { continue }
                 return number.duration / 1000
             }
             if field.hasSuffix("Reset"), isQuotaLeft(of: field, headers) { continue }
             let isReset = field != "Retry-After"
-            if let number = Number(value.utf8) {
+            if let number = Number(value) {
                 guard isReset, number.seconds >= firstEpoch else { return number.duration }
                 return max(.zero, number.duration - present(headers, now: now))
             }
@@ -54,7 +54,7 @@ enum RetryAfter {
     /// Whether requests are left of the quota that a reset field is of, so that another limit was exceeded, or none.
     private static func isQuotaLeft(of reset: String, _ headers: HTTPHeaders) -> Bool {
         let remaining = single(String(reset.dropLast("Reset".count)) + "Remaining", in: headers)
-        return remaining.flatMap { Number($0.utf8) }.map { $0.duration > .zero } ?? false
+        return remaining.flatMap { Number($0) }.map { $0.duration > .zero } ?? false
     }
 
     private static func single(_ name: String, in headers: HTTPHeaders) -> String? {
@@ -79,29 +79,18 @@ enum RetryAfter {
 
         var duration: Duration { .seconds(seconds) + .nanoseconds(nanoseconds) }
 
-        init?(_ text: String.UTF8View) {
-            var hasDigit = false
-            var point: Int64?
-            var isOver = false
-            for byte in text {
-                switch byte {
-                case 0x20, 0x09: isOver = isOver || hasDigit || point != nil
-                case 0x30...0x39 where !isOver:
-                    hasDigit = true
-                    let digit = Int64(byte - 0x30)
-                    if let unit = point {
-                        nanoseconds += unit * digit
-                        point = unit / 10
-                    } else {
-                        seconds = min(seconds * 10 + digit, mostSeconds)
-                    }
-                case 0x2E where hasDigit && point == nil && !isOver:
-                    point = 100_000_000
-                    hasDigit = false
-                default: return nil
-                }
+        init?(_ text: String) {
+            var cursor = FieldCursor(text)
+            cursor.skipSpace()
+            guard let whole = cursor.number(clamping: true) else { return nil }
+            seconds = min(Int64(whole), mostSeconds)
+            if cursor.take(UInt8(ascii: ".")) {
+                let digits = cursor.text(while: \.isASCIIDigit)
+                guard let parts = Int64((digits + "00000000").prefix(9)), !digits.isEmpty else { return nil }
+                nanoseconds = parts
             }
-            if !hasDigit { return nil }
+            cursor.skipSpace()
+            guard cursor.isAtEnd else { return nil }
         }
     }
 }

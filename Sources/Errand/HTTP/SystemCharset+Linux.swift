@@ -9,9 +9,6 @@ internal import Musl
 
 /// The C library's `iconv`, because Foundation has only a few converters on Linux.
 enum SystemCharset {
-    /// The maximum number of bytes that one step of a conversion writes.
-    private static let stepByteCount = 64 << 10
-
     /// Returns the text of the bytes in the first of these charsets that the system supports.
     static func text(of data: Data, charsets: [String]) throws(Charset.Failure) -> String {
         guard let converter = charsets.lazy.compactMap(open).first else { throw .unknown }
@@ -29,32 +26,18 @@ enum SystemCharset {
 
     /// Returns the bytes as UTF-8, or `nil` if some are malformed or the last character is incomplete.
     private static func convert(_ bytes: UnsafeRawBufferPointer, with converter: iconv_t) -> [UInt8]? {
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count)
         var input = UnsafeMutablePointer(mutating: bytes.bindMemory(to: CChar.self).baseAddress)
-        var rest = input == nil ? 0 : bytes.count
-        var step = [CChar](repeating: 0, count: stepByteCount)
-        // Called once more without input, for what the converter still holds.
-        var isFlushing = rest == 0
-        while true {
-            let (status, error, written) = step.withUnsafeMutableBufferPointer { step -> (Int, Int32, Int) in
-                var output = step.baseAddress
-                var room = step.count
-                let status =
-                    isFlushing
-                    ? iconv(converter, nil, nil, &output, &room) : iconv(converter, &input, &rest, &output, &room)
-                let error = errno
-                return (Int(status), error, step.count - room)
-            }
-            step.withUnsafeBytes { result.append(contentsOf: $0.prefix(written)) }
-            if status == -1 {
-                // Only a full buffer is not an error, and a step that writes nothing would never end.
-                guard error == E2BIG, written > 0 else { return nil }
-            } else if isFlushing {
-                return result
-            } else {
-                isFlushing = true
-            }
+        var rest = bytes.count
+        // A character of four bytes in UTF-8 has at least one in any charset.
+        let capacity = 4 * bytes.count + 16
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { buffer in
+            var output = buffer.baseAddress
+            var room = capacity
+            // Called once more without input, for what the converter still holds.
+            guard rest == 0 || iconv(converter, &input, &rest, &output, &room) != -1,
+                iconv(converter, nil, nil, &output, &room) != -1
+            else { return nil }
+            return Array(UnsafeRawBufferPointer(buffer).prefix(capacity - room))
         }
     }
 }

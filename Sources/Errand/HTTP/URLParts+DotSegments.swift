@@ -42,21 +42,8 @@ extension URLParts {
 
     /// Returns the number of dots of a segment that consists of one or two, escaped or not, or `nil` for any other.
     private static func dots(in segment: some Collection<UInt8>) -> Int? {
-        guard segment.count <= 6 else { return nil }
-        var rest = Array(segment)[...]
-        var count = 0
-        while let byte = rest.first {
-            if byte == UInt8(ascii: ".") {
-                rest = rest.dropFirst()
-            } else if byte == UInt8(ascii: "%"), rest.count >= 3, rest[rest.startIndex + 1] == UInt8(ascii: "2"),
-                rest[rest.startIndex + 2] | 0x20 == UInt8(ascii: "e")
-            {
-                rest = rest.dropFirst(3)
-            } else {
-                return nil
-            }
-            count += 1
-        }
-        return (1...2).contains(count) ? count : nil
+        guard segment.count <= 6, segment.allSatisfy({ ".%2eE".utf8.contains($0) }) else { return nil }
+        let text = String(decoding: segment, as: UTF8.self).lowercased().replacing("%2e", with: ".")
+        return text == "." ? 1 : text == ".." ? 2 : nil
     }
 }

@@ -123,7 +123,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
                 if parts.path.isEmpty { parts.path = "/" }
                 return try parts.url()
             }
-            let escaped = PercentEncoding.escapingReference(
+            let escaped = PercentEncoding.escapingQuery(
                 Substring(location.utf8.prefix { $0 != UInt8(ascii: "#") })
             )
             guard let url = URL(string: escaped, relativeTo: base)?.absoluteURL,
