@@ -7,21 +7,11 @@ public struct GeneralRequest<Formatter: ResponseFormatter>: RequestWrapper, Modi
     public typealias Model = Formatter.Output
 
     private(set) var base: DeclaredRequest
-    private(set) var changes: Shared<RequestChanges>
+    private(set) var changes = RequestChanges.none
     /// The filter; see ``Request/filter`` and ``filter(_:)``.
     public var filter: some ResponseFilter { changes.value.filter ?? .inherited }
     /// The formatter; see ``Request/formatter``.
     public let formatter: Formatter
-
-    /// Creates a request to a path, relative to the base URL or absolute, with a formatter that creates the model.
-    @_disfavoredOverload  // otherwise the initializer for a `DefaultFormatter` would not be preferred
-    public init(_ path: String, formatter: Formatter) {
-        self.init(DeclaredRequest(path: path), RequestChanges.none, formatter: formatter)
-    }
-
-    private init(_ base: DeclaredRequest, _ changes: Shared<RequestChanges>, formatter: Formatter) {
-        (self.base, self.changes, self.formatter) = (base, changes, formatter)
-    }
 }
 
 extension GeneralRequest where Formatter == JSONValueFormatter {
@@ -30,6 +20,12 @@ extension GeneralRequest where Formatter == JSONValueFormatter {
 }
 
 extension GeneralRequest {
+    /// Creates a request to a path, relative to the base URL or absolute, with a formatter that creates the model.
+    @_disfavoredOverload  // otherwise the initializer for a `DefaultFormatter` would not be preferred
+    public init(_ path: String, formatter: Formatter) {
+        self.init(base: DeclaredRequest(path: path), formatter: formatter)
+    }
+
     /// Creates a request to a path, relative to the base URL or absolute, whose model is formatted where its type is
     /// `Decodable`.
     public init<T: Decodable>(_ path: String, formatter: DefaultFormatter<T>) where Formatter == DecodableFormatter<T> {
@@ -71,7 +67,7 @@ extension GeneralRequest {
     public consuming func expecting<T: Decodable & SendableMetatype>(
         _ type: T.Type
     ) -> GeneralRequest<DefaultFormatter<T>> {
-        GeneralRequest<DefaultFormatter<T>>(base, changes, formatter: DefaultFormatter())
+        GeneralRequest<DefaultFormatter<T>>(base: base, changes: changes, formatter: DefaultFormatter())
     }
 
     /// Returns a copy whose model is decoded from the whole payload, by a type that may be `Decodable` only on an actor.
@@ -86,7 +82,7 @@ extension GeneralRequest {
 
     /// Returns a copy whose model is created by a formatter.
     public consuming func formatted<Other: ResponseFormatter>(by formatter: Other) -> GeneralRequest<Other> {
-        GeneralRequest<Other>(base, changes, formatter: formatter)
+        GeneralRequest<Other>(base: base, changes: changes, formatter: formatter)
     }
 
     /// Returns a copy whose model is created by the rule for its type, where that is `Decodable`.
