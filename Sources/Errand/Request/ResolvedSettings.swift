@@ -28,7 +28,7 @@ protocol Inheritable {
     var isInherited: Bool { get }
 }
 
-extension Acceptance: Inheritable {}
+extension Acceptance: Inheritable { fileprivate static let standard = Acceptance() }
 extension Authentication: Inheritable { var isInherited: Bool { self == .inherited } }
 extension Authorization: Inheritable { var isInherited: Bool { scheme == .inherited } }
 extension CachePolicy: Inheritable { var isInherited: Bool { if case .inherited = self { true } else { false } } }
@@ -45,7 +45,7 @@ extension Settings {
     var retryPolicy: ResolvedSetting<RetryPolicy> { resolved(request.retryPolicy, \.retryPolicy, .standard) }
     var redirectPolicy: ResolvedSetting<RedirectPolicy> { resolved(request.redirectPolicy, \.redirectPolicy, .follow) }
     var cachePolicy: ResolvedSetting<CachePolicy> { resolved(request.cachePolicy, \.cachePolicy, .networkOnly) }
-    var acceptance: ResolvedSetting<Acceptance> { resolved(request.acceptance, \.acceptance, Acceptance()) }
+    var acceptance: ResolvedSetting<Acceptance> { resolved(request.acceptance, \.acceptance, .standard) }
     var throttle: ResolvedSetting<Throttle> { resolved(.inherited, \.throttle, .unlimited) }
     var authentication: ResolvedSetting<Authentication> { resolved(.inherited, \.authentication, .anonymous) }
     var cacheStorage: ResolvedSetting<CacheStorage> { resolved(request.cacheStorage, \.cacheStorage, .standard) }
