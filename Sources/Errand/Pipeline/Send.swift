@@ -86,10 +86,8 @@ final class Send: Sendable {
             )
             let prepared = try builder.prepare(content, step: step)
             built.set(prepared)
-            if let receiver = prepared.receiver, !receiver.isStream {
-                // Its file is free for another download as soon as the send has to end.
-                stop.slot().fill { receiver.end() }
-            }
+            // Its file is free for another download as soon as the send has to end.
+            if let file = prepared.receiver as? FileReceiver { stop.slot().fill(with: file) }
             try sequence?.check(prepared)
             return prepared
         } catch let error as NetworkError {

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Synchronization
 
 /// Receives a body into a file, across attempts and from where an earlier download ended.
-final class FileReceiver: BodyReceiver {
+final class FileReceiver: BodyReceiver, StoppableExchange {
     private struct State {
         /// The request of the first attempt, or `nil` before it; later ones, at mirrors too, are for the same file.
         var source: Source?
@@ -306,10 +306,20 @@ final class FileReceiver: BodyReceiver {
     private static let unreleased = Lock<[FileReceiver]>([])
 
     func end() {
-        hasEnded.store(true, ordering: .sequentiallyConsistent)
-        Self.unreleased.withLock { $0.append(self) }
+        noteEnd()
         // An attempt that waits for a disk releases the file later; the end of the send does not wait for it.
         releaseIfEnded()
+    }
+
+    /// Releases the file because the send has to end; whoever ends it does not wait for a disk.
+    func stop() {
+        noteEnd()
+        DispatchQueue.global().async { self.releaseIfEnded() }
+    }
+
+    private func noteEnd() {
+        hasEnded.store(true, ordering: .sequentiallyConsistent)
+        Self.unreleased.withLock { $0.append(self) }
     }
 
     /// Releases the file after the end of the send, unless a thread uses it, which then does that.
