@@ -190,7 +190,7 @@ struct UploadProgressTests {
         let handle = agent.start(request(1 << 20).expecting(Data.self))
         let updates = handle.progressUpdates
         _ = try await handle.value
-        await handle.handle.waitUntilFinished()
+        await handle.waitUntilFinished()
         for await progress in updates { log.add(progress) }
         #expect(log.progress(.upload).last?.fractionCompleted == 1)
         #expect(log.progress(.download).last?.fractionCompleted == 1)

@@ -35,26 +35,32 @@ struct CallerProgress: SmallBodyObserver {
     }
 
     private let report: @Sendable (TransferProgress) -> Void
+    private let joinsSends: Bool
     private let records = Lock(Table<Int, Record>())
 
-    init(_ report: @escaping @Sendable (TransferProgress) -> Void) { self.report = report }
+    /// - Parameters:
+    ///   - joinsSends: Whether all sends are parts of one, such as those of a download that is paused.
+    ///   - report: Called with the progress.
+    init(joiningSends joinsSends: Bool = false, _ report: @escaping @Sendable (TransferProgress) -> Void) {
+        (self.joinsSends, self.report) = (joinsSends, report)
+    }
 
     func request(_ context: RequestContext, did event: AccessoryEvent) {
+        let key = joinsSends ? 0 : context.id
         switch event {
-        case .willStart: records.withLock { $0[context.id] = Record() }
+        case .willStart: records.withLock { if !joinsSends || $0[key] == nil { $0[key] = Record() } }
         case .didProgress(let progress):
             let due = records.withLock { records -> [TransferProgress] in
                 // What comes after the end of the send is dropped.
-                guard var record = records[context.id] else { return [] }
-                defer { records[context.id] = record }
+                guard var record = records[key] else { return [] }
+                defer { records[key] = record }
                 return record.report(progress)
             }
             for progress in due { report(progress) }
-        case .willStop(let outcome):
-            guard var record = records.withLock({ $0.removeValue(forKey: context.id) }), case .success = outcome else {
-                return
-            }
+        case .willStop(.success):
+            guard var record = records.withLock({ $0.removeValue(forKey: key) }) else { return }
             if let end = record.uploadEnd() { report(end) }
+        case .willStop where !joinsSends: records.withLock { $0[key] = nil }
         default: break
         }
     }

@@ -15,13 +15,15 @@ extension Agent {
         _ request: R,
         owner: Owner,
         completion: @escaping @MainActor (Owner, Result<R.Model, any Error>) -> Void
-    ) -> RequestHandle {
+    ) -> RequestHandle<Void> {
         let isWanted: @MainActor () -> Bool = { [weak owner] in owner != nil }
-        return launchOnMain(request, in: nil, watching: isWanted) { [weak owner] handle, result in
+        let handle: RequestHandle<Void> = launchOnMain(request) { [weak owner] handle, result in
             let owner = owner
             if owner == nil { handle.abandon() }
-            if let result = handle.settle(result), let owner { completion(owner, result.map { $0.model }) }
+            if let result = handle.settle(result), let owner { completion(owner, result) }
         }
+        watch(handle, while: isWanted)
+        return handle
     }
 
     /// Starts a send for a delegate that is held weakly, and whose methods have the type of the model.
@@ -43,7 +45,7 @@ extension Agent {
         delegate: Delegate,
         didFinish: @escaping @MainActor (Delegate, R.Model) -> Void,
         didFail: @escaping @MainActor (Delegate, any Error) -> Void
-    ) -> RequestHandle {
+    ) -> RequestHandle<Void> {
         start(request, owner: delegate) { delegate, result in
             switch result {
             case .success(let model): didFinish(delegate, model)
@@ -52,15 +54,15 @@ extension Agent {
         }
     }
 
-    /// Returns a task that abandons the send once the owner is deallocated.
+    /// Abandons a send once its owner is deallocated.
     ///
-    /// Nothing notifies of that, so the task checks ten times a second.
+    /// Nothing notifies of that, so a task checks ten times a second.
     @MainActor
-    func watch(_ handle: RequestHandle, while isWanted: @escaping @MainActor () -> Bool) -> Task<Void, Never> {
+    func watch(_ handle: RequestHandle<Void>, while isWanted: @escaping @MainActor () -> Bool) {
         Task { @MainActor [weak handle] in
-            while !Task.isCancelled, let current = handle, !current.isFinished {
+            while let current = handle, !current.isFinished {
                 guard isWanted() else { return current.abandon() }
-                // If the sleep is cancelled, the loop ends.
+                // Nobody cancels it.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }

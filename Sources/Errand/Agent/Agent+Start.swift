@@ -19,11 +19,11 @@ extension Agent {
         in scope: RequestScope? = nil,
         on queue: DispatchQueue,
         completion: @escaping @Sendable (Result<R.Model, any Error>) -> Void
-    ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        let deliver: StartedDelivery<R.Model> = { handle, result in
+    ) -> RequestHandle<Void> where R.Model: Sendable, R.Formatter: Sendable {
+        let deliver: StartedDelivery<R.Model, Void> = { handle, result in
             await withCheckedContinuation { continuation in
                 queue.async {
-                    if let result = handle.settle(result) { completion(result.map { $0.model }) }
+                    if let result = handle.settle(result) { completion(result) }
                     continuation.resume()
                 }
             }
@@ -53,10 +53,10 @@ extension Agent {
         _ request: R,
         in scope: RequestScope? = nil,
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
-    ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        let deliver: StartedDelivery<R.Model> = { handle, result in
+    ) -> RequestHandle<Void> where R.Model: Sendable, R.Formatter: Sendable {
+        let deliver: StartedDelivery<R.Model, Void> = { handle, result in
             await MainActor.run {
-                if let result = handle.settle(result) { completion(result.map { $0.model }) }
+                if let result = handle.settle(result) { completion(result) }
             }
         }
         guard request.formattingContext == .caller else { return launch(request, in: scope, deliver: deliver) }
@@ -85,44 +85,69 @@ extension Agent {
         _ request: R,
         in scope: RequestScope? = nil,
         completion: @escaping @MainActor (Result<R.Model, any Error>) -> Void
-    ) -> RequestHandle {
+    ) -> RequestHandle<Void> {
         launchOnMain(request, in: scope) { handle, result in
-            if let result = handle.settle(result) { completion(result.map { $0.model }) }
+            if let result = handle.settle(result) { completion(result) }
         }
     }
 
-    /// A function that passes the result of a started send to its callback.
-    typealias StartedDelivery<Model> = @Sendable (RequestHandle, Result<Delivered<Model>, any Error>) async -> Void
+    /// Starts a send whose model can be awaited with ``RequestHandle/value``.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - scope: The scope that owns the send, or `nil` for none. If it is deallocated, the send is cancelled.
+    /// - Returns: A handle to the send. It need not be kept.
+    public func start<R: Request & Sendable>(
+        _ request: R,
+        in scope: RequestScope? = nil
+    ) -> RequestHandle<R.Model> where R.Model: Sendable, R.Formatter: Sendable {
+        launch(request, in: scope) { handle, result in _ = handle.settle(result) { $0 } }
+    }
+
+    /// Starts a send whose model is created on the main actor and can be awaited with ``RequestHandle/value``.
+    ///
+    /// - Parameters:
+    ///   - request: The request to send.
+    ///   - scope: The scope that owns the send, or `nil` for none. If it is deallocated, the send is cancelled.
+    /// - Returns: A handle to the send. It need not be kept.
+    @MainActor
+    public func start<R: Request>(
+        _ request: R,
+        in scope: RequestScope? = nil
+    ) -> RequestHandle<R.Model> where R.Model: Sendable {
+        launchOnMain(request, in: scope) { handle, result in _ = handle.settle(result) { $0 } }
+    }
+
+    /// A function that passes the result of a started send to its callback, or to its handle.
+    typealias StartedDelivery<Model, Value: Sendable> =
+        @Sendable (RequestHandle<Value>, Result<Delivered<Model>, any Error>) async -> Void
 
     /// A function that runs a started send.
-    typealias Running<R: Request> =
+    typealias Running<R: Request, Value: Sendable> =
         @Sendable (
-            Agent, R, RequestHandle, @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
+            Agent, R, RequestHandle<Value>, @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
         ) async -> Void
 
-    func launch<R: Request & Sendable>(
+    func launch<R: Request & Sendable, Value>(
         _ request: R,
-        in scope: RequestScope?,
-        running run: @escaping Running<R> = { await $0.runInBackground($1, for: $2, deliver: $3) },
-        deliver: @escaping StartedDelivery<R.Model>
-    ) -> RequestHandle where R.Model: Sendable, R.Formatter: Sendable {
-        let handle = RequestHandle(request)
-        scope?.add(handle)
-        let number = pipeline.sends.noteStarted { handle.cancel() }
-        let task = Task { [weak scope] in
-            await run(self, request, handle) { await deliver(handle, $0) }
-            pipeline.sends.forget(started: number)
-            scope?.remove(handle)
-            handle.finish()
+        in scope: RequestScope? = nil,
+        reporting report: (@Sendable (TransferProgress) -> Void)? = nil,
+        running run: @escaping Running<R, Value> = { await $0.runInBackground($1, for: $2, deliver: $3) },
+        deliver: @escaping StartedDelivery<R.Model, Value>
+    ) -> RequestHandle<Value> where R.Model: Sendable, R.Formatter: Sendable {
+        let handle = RequestHandle<Value>(request, in: scope, among: pipeline.sends, reporting: report)
+        handle.begin { handle, one in
+            Task {
+                await handle.perform(one) { await run(self, request, handle) { await deliver(handle, $0) } }
+            }
         }
-        handle.own { task.cancel() }
         return handle
     }
 
     @concurrent
-    private func runInBackground<R: Request & Sendable>(
+    private func runInBackground<R: Request & Sendable, Value>(
         _ request: R,
-        for handle: RequestHandle,
+        for handle: RequestHandle<Value>,
         deliver: @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
@@ -134,22 +159,19 @@ extension Agent {
     }
 
     @MainActor
-    func launchOnMain<R: Request>(
+    func launchOnMain<R: Request, Value>(
         _ request: R,
-        in scope: RequestScope?,
-        watching isWanted: (@MainActor () -> Bool)? = nil,
-        deliver: @escaping @MainActor (RequestHandle, Result<Delivered<R.Model>, any Error>) -> Void
-    ) -> RequestHandle {
-        let handle = RequestHandle(request)
-        scope?.add(handle)
-        let number = pipeline.sends.noteStarted { handle.cancel() }
-        let task = Task { @MainActor [weak scope] in
+        in scope: RequestScope? = nil,
+        reporting report: (@Sendable (TransferProgress) -> Void)? = nil,
+        deliver: @escaping @MainActor (RequestHandle<Value>, Result<Delivered<R.Model>, any Error>) -> Void
+    ) -> RequestHandle<Value> {
+        let handle = RequestHandle<Value>(request, in: scope, among: pipeline.sends, reporting: report)
+        let send: @MainActor (RequestHandle<Value>) async -> Void = { handle in
             await self.run(request, formatting: .callerByNeed, for: handle) { deliver(handle, $0) }
-            pipeline.sends.forget(started: number)
-            scope?.remove(handle)
-            handle.finish()
         }
-        handle.own(watch: isWanted.map { watch(handle, while: $0) }) { task.cancel() }
+        handle.begin { handle, one in
+            Task { @MainActor in await handle.perform(one) { await send(handle) } }
+        }
         return handle
     }
 
@@ -158,7 +180,7 @@ extension Agent {
         _ request: R,
         formatting: Metrics.Formatting,
         veto: CacheVeto? = nil,
-        for handle: RequestHandle,
+        for handle: RequestHandle<some Sendable>,
         deliver: nonisolated(nonsending) @escaping (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async {
         if RequestType.of(R.self).isComposed { return await runComposed(request, for: handle, deliver: deliver) }
@@ -172,7 +194,7 @@ extension Agent {
 
     private func runComposed<R: Request>(
         _ request: R,
-        for handle: RequestHandle,
+        for handle: any StartedSend,
         deliver: nonisolated(nonsending) @escaping (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async {
         // An error was delivered.
@@ -204,7 +226,7 @@ private actor QueueCaller {
     func run<R: Request & Sendable>(
         _ request: R,
         by agent: Agent,
-        for handle: RequestHandle,
+        for handle: RequestHandle<Void>,
         deliver: @escaping @Sendable (Result<Delivered<R.Model>, any Error>) async -> Void
     ) async where R.Model: Sendable, R.Formatter: Sendable {
         let veto: CacheVeto = { request.shouldCache($0, of: $1) }

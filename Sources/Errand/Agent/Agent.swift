@@ -87,8 +87,8 @@ public final class Agent: Sendable, RefreshClient {
     /// failure is ignored.
     ///
     /// Polls, pages, chains, batches, streams of events and `responses(for:)` end, also between two of their sends, and the
-    /// requests of `results(of:)`, `resultStream(of:)` and `download(allIn:)` that have not begun are not sent. What was started
-    /// with a handle is cancelled as by the handle, even if it has not begun.
+    /// requests of `results(of:)` and `resultStream(of:)` that have not begun are not sent. What was started with a handle is
+    /// cancelled as by the handle, even if it has not begun.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.
@@ -97,9 +97,9 @@ public final class Agent: Sendable, RefreshClient {
     /// Cancels every running send whose context matches; each fails once with `CancellationError`.
     ///
     /// A poll, pages, a chain, a batch, a stream of events and `responses(for:)` consist of sends that follow one another.
-    /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)`,
-    /// `resultStream(of:)` and `download(allIn:)` that have not begun have no context yet, and are sent when it is their turn, as
-    /// is what was started with a handle just before.
+    /// Between two of them they end in the same way if the context of the latest one matches. Requests of `results(of:)` and
+    /// `resultStream(of:)` that have not begun have no context yet, and are sent when it is their turn, as is what was started
+    /// with a handle just before.
     ///
     /// The requests of a credential refresh are not cancelled, because the server may have consumed the refresh token
     /// already.

@@ -38,20 +38,22 @@ extension Agent {
     /// - Returns: A handle to cancel the send. It need not be kept.
     @MainActor
     @discardableResult
-    public func start<R: Request>(_ request: R, delegate: any RequestDelegate) -> RequestHandle {
+    public func start<R: Request>(_ request: R, delegate: any RequestDelegate) -> RequestHandle<Void> {
         let isWanted: @MainActor () -> Bool = { [weak delegate] in delegate != nil }
-        return launchOnMain(request, in: nil, watching: isWanted) { [weak delegate] handle, result in
+        let handle: RequestHandle<Void> = launchOnMain(request) { [weak delegate] handle, delivered in
             let delegate = delegate
             if delegate == nil { handle.abandon() }
-            guard let result = handle.settle(result), let delegate else { return }
+            guard let result = handle.settle(delivered), let delegate else { return }
             switch result {
-            case .success(let delivered):
-                if let response = delivered.response { delegate.request(request, didReceive: response.raw) }
-                delegate.request(request, didFinishWith: delivered.model)
+            case .success(let model):
+                if let response = try? delivered.get().response { delegate.request(request, didReceive: response.raw) }
+                delegate.request(request, didFinishWith: model)
             case .failure(let error):
                 if let response = error.rawResponse { delegate.request(request, didReceive: response) }
                 delegate.request(request, didFailWith: error)
             }
         }
+        watch(handle, while: isWanted)
+        return handle
     }
 }

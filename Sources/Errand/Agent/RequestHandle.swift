@@ -1,25 +1,39 @@
-/// A handle to a send that was started with a callback.
+/// A handle to a send that was started: with a callback, to await its value, or as a download that can be paused.
 ///
-/// A batch or chain has one for the whole.
-public final class RequestHandle: Sendable {
+/// It need not be kept: the send goes on without it. A batch or chain has one for all of its requests.
+public final class RequestHandle<Value: Sendable>: StartedSend {
     /// The state of a send.
     public enum State: Sendable {
         /// The send is running.
         case running
-        /// The callback was called with the model.
-        case succeeded
-        /// The callback was called with this error.
+        /// The download was paused; its bytes are kept if the rest can be requested alone.
+        case paused
+        /// The send has this value; that of a send with a callback is `Void`.
+        case succeeded(Value)
+        /// The send failed with this error.
         case failed(any Error)
-        /// The callback was called with `CancellationError`, or isn't called because the scope or owner was
-        /// deallocated.
+        /// The send was cancelled, by the handle, its scope or its owner, or by ``Agent/cancelAll(where:)``.
         case cancelled
     }
 
+    /// One of the runs that a download has if it is paused.
+    struct Run: Sendable {
+        /// The run before it, which may still have the file.
+        let previous: Task<Void, Never>?
+        /// Its number among what was started, or `nil` for a request of a refresh.
+        let number: Int?
+    }
+
     private struct Record {
-        var state: State = .running
+        weak var scope: RequestScope?
+        var state = State.running
+        /// Makes the task of a run, which calls ``perform(_:_:)``.
+        var begin: (@Sendable (RequestHandle, Run) -> Task<Void, Never>)?
+        /// What cancels the latest run.
         var stop: (@Sendable () -> Void)?
-        var watch: Task<Void, Never>?
-        var isCancelled = false
+        var task: Task<Void, Never>?
+        /// The number of runs that were paused and have not ended; they are the earliest.
+        var pausedCount = 0
         var isAbandoned = false
         var isDelivered = false
         var isFinished = false
@@ -27,27 +41,49 @@ public final class RequestHandle: Sendable {
         var waiters = Table<Int, Delivery<Void>>()
         /// The number of the last waiter.
         var lastNumber = 0
+
+        var isPaused: Bool { if case .paused = state { true } else { false } }
     }
 
     /// The tag of the request.
     public let tag: String
     /// The priority of the request among those that wait for a permit.
     public let priority: Priority
-    private let record = Lock(Record())
+    private let record: Lock<Record>
+    private let sends: RunningSends?
     private let updates = ProgressUpdates()
+    /// An accessory that records the progress of all runs.
+    let observer: CallerProgress
 
-    init(_ request: some Request) {
-        tag = request.tag
-        priority = request.priority
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - scope: The scope that owns the send, or `nil` for none.
+    ///   - sends: The running sends of the agent, with all of which it ends; `nil` if its send is one of them.
+    ///   - report: Called with the progress, or `nil`.
+    init(
+        _ request: some Request,
+        in scope: RequestScope? = nil,
+        among sends: RunningSends? = nil,
+        reporting report: (@Sendable (TransferProgress) -> Void)? = nil
+    ) {
+        (tag, priority, self.sends) = (request.tag, request.priority, sends)
+        record = Lock(Record(scope: scope))
+        observer = CallerProgress(joiningSends: true) { [updates] progress in
+            updates.note(progress)
+            report?(progress)
+        }
+        scope?.add(self)
     }
+
+    deinit { updates.finish() }
 
     /// The state of the send; it is final when the callback is called.
     public var state: State { record.withLock { $0.state } }
 
     /// The progress of the transfer, as last reported.
     ///
-    /// It is `nil` before the first report. It never runs backwards in one direction, and the end of an upload is reported
-    /// once its response is accepted, as for `send(_:progress:)`.
+    /// It is `nil` before the first report. It never runs backwards in one direction, also across a pause, and includes what an
+    /// earlier download has left. The end of an upload is reported once its response is accepted, as for `send(_:progress:)`.
     public var progress: TransferProgress? { updates.latest }
 
     /// The progress of the transfer from now on, in both directions, beginning with what was last reported.
@@ -56,24 +92,29 @@ public final class RequestHandle: Sendable {
     /// bar of one of them.
     ///
     /// A reader that is far behind the transfer gets the latest 256 updates. The sequence ends with the send, also if
-    /// that fails. Each use creates another sequence, for one reader.
+    /// that fails, or with a handle whose download is paused. Each use creates another sequence, for one reader.
     public var progressUpdates: AsyncStream<TransferProgress> { updates.makeStream() }
 
     /// The progress of a batch or chain, and which of its requests failed; `nil` for a single request.
     public var compositionProgress: CompositionProgress? { record.withLock { $0.composition } }
 
-    /// Whether the callback was called, or will never be called.
+    /// Whether the send has ended, and its callback was called or never will be.
     public var isFinished: Bool { record.withLock { $0.isFinished } }
 
-    /// Cancels the send; its callback is called once with `CancellationError`, unless it was called already.
-    public func cancel() { end { $0.isCancelled = true } }
-
-    private func end(_ change: (inout Record) -> Void) {
-        let stop = record.withLock { record in
-            change(&record)
-            return record.stop
+    /// The value, which any number of tasks may await, also while the download is paused.
+    ///
+    /// Cancelling a waiting task neither ends its waiting nor cancels the send.
+    ///
+    /// - Throws: The error of the send; `CancellationError` if it was cancelled, once a file is free for another download.
+    public var value: Value {
+        get async throws {
+            await wait(Delivery())
+            switch state {
+            case .succeeded(let value): return value
+            case .failed(let error): throw error
+            default: throw CancellationError()
+            }
         }
-        stop?()
     }
 
     /// Waits until the send is finished.
@@ -89,9 +130,6 @@ public final class RequestHandle: Sendable {
         }
     }
 
-    /// Waits until the send is finished, whether the waiting task is cancelled or not.
-    func waitForResult() async { await wait(Delivery()) }
-
     private func wait(_ waiter: Delivery<Void>) async {
         let id = record.withLock { record -> Int? in
             guard !record.isFinished else { return nil }
@@ -104,25 +142,79 @@ public final class RequestHandle: Sendable {
         record.withLock { $0.waiters[id] = nil }
     }
 
+    /// Cancels the send, unless its outcome is known; a callback is called once with `CancellationError`.
+    ///
+    /// The bytes of a download are kept if the rest can be requested alone.
+    public func cancel() { end { _ in } }
+
     /// Cancels the send; its callback is not called from now on.
-    func abandon() { end { ($0.isCancelled, $0.isAbandoned) = (true, true) } }
+    func abandon() { end { $0.isAbandoned = true } }
+
+    private func end(_ change: (inout Record) -> Void) {
+        let stop = record.withLock { record in
+            change(&record)
+            // Whoever waits for a paused download gets its end from another run, which sends nothing.
+            if record.isPaused { run(&record) }
+            if !record.isDelivered { record.state = .cancelled }
+            return record.stop
+        }
+        stop?()
+    }
+
+    // MARK: The runs
+
+    /// Begins the send.
+    func begin(_ makeTask: @escaping @Sendable (RequestHandle, Run) -> Task<Void, Never>) {
+        record.withLock { record in
+            record.begin = makeTask
+            run(&record)
+        }
+        if isCancelled { cancel() }
+    }
+
+    private func run(_ record: inout Record) {
+        guard let begin = record.begin else { return }
+        let number = sends?.noteStarted { self.endWithAllSends() } ?? nil
+        let task = begin(self, Run(previous: record.task, number: number))
+        (record.task, record.stop) = (task, { task.cancel() })
+    }
+
+    /// Cancels the send, unless it is paused: then it is none.
+    private func endWithAllSends() { if !record.withLock({ $0.isPaused }) { cancel() } }
+
+    /// Sends the request in the task of a run, unless the result is known or the run was paused meanwhile.
+    func perform(_ run: Run, _ send: () async -> Void) async {
+        await run.previous?.value
+        if record.withLock({ !$0.isDelivered && $0.pausedCount == 0 }) { await send() }
+        sends?.forget(started: run.number)
+        let isLast = record.withLock { record in
+            defer { record.pausedCount = max(0, record.pausedCount - 1) }
+            return record.pausedCount == 0 || record.isDelivered
+        }
+        if isLast { finish() }
+    }
 
     /// Records the result that the callback is called with, right before the call.
     ///
+    /// - Parameter keep: Returns the value of the handle.
     /// - Returns: The result; `CancellationError` if the send was cancelled in the meantime; `nil` if the callback must
-    ///   not be called, because the send was abandoned or a result has been recorded before.
-    func settle<Success>(_ result: Result<Success, any Error>) -> Result<Success, any Error>? {
+    ///   not be called, because the send was abandoned or paused, or a result has been recorded before.
+    func settle<Model>(
+        _ result: Result<Delivered<Model>, any Error>,
+        keeping keep: (Model) -> Value
+    ) -> Result<Model, any Error>? {
         record.withLock { record in
-            guard !record.isDelivered else { return nil }
+            guard !record.isDelivered, record.pausedCount == 0 || !(result.failure is CancellationError) else {
+                return nil
+            }
             record.isDelivered = true
-            let result = record.isCancelled ? .failure(CancellationError()) : result
-            record.state =
-                switch result {
-                case .success: .succeeded
-                case .failure(is CancellationError): .cancelled
-                case .failure(let error): .failed(error)
-                }
-            return record.isAbandoned ? nil : result
+            if case .cancelled = record.state { return record.isAbandoned ? nil : .failure(CancellationError()) }
+            switch result {
+            case .success(let delivered): record.state = .succeeded(keep(delivered.model))
+            case .failure(is CancellationError): record.state = .cancelled
+            case .failure(let error): record.state = .failed(error)
+            }
+            return result.map { $0.model }
         }
     }
 
@@ -136,7 +228,6 @@ public final class RequestHandle: Sendable {
         }
     }
 
-    /// Records a change of the progress of a batch or chain.
     func note(_ change: CompositionProgress.Change) {
         record.withLock { record in
             if case .started(let total) = change {
@@ -147,26 +238,66 @@ public final class RequestHandle: Sendable {
         }
     }
 
-    /// An accessory that records the progress of the send.
-    var observer: some Accessory { CallerProgress { [updates] in updates.note($0) } }
-
-    /// Records what cancels the send, and a task that watches its owner.
-    func own(watch: Task<Void, Never>? = nil, _ stop: @escaping @Sendable () -> Void) {
-        let (isCancelled, isFinished) = record.withLock { record in
-            if !record.isFinished { (record.stop, record.watch) = (stop, watch) }
-            return (record.isCancelled, record.isFinished)
-        }
+    /// Records what cancels a send that has no task of its own.
+    func own(_ stop: @escaping @Sendable () -> Void) {
+        record.withLock { $0.stop = stop }
         if isCancelled { stop() }
-        if isFinished { watch?.cancel() }
     }
 
     func finish() {
-        let (watch, waiters) = record.withLock { record in
-            defer { (record.stop, record.watch, record.waiters, record.isFinished) = (nil, nil, Table(), true) }
-            return (record.watch, record.waiters)
+        let (scope, waiters) = record.withLock { record in
+            defer {
+                (record.begin, record.stop, record.task, record.waiters) = (nil, nil, nil, Table())
+                record.isFinished = true
+            }
+            return (record.scope, record.waiters)
         }
-        watch?.cancel()
+        scope?.remove(self)
         updates.finish()
         for waiter in waiters.values { waiter.deliver(()) }
     }
+}
+
+extension RequestHandle where Value == Void {
+    /// Records the result of a send whose callback is the only one that gets the model.
+    func settle<Model>(_ result: Result<Delivered<Model>, any Error>) -> Result<Model, any Error>? {
+        settle(result) { _ in }
+    }
+}
+
+extension RequestHandle where Value == DownloadedFile {
+    /// Ends the transfer and keeps its bytes, until ``resume()``; has no effect unless the download is running.
+    ///
+    /// A paused download is not a send: ``Agent/cancelAll()`` does not end it, ``cancel()`` does. The file is free for another
+    /// download once the transfer has ended, which may be after this returns; to wait for it, ``cancel()`` and await ``value``.
+    public func pause() {
+        let stop = record.withLock { record -> (@Sendable () -> Void)? in
+            guard case .running = record.state else { return nil }
+            record.state = .paused
+            record.pausedCount += 1
+            return record.stop
+        }
+        stop?()
+    }
+
+    /// Continues a paused download; has no effect on any other.
+    ///
+    /// What cannot be requested alone is downloaded again; see ``Request/downloading(to:_:)``.
+    public func resume() {
+        record.withLock { record in
+            guard record.isPaused else { return }
+            record.state = .running
+            run(&record)
+        }
+    }
+}
+
+/// What scopes, batches and chains know of a handle, whatever its value.
+protocol StartedSend: AnyObject, Sendable {
+    var tag: String { get }
+    var isCancelled: Bool { get }
+    func cancel()
+    func abandon()
+    /// Records a change of the progress of a batch or chain.
+    func note(_ change: CompositionProgress.Change)
 }

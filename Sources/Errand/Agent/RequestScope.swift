@@ -2,14 +2,14 @@
 ///
 /// When it is deallocated, its sends are cancelled and their completions aren't called.
 public final class RequestScope: Sendable {
-    private let handles = Lock(Table<ObjectIdentifier, RequestHandle>())
+    private let handles = Lock(Table<ObjectIdentifier, any StartedSend>())
 
     /// Creates an empty scope.
     public init() {}
 
     deinit { for handle in all { handle.abandon() } }
 
-    private var all: [RequestHandle] { handles.withLock { $0.values } }
+    private var all: [any StartedSend] { handles.withLock { $0.values } }
 
     /// Cancels every send of the scope; each callback is called once with `CancellationError`.
     public func cancelAll() { for handle in all { handle.cancel() } }
@@ -26,7 +26,7 @@ public final class RequestScope: Sendable {
     public var count: Int { handles.withLock { $0.count } }
 
     /// Adds a handle before its send begins.
-    func add(_ handle: RequestHandle) { handles.withLock { $0[ObjectIdentifier(handle)] = handle } }
+    func add(_ handle: any StartedSend) { handles.withLock { $0[ObjectIdentifier(handle)] = handle } }
 
-    func remove(_ handle: RequestHandle) { handles.withLock { $0[ObjectIdentifier(handle)] = nil } }
+    func remove(_ handle: any StartedSend) { handles.withLock { $0[ObjectIdentifier(handle)] = nil } }
 }

@@ -133,7 +133,7 @@ extension Agent {
     /// - Throws: The first error of a request, or `CancellationError`.
     func runComposed<R: Request>(
         _ request: R,
-        for handle: RequestHandle? = nil,
+        for handle: (any StartedSend)? = nil,
         delivering deliver: (nonisolated(nonsending) (Result<Delivered<R.Model>, any Error>) async -> Void)? = nil
     ) async throws -> R.Model {
         try await runComposed(for: handle, delivering: deliver) { context, deliver in
@@ -143,7 +143,7 @@ extension Agent {
 
     /// Runs what a closure begins, like a request that consists of requests.
     func runComposed<Model>(
-        for handle: RequestHandle? = nil,
+        for handle: (any StartedSend)? = nil,
         delivering deliver: (nonisolated(nonsending) (Result<Delivered<Model>, any Error>) async -> Void)? = nil,
         _ begin: nonisolated(nonsending) (MemberContext, @escaping MemberContext.Deliver<Model>) async -> Void
     ) async throws -> Model {
@@ -159,7 +159,7 @@ extension Agent {
 
     /// Starts work on a loop of its own, and runs the loop until nothing is left.
     func runLoop(
-        for handle: RequestHandle? = nil,
+        for handle: (any StartedSend)? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ start: nonisolated(nonsending) (MemberContext) async -> Void
     ) async {
@@ -185,7 +185,7 @@ extension Agent {
 final class CompositionNotifier {
     private var context: CompositionContext
     private let accessories: [any CompositionAccessory]
-    private let handle: RequestHandle?
+    private let handle: (any StartedSend)?
     /// Waits for the time at which the batch or chain ends without what still runs in it.
     private let watch: DeadlineWatch?
 

@@ -12,7 +12,7 @@ struct MemberContext {
     /// Whether its requests are parts of a batch or chain.
     private(set) var isComposed = false
     /// The handle of the outermost batch or chain; `nil` within it.
-    var handle: RequestHandle?
+    var handle: (any StartedSend)?
     /// The changes of a modified batch or chain, which apply to each of its requests.
     private(set) var changes = RequestChanges.none
     /// Whether responses are kept beside their models, for the history of a chain or the responses of a batch.

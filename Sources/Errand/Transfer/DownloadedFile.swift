@@ -9,7 +9,7 @@ public struct DownloadedFile: Sendable, CustomStringConvertible {
     /// The number of bytes that were in the file when this send began, left by an earlier one that was interrupted; 0 if there
     /// was none.
     ///
-    /// What a retry within the send continues is not counted. After ``DownloadHandle/resume()`` it is what was there at
+    /// What a retry within the send continues is not counted. After ``RequestHandle/resume()`` it is what was there at
     /// that time, because each part of a paused download is a send of its own.
     public let resumedByteCount: Int64
     /// The SHA-256 of the file as 64 lowercase hexadecimal digits, or `nil` if ``DownloadOptions/sha256`` was not set.

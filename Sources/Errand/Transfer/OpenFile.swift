@@ -71,13 +71,9 @@ final class OpenFile: Sendable {
 
     /// Writes a small file beside its path, and moves it there.
     ///
-    /// - Parameters:
-    ///   - path: The path.
-    ///   - data: The content.
-    ///   - suffix: The end of the temporary file's path; another one for each of several writers.
     /// - Throws: ``NetworkError/Reason/fileUnusable(_:)``.
-    static func replace(_ path: String, with data: Data, by suffix: String = ".tmp") throws(NetworkError) {
-        let temporary = path + suffix
+    static func replace(_ path: String, with data: Data) throws(NetworkError) {
+        let temporary = path + ".tmp"
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure(path) }

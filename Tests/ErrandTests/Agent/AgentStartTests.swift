@@ -121,7 +121,7 @@ import Testing
         let recorder = AccessoryPathsTests.Recorder(events: events)
         let rig = Rig.silent(config: .test { $0.accessories = [recorder] })
         let calls = Completions()
-        var handle: RequestHandle?
+        var handle: RequestHandle<Void>?
         do {
             let scope = RequestScope()
             handle = rig.agent.start(request, in: scope, on: .global()) { calls.add($0) }
@@ -329,7 +329,7 @@ import Testing
 @Suite struct CompositionProgressTests {
     @Test func aHandleRecordsTheProgressOfABatchInLinearTime() {
         expectLinear(5_000) { count in
-            let handle = RequestHandle(GeneralRequest("/"))
+            let handle = RequestHandle<Void>(GeneralRequest("/"))
             handle.note(.started(total: count))
             for index in 0..<count { handle.note(.finished(CompositionChild(index: index, typeName: "GetUser"))) }
             #expect(handle.compositionProgress?.finished.count == count)

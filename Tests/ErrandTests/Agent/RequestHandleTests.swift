@@ -5,9 +5,10 @@ import Foundation
 import Testing
 
 @Suite struct RequestHandleTests {
-    private func word(_ state: RequestHandle.State) -> String {
+    private func word<Value>(_ state: RequestHandle<Value>.State) -> String {
         switch state {
         case .running: "running"
+        case .paused: "paused"
         case .succeeded: "succeeded"
         case .failed: "failed"
         case .cancelled: "cancelled"
@@ -33,8 +34,8 @@ import Testing
     }
 
     @Test func stateIsFinalInTheCallback() async {
-        let states = Record<RequestHandle.State>()
-        let handles = Record<RequestHandle>()
+        let states = Record<RequestHandle<Void>.State>()
+        let handles = Record<RequestHandle<Void>>()
         let queue = DispatchQueue(label: "test")
         queue.suspend()
         let handle = Rig.numbers().agent.start(GetNumber(), on: queue) { _ in
@@ -89,7 +90,7 @@ import Testing
         #expect(try await new.value == 1)
         #expect(word(other.state) == "running")
         scope.cancelAll()
-        await other.handle.waitUntilFinished()
+        await other.waitUntilFinished()
     }
 
     @Test func anAwaitedSendMayBelongToAScope() async throws {
@@ -123,18 +124,18 @@ import Testing
         let rig = Rig.numbers()
         let handle = rig.agent.start(GetNumber.waiting())
         await rig.transport.waitForRequests()
-        let waiting = Task { await handle.handle.waitUntilFinished() }
+        let waiting = Task { await handle.waitUntilFinished() }
         let cancelled = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            await handle.handle.waitUntilFinished()
+            await handle.waitUntilFinished()
         }
         waiting.cancel()
         await waiting.value
         await cancelled.value
-        #expect(!handle.handle.isFinished)
+        #expect(!handle.isFinished)
         handle.cancel()
-        await handle.handle.waitUntilFinished()
-        #expect(handle.handle.isFinished)
+        await handle.waitUntilFinished()
+        #expect(handle.isFinished)
     }
 
     @Test func cancelledTaskCanAwaitTheValueToo() async throws {

@@ -130,7 +130,7 @@ import Testing
         let rig = Rig.numbers()
         let recorder = CompositionRecorder()
         let results = Record<any Error>()
-        let handle = Lock<RequestHandle?>(nil)
+        let handle = Lock<RequestHandle<Void>?>(nil)
         let canceller = Canceller { handle.withLock { $0 }?.cancel() }
         let complete: @MainActor (Result<Int, any Error>) -> Void = { $0.failure.map(results.add) }
         let (one, batch) = (GetNumber(), ArrayBatchRequest([GetNumber(), GetNumber(number: 2)]))

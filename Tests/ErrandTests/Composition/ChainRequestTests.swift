@@ -102,7 +102,7 @@ import Testing
     @MainActor @Test func aChainCancelledInItsFirstCallbackDoesNotReportSuccess() async throws {
         let rig = Rig.numbers()
         let results = Record<Result<Int, any Error>>()
-        let handles = Record<RequestHandle>()
+        let handles = Record<RequestHandle<Void>>()
         let chain = ChainRequest(GetNumber()).then { _ in
             handles.all.first?.cancel()
             return GetNumber(number: 2)

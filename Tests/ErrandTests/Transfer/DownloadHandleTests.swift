@@ -50,7 +50,7 @@ import Testing
     @Test func downloadThatIsPausedWhenItsFileIsThereIsComplete() async throws {
         let (folder, rig) = (try TemporaryDirectory(), Rig { _ in .json("7") })
         let target = folder.url.appending(path: "a")
-        let (handles, isPaused) = (Lock<DownloadHandle?>(nil), Lock(false))
+        let (handles, isPaused) = (Lock<RequestHandle<DownloadedFile>?>(nil), Lock(false))
         let handle = rig.agent.startDownload(GeneralRequest("/x"), to: target) { progress in
             guard progress.fractionCompleted == 1 else { return }
             while true {
@@ -102,7 +102,7 @@ import Testing
 
     @Test func completedDownloadIsNotSentAgain() async throws {
         struct Hasty: Accessory {
-            let handle = Lock(DownloadHandle?.none)
+            let handle = Lock(RequestHandle<DownloadedFile>?.none)
             func request(_ context: RequestContext, did event: AccessoryEvent) {
                 guard case .didStop = event else { return }
                 while true {
@@ -131,7 +131,10 @@ import Testing
             bodies.add(body)
             return TransportResponse(statusCode: 200, body: ResponseBody(chunks: body))
         }
-        var handle: DownloadHandle? = rig.agent.startDownload(GeneralRequest("/x"), to: folder.url.appending(path: "a"))
+        var handle: RequestHandle<DownloadedFile>? = rig.agent.startDownload(
+            GeneralRequest("/x"),
+            to: folder.url.appending(path: "a")
+        )
         while folder.files.isEmpty, !Task.isCancelled { await Task.yield() }
         let updates = try #require(handle?.progressUpdates)
         handle?.pause()
