@@ -19,7 +19,7 @@ extension Steps {
                 _ = try await handle.value
                 throw DidNotHold(description: "it had a value")
             } catch let error as NetworkError {
-                let failed = handle.handle.compositionProgress?.failed?.index
+                let failed = handle.compositionProgress?.failed?.index
                 try hold(error.statusCode == 502 && failed == 1, "\(error) \(failed ?? -1)")
             }
             let (user, nothing) = try await tour.agent.send(BatchRequest(GetUser(id: 1), gateway.ignoringFailure()))

@@ -6,7 +6,7 @@
 ///
 /// Like ``BatchRequest``, it cancels the other requests after the first failure, waits until they have ended, and
 /// throws the error unchanged; ``CompositionProgress/failed`` is the request that failed. Without requests it succeeds
-/// at once. To get a result for each request, use `results(of:)` of ``Agent``.
+/// at once. To get a result for each request, use `results(of:)` of ``Agent``, which runs them in the same way.
 public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
     /// The models, in the order of the requests.
     public typealias Model = [R.Model]
@@ -59,16 +59,25 @@ public struct ArrayBatchRequest<R: Request>: DeclaredComposition {
         }
     }
 
+    /// Runs all requests to their end, and returns their results.
+    func results(from agent: Agent) async -> [Result<R.Model, any Error>] {
+        let slots = members.map { _ in BatchSlot<R>() }
+        await agent.runLoop { context in await begin(context.ofMany(), slots, tolerant: true) { _ in } }
+        return slots.map(\.model)
+    }
+
     private func begin(
         _ outer: MemberContext,
         _ slots: [BatchSlot<R>],
+        tolerant isTolerant: Bool = false,
         end: nonisolated(nonsending) @escaping ((any Error)?) async -> Void
     ) async {
         let run = BatchRun(
             "ArrayBatchRequest",
             count: members.count,
             options,
-            successive: members.count > maximumConcurrent,
+            tolerant: isTolerant,
+            successive: !isTolerant && members.count > maximumConcurrent,
             in: outer,
             end: end
         )

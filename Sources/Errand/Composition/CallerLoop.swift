@@ -13,9 +13,6 @@ final class CallerLoop {
     /// The completed jobs whose results are not received yet, in reverse order.
     private var completed: [Int] = []
     private var lastID = 0
-    /// The number of jobs that run or wait for a task, and that have no result to receive.
-    private(set) var enqueuedCount = 0
-    private var isCancellable = false
 
     /// Receives no more results, because the caller leaves before ``run()`` has ended.
     ///
@@ -27,23 +24,6 @@ final class CallerLoop {
         guard !abandons.isEmpty else { return }
         // This task has no owner, because the caller has left; it notifies accessories and ends.
         Task { for abandon in abandons { await abandon() } }
-    }
-
-    /// Whether no job is running and no result waits.
-    var isIdle: Bool { jobs.isEmpty && enqueuedCount == 0 }
-
-    /// Adds a job without a result to receive; a limited number run at once, and tasks are reused for the next job.
-    ///
-    /// A task and a wake-up of the caller for each would cost as much as a request does apart from the network.
-    ///
-    /// - Parameters:
-    ///   - width: The maximum number of jobs that run at once, the same for all jobs of a loop.
-    ///   - stop: Cancels the tasks.
-    ///   - work: Runs in the background.
-    func enqueue(width: Int, endedBy stop: CompositionStop, _ work: @escaping @Sendable () async -> Void) {
-        if !isCancellable { _ = stop.add { [board] _ in board.cancelTasks() } }
-        (isCancellable, enqueuedCount) = (true, enqueuedCount + 1)
-        board.add(JobBoard.Work(run: work), width: width)
     }
 
     /// Starts a job.
@@ -89,65 +69,23 @@ final class CallerLoop {
         jobs[id] = Job(receive: receiveResult, abandon: abandoned)
     }
 
-    /// Waits for the next result and receives it, or for jobs without a result.
-    ///
-    /// - Parameter reserve: The number of jobs without a result that may still wait for a task on return; if less than
-    ///   0, waits for all of them to end.
-    func step(leaving reserve: Int = -1) async {
-        if completed.isEmpty {
-            let (completed, endedCount) = await board.next(leaving: reserve)
-            self.completed = completed.reversed()
-            enqueuedCount -= endedCount
-        }
+    /// Waits for the next result and receives it.
+    func step() async {
+        if completed.isEmpty { completed = await board.next().reversed() }
         guard let id = completed.popLast(), let job = jobs.removeValue(forKey: id) else { return }
         await job.receive()
     }
 
     /// Receives results until no job is left.
-    func run() async { while !isIdle { await step() } }
+    func run() async { while !jobs.isEmpty { await step() } }
 }
 
-/// The completed jobs of a loop whose results are not received, and the jobs that wait for a task.
+/// The completed jobs of a loop whose results are not received.
 private final class JobBoard: Sendable {
-    /// A struct, because generic containers wrap a bare closure once more.
-    struct Work: Sendable {
-        let run: @Sendable () async -> Void
-    }
-
     private struct State {
         var completed: [Int] = []
         var isClosed = false
-        /// The queue; elements before `head` are taken.
-        var queue: [Work] = []
-        var head = 0
-        var tasks: [Int: Task<Void, Never>] = [:]
-        var lastID = 0
-        var isCancelled = false
-        var endedCount = 0
         var waiter: Delivery<Void>?
-        var reserve = -1
-
-        var waitingCount: Int { queue.count - head }
-        var hasResults: Bool { !completed.isEmpty || (endedCount > 0 && (waitingCount <= reserve || tasks.isEmpty)) }
-
-        mutating func takeFirst() -> Work? {
-            guard waitingCount > 0 else { return nil }
-            defer {
-                head += 1
-                if head == queue.count || head > 64 {
-                    queue.removeFirst(head)
-                    head = 0
-                }
-            }
-            return queue[head]
-        }
-
-        /// Takes the waiter, if there is something to wake it up for.
-        mutating func takeWaiter() -> Delivery<Void>? {
-            guard hasResults else { return nil }
-            defer { waiter = nil }
-            return waiter
-        }
     }
 
     private let state = Lock(State())
@@ -159,62 +97,23 @@ private final class JobBoard: Sendable {
         let (isTaken, waiter) = state.withLock { state -> (Bool, Delivery<Void>?) in
             guard !state.isClosed else { return (false, nil) }
             state.completed.append(id)
-            return (true, state.takeWaiter())
+            return (true, state.waiter.take())
         }
         waiter?.deliver(())
         return isTaken
     }
 
-    /// Runs work in a task of its own, or, if `width` tasks are running, once one of them is free.
-    func add(_ work: Work, width: Int) {
-        state.withLock { state in
-            guard state.tasks.count < width else { return state.queue.append(work) }
-            state.lastID &+= 1
-            let (id, isCancelled) = (state.lastID, state.isCancelled)
-            let task = Task {
-                var next: Work? = work
-                while let work = next {
-                    await work.run()
-                    next = self.takeNext(id)
-                }
-            }
-            if isCancelled { task.cancel() }
-            state.tasks[id] = task
-        }
-    }
-
-    /// Ends one job, and returns the next.
-    private func takeNext(_ id: Int) -> Work? {
-        let (work, waiter) = state.withLock { state in
-            state.endedCount += 1
-            let work = state.takeFirst()
-            if work == nil { state.tasks[id] = nil }
-            return (work, state.takeWaiter())
-        }
-        waiter?.deliver(())
-        return work
-    }
-
-    func cancelTasks() {
-        let tasks = state.withLock { state in
-            state.isCancelled = true
-            return Array(state.tasks.values)
-        }
-        for task in tasks { task.cancel() }
-    }
-
-    /// Waits until a job has completed, or enough have ended, and returns all completed ones in order.
-    func next(leaving reserve: Int) async -> (completed: [Int], endedCount: Int) {
+    /// Waits until a job has completed, and returns all completed ones in order.
+    func next() async -> [Int] {
         let waiter = Delivery<Void>()
         let isReady = state.withLock { state in
-            state.reserve = reserve
-            if !state.hasResults { state.waiter = waiter }
-            return state.hasResults
+            if state.completed.isEmpty { state.waiter = waiter }
+            return !state.completed.isEmpty
         }
         if !isReady { await waiter.value() }
         return state.withLock { state in
-            defer { (state.completed, state.endedCount) = ([], 0) }
-            return (state.completed, state.endedCount)
+            defer { state.completed = [] }
+            return state.completed
         }
     }
 

@@ -7,10 +7,10 @@ final class RequestWindow<Requests: IteratorProtocol> {
     private var rest: Requests
     private let begin: Begin
     /// The number of requests that were begun.
-    private(set) var count = 0
+    private var count = 0
     /// The number of these that have not ended.
     private(set) var runningCount = 0
-    private(set) var isExhausted = false
+    private var isExhausted = false
     private var isFilling = false
 
     /// Creates a window.

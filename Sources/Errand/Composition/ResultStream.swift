@@ -40,21 +40,8 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
 
         /// Returns the next result, waiting for it, or `nil` if there are no more.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await run.next(endingWhenCancelled: true)
+            await run.next()
         }
-    }
-
-    /// Returns all results, in the order of the requests.
-    func all() async -> [Result<Requests.Element.Model, any Error>] {
-        let run = makeAsyncIterator().run
-        let cancelled: any Error = CancellationError()
-        var results: [Result<Requests.Element.Model, any Error>] = []
-        results.reserveCapacity(requests.underestimatedCount)
-        while let next = await run.next(endingWhenCancelled: false) {
-            while results.count <= next.index { results.append(.failure(cancelled)) }
-            results[next.index] = next.result
-        }
-        return results
     }
 }
 
@@ -62,25 +49,20 @@ public struct ResultStream<Requests: Sequence>: AsyncSequence where Requests.Ele
 private final class ResultRun<Requests: Sequence> where Requests.Element: Request {
     /// A separate object, so that running requests do not keep the run alive.
     private final class Finished {
-        /// The results that were not requested yet, and before them places of those that were.
-        private var results: [ResultStream<Requests>.Element?] = []
-        private var first = 0
+        private var arrived: [ResultStream<Requests>.Element] = []
+        /// Earlier ones, in reverse order.
+        private var due: [ResultStream<Requests>.Element] = []
 
-        var count: Int { results.count - first }
+        var count: Int { arrived.count + due.count }
 
-        func append(_ result: ResultStream<Requests>.Element) { results.append(result) }
+        func append(_ result: ResultStream<Requests>.Element) { arrived.append(result) }
 
         func popFirst() -> ResultStream<Requests>.Element? {
-            guard first < results.count else { return nil }
-            defer {
-                results[first] = nil
-                first += 1
-                if first == results.count || first >= 256 {
-                    results.removeFirst(first)
-                    first = 0
-                }
+            if due.isEmpty {
+                swap(&arrived, &due)
+                due.reverse()
             }
-            return results[first]
+            return due.popLast()
         }
     }
 
@@ -108,14 +90,11 @@ private final class ResultRun<Requests: Sequence> where Requests.Element: Reques
         context.loop.abandon()
     }
 
-    func next(
-        endingWhenCancelled: Bool,
-        isolation: isolated (any Actor)? = #isolation
-    ) async -> ResultStream<Requests>.Element? {
+    func next(isolation: isolated (any Actor)? = #isolation) async -> ResultStream<Requests>.Element? {
         await withTaskCancellationHandler {
             // The capture isolates the closure, which would otherwise leave the caller.
             _ = isolation
-            if !endingWhenCancelled || !Task.isCancelled && !context.stop.isStopped {
+            if !Task.isCancelled, !context.stop.isStopped {
                 await window.fill(upTo: maximum - finished.count)
             }
             while finished.count == 0, window.runningCount > 0 { await context.loop.step() }
@@ -152,7 +131,7 @@ extension Agent {
     /// Sends the requests of a sequence, a limited number at once, and returns their results in the same order.
     ///
     /// - Parameters:
-    ///   - requests: The requests. They are taken from the sequence as needed; as many again as are running may wait.
+    ///   - requests: The requests. They are taken from the sequence before the first one is sent.
     ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
     /// - Returns: A result for each request. If the task is cancelled, or all sends are with ``cancelAll()``,
     ///   `CancellationError` for each request that had none.
@@ -165,56 +144,56 @@ extension Agent {
         Requests.Element.Model: Sendable,
         Requests.Element.Formatter: Sendable
     {
-        let width = min(max(1, maximumConcurrent), Int.max / 2)
-        let results = ResultList<Result<Requests.Element.Model, any Error>>(missing: .failure(CancellationError()))
+        let requests = Array(requests)
         let type = RequestType.of(Requests.Element.self)
-        var count = 0
-        await runLoop { outer in
-            let context = outer.ofMany()
-            let (stop, sequence) = (context.stop, context.sequence)
-            let window = RequestWindow(requests.makeIterator()) { request, index, window in
-                // Enqueued requests and others share the width; only enqueued ones may wait for a task.
-                guard !type.isComposed, request.formattingContext == .background, window.runningCount == 1 else {
-                    while context.loop.enqueuedCount + window.runningCount > width {
-                        await context.loop.step(leaving: .max)
-                    }
-                    return await context.beginInBackground(request) { delivered in
-                        window.didEndOne()
-                        results.set(index, delivered.map { $0.model })
-                    }
-                }
-                window.didEndOne()
-                context.loop.enqueue(width: width, endedBy: context.stop) {
-                    // A request that was cancelled before it began is not sent; its result is a `CancellationError`
-                    // already. The stop is what cancels this task.
-                    guard !stop.isStopped else { return }
-                    do {
-                        // Not in a variable, whose type of two generic members would be looked up for each request.
-                        results.set(
-                            index,
-                            .success(try await self.runInBackground(request, of: type, in: sequence).model)
-                        )
-                    } catch {
-                        results.set(index, .failure(error))
-                    }
-                }
-            }
-            while true {
-                // Waiting requests keep the tasks busy, so that the caller need not wake up for each request.
-                await window.fill(upTo: (window.runningCount == 0 ? 2 * width : width) - context.loop.enqueuedCount)
-                if context.loop.isIdle { break }
-                await context.loop.step(leaving: window.isExhausted ? -1 : width / 4)
-            }
-            count = window.count
+        guard !type.isComposed, requests.allSatisfy({ $0.formattingContext == .background }) else {
+            return await ArrayBatchRequest(requests, maximumConcurrent: maximumConcurrent).results(from: self)
         }
-        return results.first(count)
+        return await results(of: requests, type, atOnce: max(1, maximumConcurrent))
+    }
+
+    /// Sends requests that need nothing of their caller, in as many tasks as may run at once.
+    ///
+    /// A task and a wake-up of the caller for each would cost as much as a request does apart from the network.
+    @concurrent
+    private func results<R: Request & Sendable>(
+        of requests: [R],
+        _ type: RequestType,
+        atOnce width: Int
+    ) async -> [Result<R.Model, any Error>] where R.Model: Sendable, R.Formatter: Sendable {
+        let (stop, next) = (CompositionStop(), Lock(0))
+        let results = ResultList(Result<R.Model, any Error>.failure(CancellationError()), count: requests.count)
+        let sequence = SendSequence(pipeline.sends, within: nil, end: .withAllSends) { stop.stop() }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<min(width, requests.count) {
+                group.addTask {
+                    while !stop.isStopped, !Task.isCancelled {
+                        let index = next.withLock { next in
+                            defer { next += 1 }
+                            return next
+                        }
+                        guard index < requests.count else { return }
+                        do {
+                            // Not in a variable, whose type of two generic members would be looked up for each request.
+                            results.set(
+                                index,
+                                .success(try await self.runInBackground(requests[index], of: type, in: sequence).model)
+                            )
+                        } catch {
+                            results.set(index, .failure(error))
+                        }
+                    }
+                }
+            }
+        }
+        return results.all
     }
 
     /// Sends the requests of a sequence, a limited number at once, and returns their results in the same order; models
     /// are created on the caller's actor.
     ///
     /// - Parameters:
-    ///   - requests: The requests. They are taken from the sequence one by one, when they can be sent.
+    ///   - requests: The requests. They are taken from the sequence before the first one is sent.
     ///   - maximumConcurrent: The maximum number of requests that run at the same time, at least 1.
     /// - Returns: A result for each request. If the task is cancelled, or all sends are with ``cancelAll()``,
     ///   `CancellationError` for each request that had none.
@@ -222,7 +201,7 @@ extension Agent {
         of requests: Requests,
         maximumConcurrent: Int = 8
     ) async -> [Result<Requests.Element.Model, any Error>] where Requests.Element: Request {
-        await resultStream(of: requests, maximumConcurrent: maximumConcurrent).all()
+        await ArrayBatchRequest(requests, maximumConcurrent: maximumConcurrent).results(from: self)
     }
 
     /// Sends the requests of a sequence, a limited number at once, and returns a sequence of results as they finish.
@@ -271,28 +250,11 @@ extension Agent {
 /// lock's own type, whose reading the thread sanitizer reports as a race.
 private final class ResultList<Element: Sendable>: @unchecked Sendable {
     private let lock = Lock(false)
-    private var results: [Element] = []
-    /// The result of a request that has none.
-    private let missing: Element
+    private var results: [Element]
 
-    init(missing: Element) { self.missing = missing }
+    init(_ missing: Element, count: Int) { results = Array(repeating: missing, count: count) }
 
-    func set(_ index: Int, _ result: Element) { lock.withLock { _ in set(index, result, in: &results) } }
+    var all: [Element] { lock.withLock { _ in results } }
 
-    private func set(_ index: Int, _ result: Element, in results: inout [Element]) {
-        guard index >= results.count else {
-            results[index] = result
-            return
-        }
-        while results.count < index { results.append(missing) }
-        results.append(result)
-    }
-
-    /// Returns this number of results, with those that are missing.
-    func first(_ count: Int) -> [Element] {
-        lock.withLock { _ in
-            while results.count < count { results.append(missing) }
-            return results
-        }
-    }
+    func set(_ index: Int, _ result: Element) { lock.withLock { _ in results[index] = result } }
 }

@@ -18,7 +18,7 @@ import Testing
         await wait { spinner.words == ["show"] }
         handles[0].cancel()
         handles[1].cancel()
-        await handles[1].handle.waitUntilFinished()
+        await handles[1].waitUntilFinished()
         #expect(spinner.words == ["show"])
         handles[2].cancel()
         await wait { spinner.words == ["show", "hide"] }

@@ -255,7 +255,7 @@ import Testing
         #expect(throws: CancellationError.self) { try results.all.first?.get() }
         let failing = rig.agent.start(BatchRequest(GetNumber.waiting(), Refusing()))
         await #expect(throws: Boom()) { try await failing.value }
-        #expect(failing.handle.compositionProgress?.failed?.index == 1)
+        #expect(failing.compositionProgress?.failed?.index == 1)
     }
 
     @MainActor @Test func deallocatedScopeEndsABatchWithoutItsCompletion() async {
