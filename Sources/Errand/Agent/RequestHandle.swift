@@ -196,7 +196,9 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
 
     /// Records the result that the callback is called with, right before the call.
     ///
-    /// - Parameter keep: Returns the value of the handle.
+    /// - Parameters:
+    ///   - result: The result of the send.
+    ///   - keep: Returns the value of the handle.
     /// - Returns: The result; `CancellationError` if the send was cancelled in the meantime; `nil` if the callback must
     ///   not be called, because the send was abandoned or paused, or a result has been recorded before.
     func settle<Model>(
