@@ -54,8 +54,10 @@ final class CallerLoop {
         }
         let task = Task { if await !end(.success(work())) { await abandoned?() } }
         let stopID = stop.add { reason in
-            task.cancel()
-            if case .overdue(let error) = reason { _ = end(.failure(error)) }
+            switch reason {
+            case .ended: task.cancel()
+            case .overdue(let error): _ = end(.failure(error))
+            }
         }
         // With an explicit type: with an inferred one, the closure would leave the caller.
         let receiveResult: nonisolated(nonsending) () async -> Void = {

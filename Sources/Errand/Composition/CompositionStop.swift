@@ -1,3 +1,5 @@
+internal import Dispatch
+
 /// Ends a composition: what is running in it, and what would begin.
 ///
 /// A nested composition has its own, which the outer one ends too.
@@ -52,12 +54,16 @@ final class CompositionStop: Sendable {
 }
 
 extension Deadline {
+    private static let queue = DispatchQueue(label: "errand.composition.overdue")
+
     /// Ends a batch or chain 40 milliseconds after its deadline without what still runs in it.
     ///
     /// What does not ignore its cancellation has ended by then, with a stale response if there is one.
     func watchOverdue(_ stop: CompositionStop) -> DeadlineWatch {
         let (signal, error) = (StopSignal(), error)
-        signal.slot().fill { stop.stop(.overdue(error)) }
-        return Deadline(limit + .milliseconds(40), from: time - limit.clamped, on: timeline).watch(signal)
+        signal.slot().fill {
+            Self.queue.asyncAfter(deadline: .now() + .milliseconds(40)) { stop.stop(.overdue(error)) }
+        }
+        return watch(signal)
     }
 }

@@ -206,9 +206,10 @@ import Testing
         let own = GetNumber(number: 2, kind: "wait", own: Limits(deadline: .seconds(1))).ignoringFailure()
         let batch = BatchRequest(GetNumber.waiting(1).ignoringFailure(), own).deadline(.seconds(5))
         let task = Task { try await rig.agent.send(batch) }
-        await clock.waitForSleepers(2)
+        await clock.waitForSleepers(3)
         clock.advance(by: .seconds(1))
-        await wait { clock.sleeperCount == 1 }
+        // The deadlines of the batch and of its first request.
+        await wait { clock.sleeperCount == 2 }
         clock.advance(by: .seconds(4))
         let error = await #expect(throws: NetworkError.self) { try await task.value }
         #expect(error?.reason == .deadlineExceeded(.seconds(5)))

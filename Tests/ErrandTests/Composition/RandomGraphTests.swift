@@ -175,6 +175,9 @@ import Testing
         var stops: [Int: [Int]] { state.withLock { $0.stops } }
     }
 
+    /// The number of graphs that have ended at a deadline before their last event.
+    private let lateCount = Lock(0)
+
     @Test func everyRequestEndsOnceInOrderAndNothingIsLeftRunning() async throws {
         let count = ProcessInfo.processInfo.environment["ERRAND_GRAPHS"].flatMap { Int($0) } ?? 1_000
         var maker = Maker(random: SeededGenerator())
@@ -189,6 +192,7 @@ import Testing
         }
         print("graphs: \(outcomes.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))")
         #expect(count < 500 || outcomes.count == 4)
+        #expect(lateCount.withLock { $0 } <= count / 200)
     }
 
     private func run(_ node: Node, cancelledAt cancelTime: Int?, _ name: String) async throws -> String {
@@ -215,6 +219,11 @@ import Testing
             if let cancelTime, clock.now.offset >= .seconds(cancelTime) { task.cancel() }
         }
         let result = await task.result
+        // On a busy machine, a batch may report at its deadline before its requests have ended (decision 42).
+        if case .failure = result, !ledger.isBalanced, node.hasDeadline {
+            lateCount.withLock { $0 += 1 }
+            await wait { ledger.isBalanced }
+        }
         #expect(ledger.isBalanced, "\(name)")
         let (starts, stops) = (ledger.starts, ledger.stops)
         for id in node.ids {
