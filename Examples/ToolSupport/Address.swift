@@ -7,7 +7,7 @@ package struct Address: Sendable {
     package let text: String
     /// The credentials in the URL, or `.inherited` if it has none.
     package let authorization: Authorization
-    /// The URL for messages, without credentials and with the secrets of its query masked.
+    /// The URL for messages, without credentials and with the values of its query masked.
     package let shown: String
     /// A name for its content: the last component of the path, or else the host.
     package let name: String
@@ -22,7 +22,13 @@ package struct Address: Sendable {
             let shown = StandardStream.escaped(String(tail.prefix { !"?#".contains($0) }))
             throw Words.Wrong("'\(shown)' is not an http or https URL; begin it with http:// or https://")
         }
-        shown = StandardStream.escaped(Secrets().redacted(url))
+        var place = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        place?.user = nil
+        place?.password = nil
+        place?.query = nil
+        place?.fragment = nil
+        let query = url.query().map { "?" + Secrets().redacted(pairs: $0) } ?? ""
+        shown = StandardStream.escaped((place?.string ?? "") + query)
         guard let host = url.host(), !host.isEmpty else {
             throw Words.Wrong("a URL has no host; write it as http://HOST/PATH")
         }

@@ -54,7 +54,7 @@ struct LogWireTests {
         defer { server.stop() }
         server.on(.get, "/from", .redirect(to: "/to", status: 302))
         await #expect(throws: NetworkError.self) { try await agent(server).send(GeneralRequest("/from")) }
-        #expect(outcome.hasPrefix("failed: GET 127.0.0.1:\(server.port)/to: the status 404"), "\(outcome)")
+        #expect(outcome.hasPrefix("failed: GET 127.0.0.1:\(server.port): the status 404"), "\(outcome)")
         await #expect(throws: NetworkError.self) { try await agent(server).send(GeneralRequest("/x")) }
         #expect(outcome.hasPrefix("failed: the status 404 is not acceptable"), "\(outcome)")
     }
@@ -91,11 +91,11 @@ struct LogWireTests {
         .accessory { event in events.withLock { $0.append("\(event)") } }
         let response = try await agent.response(for: request)
         let place = "127.0.0.1:\(server.port)"
-        #expect("\(response)" == "200 from \(place)/to: Page, \(body.utf8.count) bytes")
+        #expect("\(response)" == "200 from \(place): Page, \(body.utf8.count) bytes")
         let names = events.withLock { $0 }.map { $0.replacing(#/in [\d.]+ m?s\)/#, with: "in N ms)") }
         #expect(
             names == [
-                "willStart", "didRedirect(302, goes on to \(place)/to)", "willStop(200 in N ms)",
+                "willStart", "didRedirect(302, goes on to http://\(place))", "willStop(200 in N ms)",
                 "didStop(200 in N ms)",
             ]
         )
@@ -125,8 +125,8 @@ struct LogWireTests {
         let path = await text { try await agent.send(GeneralRequest("/x").expecting(String.self, at: "lines[0].name")) }
         #expect(
             path.contains(
-                "lines[0].name leads to no value: a value is missing at lines; ask for an optional if it may be absent; "
-                    + "a path begins at the payload, and with ~ at the whole body"
+                "no value at lines[0].name: a value is missing at lines; ask for an optional if it may be absent; "
+                    + "paths start at the payload, or at the whole body with `~`"
             ),
             "\(path)"
         )

@@ -1,30 +1,27 @@
 internal import Foundation
 
-// One line each, without secrets: URLs without queries, and of an error that is not the library's only the type.
+// One line each, without values: of redirects the origin, and of an error that is not the library's the type.
 
 extension AccessoryEvent: CustomStringConvertible {
     /// The name of the event, and what happened, such as `didWait(waited 3 ms for a permit)`.
     public var description: String {
         switch self {
         case .willStart: "willStart"
-        case .didProgress: "didProgress(\(words()))"
-        case .willRetry: "willRetry(\(words()))"
-        case .didExhaustRetryBudget: "didExhaustRetryBudget(\(words()))"
-        case .willRefreshCredential: "willRefreshCredential(\(words()))"
-        case .didRedirect: "didRedirect(\(words()))"
-        case .didDiagnose: "didDiagnose(\(words()))"
-        case .didWait: "didWait(\(words()))"
-        case .didRevalidate: "didRevalidate(\(words()))"
-        case .willStop: "willStop(\(words()))"
+        case .didProgress: "didProgress(\(words))"
+        case .willRetry: "willRetry(\(words))"
+        case .didExhaustRetryBudget: "didExhaustRetryBudget(\(words))"
+        case .willRefreshCredential: "willRefreshCredential(\(words))"
+        case .didRedirect: "didRedirect(\(words))"
+        case .didDiagnose: "didDiagnose(\(words))"
+        case .didWait: "didWait(\(words))"
+        case .didRevalidate: "didRevalidate(\(words))"
+        case .willStop: "willStop(\(words))"
         case .didStop(let outcome): "didStop(\(outcome))"
         }
     }
 
-    /// Returns what happened, in the words of a log.
-    ///
-    /// - Parameter target: Returns the text of the URL that a redirect leads to; by default host and path.
-    /// - Returns: One line.
-    func words(_ target: (Redirect) -> String = { $0.to.place(hiding: $0.credential) }) -> String {
+    /// What happened, in the words of a log.
+    var words: String {
         switch self {
         case .willStart: "starts"
         case .didProgress(let progress): "\(progress)"
@@ -34,7 +31,7 @@ extension AccessoryEvent: CustomStringConvertible {
             "is not retried, because the retry budget of the host is exhausted: \(error.words)"
         case .willRefreshCredential(let error?): "waits for a new credential, because \(error.words)"
         case .willRefreshCredential(nil): "waits for a new credential, because this one expires soon"
-        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(target(redirect))"
+        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(redirect.to.shownOrigin)"
         case .didDiagnose(let diagnostic): "\(diagnostic)".oneLine
         case .didWait(let time): "waited \(time.words) for a permit"
         case .didRevalidate(let outcome): "revalidation in the background: \(outcome)"
@@ -77,12 +74,12 @@ extension Source {
 }
 
 extension Error {
-    /// The error without method and URL; the type of one that is not the library's.
+    /// The error without method and URL; ``shownDescription`` of one that is not the library's.
     fileprivate var words: String {
         switch self {
         case let error as NetworkError: error.detail
         case let error as ServiceError: error.detail
-        default: "\(type(of: self))".oneLine
+        default: shownDescription
         }
     }
 }

@@ -2,8 +2,9 @@ internal import Foundation
 
 /// An accessory that writes a line for the events of each send: `#12 GetUser GET api.example/users/7: 200 in 34 ms`.
 ///
-/// No line contains a secret: URLs are redacted by ``Secrets/redacted(_:)-(URL)``, values of header fields and bodies are never
-/// written, and of an error that is not the library's only the type. Control characters, such as line breaks in a service's
+/// Of a URL, a line contains the host, the path as the request declares it, and the names of the query's parameters; see
+/// ``RequestContext/shownURL``. Values of header fields and bodies are never written, of the target of a redirect only the origin,
+/// and of an error that is not the library's only the type. Control characters, such as line breaks in a service's
 /// message, are escaped, so that each event is one line. What cannot be written to the standard error is dropped: lines wait for
 /// a slow reader, but never more than 1 MiB of them, and at the end of the process half a second if it reads nothing, and two
 /// seconds in all.
@@ -29,7 +30,7 @@ public struct LoggingAccessory: Accessory {
     ///
     /// - Parameters:
     ///   - level: The events to write.
-    ///   - secrets: The names to redact in the queries of URLs, or `nil` for ``NetworkConfig/secrets`` of the agent's config.
+    ///   - secrets: The names whose values are shown in the queries of URLs, or `nil` for ``NetworkConfig/secrets`` of the agent's config.
     ///   - write: A closure that writes a line, passed without its line break. It is called in the background, by several
     ///     sends at once. `nil` writes to the standard error.
     public init(
@@ -49,20 +50,20 @@ public struct LoggingAccessory: Accessory {
         write("\(place(of: context)): \(words(for: event, of: context))".oneLine)
     }
 
-    private func secrets(of context: RequestContext) -> Secrets { secrets ?? context.secrets }
-
     private func place(of context: RequestContext) -> String {
-        let url = context.url.map(secrets(of: context).redacted)
+        let url = context.shownURL(by: secrets ?? context.secrets)
         let place = url.map { " " + $0.replacing(#/^https?:///#, with: "") } ?? ""
         return "#\(context.id) \(context.typeName) \(context.method)\(place)"
     }
 
     private func words(for event: AccessoryEvent, of context: RequestContext) -> String {
         // A failure at another URL than that of the line, such as that of a redirect or of a CDN, names it.
-        if case .willStop(.failure(let error as NetworkError)) = event, let url = context.url, !error.isAbout(url) {
+        if case .willStop(.failure(let error as NetworkError)) = event, let host = error.host,
+            host != context.url?.authority || error.path != context.declared?.shown
+        {
             return "failed: \(error)"
         }
-        return event.words { secrets(of: context).redacted($0.to, hiding: $0.credential) }
+        return event.words
     }
 }
 

@@ -46,7 +46,7 @@ final class InFlightFetches: Sendable {
         switch step {
         case .alone: return try await fetch(prepared)
         case .reject(let reason):
-            throw NetworkError(reason).with(url: prepared.outgoing.url, method: prepared.outgoing.method)
+            throw NetworkError(reason).with(request: prepared.outgoing)
         case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: false, fetch)
         case .start(let own, let previous):
             if let previous {

@@ -38,7 +38,7 @@ extension PreparedRequest {
 
     /// Returns the error of a send that uses stored responses only.
     func notCached(_ reason: any Error) -> NetworkError {
-        NetworkError(.notCached, underlying: reason).with(url: outgoing.url, method: outgoing.method)
+        NetworkError(.notCached, underlying: reason).with(request: outgoing)
     }
 }
 

@@ -141,6 +141,7 @@ final class CacheValidation: Sendable {
         for field in response.headers where names.contains(field.name) { whole.headers.add(field.name, field.value) }
         whole.redirects = response.redirects
         whole.timing = response.timing
+        whole.declared = response.declared
         whole.credentialVersion = response.credentialVersion
         whole.cacheNote = note.validating(merged, since: ticket)
         return whole

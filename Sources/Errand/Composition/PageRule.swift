@@ -34,8 +34,8 @@ public struct PageRule<Model> {
                 throw response.error(.invalidLink("it is no URL"))
             }
             let credential = response.raw.credential
-            let url = credential.reverted(in: link)
-            guard url != credential.reverted(in: response.url) else {
+            let url = credential.removed(from: link)
+            guard url != credential.removed(from: response.url) else {
                 throw response.error(.invalidLink("it leads to the same page"))
             }
             return .link(url)

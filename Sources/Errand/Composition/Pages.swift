@@ -183,15 +183,15 @@ private func checkLink<Model>(
 ) throws {
     guard case .link(let url) = step else { return }
     guard sequence.isOwnOrigin(of: url) else {
-        let place = "\(url.scheme ?? "")://\(url.authority)"
         throw last.error(
             .invalidLink(
-                "it leads to another origin, \(place); if that may receive the request, use pages(of:upTo:next:)"
+                "it leads to another origin, \(url.shownOrigin); if that may receive the request, use pages(of:upTo:next:)"
             )
         )
     }
-    visited.insert(last.raw.credential.reverted(in: last.url))
-    if let first = last.redirects.first { visited.insert(first.credential.reverted(in: first.from)) }
+    let credential = last.raw.credential
+    visited.insert(credential.removed(from: last.url))
+    if let first = last.redirects.first { visited.insert(credential.removed(from: first.from)) }
     guard visited.insert(url).inserted else {
         throw last.error(.invalidLink("it leads to an earlier page"))
     }
@@ -206,7 +206,15 @@ struct NextPage<Base: Request>: RequestWrapper {
     /// The encoding of the config, which the request and its service may inherit.
     let encoding: ParameterEncoding
 
-    private var link: String? { if case .link(let url) = step { url.absoluteString } else { nil } }
+    /// The URL of a link, of which only the origin is shown.
+    private var link: String? {
+        guard case .link(let url) = step else { return nil }
+        let text = url.absoluteString
+        // One that cannot be parsed fails, and is not shown.
+        guard let parts = try? URLParts(absolute: text) else { return text }
+        return "\(parts.origin)/"
+            + DeclaredPath.marking(String(parts.text.dropFirst(parts.origin.count).trimmingPrefix("/")))
+    }
 
     /// Returns parameters with the changed one, if it belongs to them.
     private func changing(_ parameters: Parameters, where predicate: (String) throws -> Bool) rethrows -> Parameters {

@@ -10,11 +10,17 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
     /// The components of the URL, or the reason why it is invalid.
     var parts: Result<URLParts, NetworkError.Reason.Boxed> { checked.parts }
 
+    /// What is shown of the path.
+    var shownPath: String { checked.shownPath }
+
     /// Behind one reference, because it is copied with every config, service and send.
     private final class Checked: Sendable {
         let parts: Result<URLParts, NetworkError.Reason.Boxed>
+        let shownPath: String
 
-        init(_ parts: Result<URLParts, NetworkError.Reason.Boxed>) { self.parts = parts }
+        init(_ parts: Result<URLParts, NetworkError.Reason.Boxed>, shownPath: String = "") {
+            (self.parts, self.shownPath) = (parts, shownPath)
+        }
     }
 
     /// Creates a base URL from a literal.
@@ -29,7 +35,8 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 
     /// Creates a base URL from a text that is known only at run time, such as one that a user has typed.
     ///
-    /// Spaces and line breaks around the text are ignored.
+    /// Spaces and line breaks around the text are ignored. A secret in the path is interpolated as `\(secret: token)`, so that
+    /// it is not shown.
     ///
     /// - Throws: ``NetworkError`` of kind ``NetworkError/Kind/invalidRequest``, whose description says what is wrong: no
     ///   scheme, another scheme than http or https, no host, or a host that the system does not support.
@@ -43,12 +50,11 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 
     init(text: String) {
         do throws(NetworkError) {
-            guard let parts = try URLParts(absolute: text) else {
-                throw NetworkError(
-                    .invalidBaseURL("the base URL '\(URLParts.redacted(text))' has no scheme and host")
-                )
+            guard let parts = try URLParts(absolute: DeclaredPath.removingMarks(text)) else {
+                let shown = text.contains("@") ? DeclaredPath.mask : DeclaredPath.shown(text)
+                throw NetworkError(.invalidBaseURL("the base URL '\(shown)' has no scheme and host"))
             }
-            checked = Checked(.success(parts.checked()))
+            checked = Checked(.success(parts.checked()), shownPath: DeclaredPath.shown(text))
         } catch {
             checked = Checked(.failure(NetworkError.Reason.Boxed(error.reason)))
         }
@@ -56,7 +62,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 
     /// Whether both have the same components, or are invalid for the same reason.
     public static func == (one: BaseURL, other: BaseURL) -> Bool {
-        one.checked === other.checked || one.parts == other.parts
+        one.checked === other.checked || one.parts == other.parts && one.shownPath == other.shownPath
     }
 
     /// Hashes the components.
@@ -64,10 +70,10 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
 
     /// Scheme, host, port and path, or in parentheses the reason why the URL is invalid.
     ///
-    /// The query and the values of parameters of the path are omitted, because they may be secrets, such as an API key.
+    /// The query is omitted, because it may be a secret, such as an API key.
     public var description: String {
         switch parts {
-        case .success(let parts): parts.origin + URLParts.redacting(parametersOf: parts.path)
+        case .success(let parts): parts.origin + shownPath
         case .failure(let boxed): "(\(boxed.reason.sentence))"
         }
     }

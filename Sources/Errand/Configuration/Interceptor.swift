@@ -147,7 +147,7 @@ extension PreparedRequest {
         }
         guard let last = last.withLock({ $0 }) else {
             try stop.check()
-            throw NetworkError(.interceptedWithoutSending).with(url: outgoing.url, method: outgoing.method)
+            throw NetworkError(.interceptedWithoutSending).with(request: outgoing)
         }
         return try last.get()
     }

@@ -121,7 +121,7 @@ final class ConfigSnapshot: Sendable {
 
     init(_ value: NetworkConfig) {
         (self.value, secrets) = (value, Shared(value.secrets))
-        decoding = Payload.Decoding(value.decoder, hiding: secrets)
+        decoding = Payload.Decoding(value.decoder)
         filter = ResolvedSetting(
             value: value.filter ?? PassthroughFilter(),
             source: value.filter == nil ? .library : .config

@@ -8,8 +8,7 @@ final class RecentURLs: Sendable {
     /// A URL below a base URL, and what it was made of.
     final class Entry: Sendable {
         let base: BaseURL
-        /// The path as the request declares it.
-        let path: String
+        let declared: DeclaredPath
         /// The base URL and the path, joined.
         let place: URLParts
         /// The same with the query of the request.
@@ -17,15 +16,16 @@ final class RecentURLs: Sendable {
         let url: URL
         private let isASCII: Bool
 
-        init(base: BaseURL, path: String, place: URLParts, parts: URLParts, url: URL) {
-            (self.base, self.path, self.place, self.parts, self.url) = (base, path, place, parts, url)
-            isASCII = path.utf8.allSatisfy { $0 < 0x80 }
+        init(base: BaseURL, declared: DeclaredPath, place: URLParts, parts: URLParts, url: URL) {
+            (self.base, self.declared, self.place, self.parts, self.url) = (base, declared, place, parts, url)
+            isASCII = declared.text.utf8.allSatisfy { $0 < 0x80 }
         }
 
         /// Whether it was made of a path with the same bytes; texts that Unicode calls equal are not the same URL.
         func hasPath(_ other: String) -> Bool {
             // Of two texts that Unicode calls equal and that have as many bytes, both are ASCII or neither is.
-            path == other && path.utf8.count == other.utf8.count
+            let path = declared.text
+            return path == other && path.utf8.count == other.utf8.count
                 && (isASCII || path.utf8.elementsEqual(other.utf8))
         }
     }
@@ -42,7 +42,9 @@ final class RecentURLs: Sendable {
     subscript(type: ObjectIdentifier) -> Entry? {
         get { entries.withLock { $0[Self.place(of: type)] } }
         set {
-            if let newValue, newValue.path.utf8.count + (newValue.parts.query ?? "").utf8.count > Self.maximumSize {
+            if let newValue,
+                newValue.declared.text.utf8.count + (newValue.parts.query ?? "").utf8.count > Self.maximumSize
+            {
                 return
             }
             let old = entries.withLock { entries in

@@ -30,7 +30,7 @@ public struct Service: Sendable, Identifiable {
     /// Returns the decoding with the service's own decoder, or the config's.
     func decoding(over config: ConfigSnapshot) -> Payload.Decoding {
         guard let decoder = shared.value.decoder else { return config.decoding }
-        return Payload.Decoding(decoder, hiding: config.secrets)
+        return Payload.Decoding(decoder)
     }
 
     /// The name in contexts, plans and logs.

@@ -3,18 +3,18 @@ public import Foundation
 extension NetworkError: CustomStringConvertible, LocalizedError {
     /// One sentence with the method, the URL, the reason and what to do, and the status and size of a response.
     ///
-    /// It is safe to log, with these limits. Of the URL, it contains host and path, without the values of the path's parameters,
-    /// such as that of `;jsessionid=1`. Of a response, it may contain:
+    /// It contains no value, and is safe to log: of the URL, the host and the path as the request declares it; of a response, the
+    /// status, the size, and the media type. With these limits:
     ///
     /// - The place in the body that is invalid or does not fit the model. Its names are those of the model, and those that the
     ///   server sent: the keys of a dictionary, and members that are repeated or unexpected.
-    /// - A number that does not fit its type, unless ``NetworkConfig/secrets`` has a name of that place.
-    /// - The media type, and a `Content-Range` that was not requested.
+    /// - A `Content-Range` that was not requested.
     /// - The code and the message of a ``ServiceError`` because of which a credential could not be refreshed.
     ///
-    /// The size is that of the whole body, even if only its beginning is kept. Control characters are escaped.
+    /// Of ``underlying``, it contains at most the type, and the domain and code of an error of the system. The size is that of the
+    /// complete body, even if only its beginning is kept. Control characters are escaped.
     public var description: String {
-        let path = URLParts.redacting(parametersOf: path ?? "").shortened()
+        let path = (path ?? "").shortened()
         let place = [method?.rawValue, host.map { $0 + path } ?? requestName].compactMap(\.self)
         return ((place.isEmpty ? "" : place.joined(separator: " ") + ": ") + detail).oneLine
     }
@@ -24,9 +24,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
         var text = failedRefresh ?? reason.sentence(note)
         var facts: [String] = []
         if let response {
-            let type =
-                response.headers["Content-Type"].map { " of \(String($0.prefix { $0 != ";" }).shortened(to: 100))" }
-                ?? ""
+            let type = response.mediaType.map { " of \($0.essence.shortened(to: 100))" } ?? ""
             facts.append("the response: status \(response.statusCode), \(response.bodyByteCount) bytes\(type)")
         }
         if attempts > 1 { facts.append("\(attempts) attempts") }
@@ -39,13 +37,7 @@ extension NetworkError: CustomStringConvertible, LocalizedError {
     /// Why a credential could not be refreshed, and what to do, or `nil` for another error.
     private var failedRefresh: String? {
         guard case .refreshFailed = reason, let underlying else { return nil }
-        let cause =
-            switch underlying {
-            case let error as any RedactedError: error.description
-            case is CancellationError: "the refresh was cancelled"
-            // The description of another one may contain anything.
-            default: "\(type(of: underlying))"
-            }
+        let cause = underlying is CancellationError ? "the refresh was cancelled" : underlying.shownDescription
         return "the credential could not be refreshed: \(cause)" + (failureOfRefresh == nil ? "; log in again" : "")
     }
 
@@ -58,6 +50,18 @@ protocol RedactedError: Error, CustomStringConvertible {}
 
 extension NetworkError: RedactedError {}
 
+extension Error {
+    /// The description of an error of the library; of any other, whose text may contain anything, the type, and of one of the system
+    /// the domain and the code.
+    var shownDescription: String {
+        if let error = self as? any RedactedError { return error.description }
+        let name = "\(type(of: self))"
+        guard self is any CustomNSError || type(of: self) is NSError.Type else { return name.oneLine }
+        let error = self as NSError
+        return "\(name) (\(error.domain) \(error.code))".oneLine
+    }
+}
+
 extension NetworkError.Reason {
     /// The reason and what to do, without a full stop.
     var sentence: String { sentence(nil) }
@@ -66,7 +70,7 @@ extension NetworkError.Reason {
     func sentence(_ note: String?) -> String {
         switch self {
         case .path(let error): if let note { return error.sentence(of: note) }
-        case .invalidHeaderName: if let note { return "the header name \(note) is \(Self.notAToken)" }
+        case .invalidHeaderName: if let note { return "\(note); it is \(Self.notAToken)" }
         case .unexpectedLength(_, let actual) where note == nil:
             return sentenceWithoutNote + ", and \(actual) were downloaded"
         default: break
@@ -105,9 +109,9 @@ extension NetworkError.Reason {
         case .interceptedWithoutSending: "a send interceptor returned without calling next; call it, or throw"
         case .credentialChanged:
             "the credential has changed since the request began; send it again if it is still wanted"
-        case .circuitOpen(let pause): "the host failed too often and is left alone; try again in \(pause.words)"
-        case .tooSoon(let pause): "the same was sent a moment ago; try again in \(pause.words)"
-        case .duplicate: "the same is being sent already; wait for it, or share its response with .share"
+        case .circuitOpen(let pause): "the circuit breaker for this host is open; retry in \(pause.words)"
+        case .tooSoon(let pause): "an equal request was sent less than its minimumInterval ago; retry in \(pause.words)"
+        case .duplicate: "an equal request is in flight; wait for it, or set duplicatePolicy to .share"
         case .superseded:
             "a newer equal request took its place; give the requests different duplicate keys or another duplicatePolicy"
         case .refreshFailed:
@@ -132,8 +136,8 @@ extension NetworkError.Reason {
                 + "environment, or the transport's configuration"
         case .connectionReset: "the connection was reset by the other side"
         case .closedWithoutResponse: "the connection was closed without a response"
-        case .closedInBody: "the connection was closed before the body was whole"
-        case .sendFailed: "the request could not be sent whole; the connection died"
+        case .closedInBody: "the connection was closed before the body was complete"
+        case .sendFailed: "the connection was lost while the request was being sent"
         case .bodyUnreadable: "the request's body could not be read while it was sent"
         case .bodyChanged(let text):
             "\(text.shortened(to: 300)) changed before it was sent completely; send the request again"
@@ -148,7 +152,7 @@ extension NetworkError.Reason {
         case .malformedStatusLine: "the response does not begin with a status line of HTTP/1.x or 2"
         case .malformedHeader: "a header line of the response is malformed"
         case .headerSectionTooLarge:
-            "the header section is too large; raise limits.maximumHeaderSize if it may be, up to 300 KiB on Linux"
+            "the header section is too large; raise limits.maximumHeaderSize to allow it, up to 300 KiB on Linux"
         case .malformedChunk: "a chunk of the response is malformed"
         case .invalidContentLength: "the Content-Length of the response is not a length"
         case .invalidContentCoding: "the response's content coding is unknown or its data damaged"
@@ -157,20 +161,20 @@ extension NetworkError.Reason {
         case .invalidRedirect(let text): "the redirect cannot be followed: \(text.shortened())"
         case .invalidLink(let text): "the link to the next page cannot be followed: \(text.shortened(to: 500))"
         case .decompressionRatio(let limit):
-            "the body grew to more than \(limit) times its size on the wire; raise limits.maximumExpansion if it may"
+            "the body decompressed to more than \(limit) times its size; raise limits.maximumExpansion to allow it"
         case .status(let code): "the status \(code) is not acceptable"
         case .contentType(let type): "the content type '\(type.shortened(to: 100))' is not acceptable"
         case .bodyTooLarge(let limit):
-            "the body is larger than \(limit) bytes; raise limits.maximumBodySize if it may be"
-        case .lineTooLong(let limit): "a line is longer than \(limit) bytes; raise maximumByteCount if it may be"
-        case .eventTooLarge(let limit): "an event is larger than \(limit) bytes; raise maximumEventSize if it may be"
+            "the body is larger than \(limit) bytes; raise limits.maximumBodySize to allow it"
+        case .lineTooLong(let limit): "a line is longer than \(limit) bytes; raise maximumByteCount to allow it"
+        case .eventTooLarge(let limit): "an event is larger than \(limit) bytes; raise maximumEventSize to allow it"
         case .invalidJSON(let error) where error.isAboutEmptyText:
             "the body is empty, and JSON was expected; a request whose model is Void, without an envelope, needs no body"
-        case .invalidJSON(let error): "the body is not JSON that may be decoded: \(error.sentence)"
-        case .shape(let error): "the body has another shape than it must have: \(error.sentence)"
+        case .invalidJSON(let error): "the body is not valid JSON: \(error.sentence)"
+        case .shape(let error): "the body does not have the expected shape: \(error.sentence)"
         case .envelope(let text): "the envelope cannot be opened: \(text.shortened())"
         case .path(let error): error.sentence(of: "the path")
-        case .model(let type, let detail): "the payload does not become \(type): \(detail)"
+        case .model(let type, let detail): "the payload cannot be decoded as \(type): \(detail)"
         case .notCached: "there is no cached response; use a policy that may send the request"
         case .fileUnusable(let text): "the file cannot be used: \(text)"
         case .downloadInProgress(let name):
@@ -187,6 +191,6 @@ extension NetworkError.Reason {
 extension JSONError {
     /// The sentence of an error about a path, which begins with the path.
     fileprivate func sentence(of path: String) -> String {
-        "\(path) leads to no value: \(sentence); a path begins at the payload, and with ~ at the whole body"
+        "no value at \(path): \(sentence); paths start at the payload, or at the whole body with `~`"
     }
 }

@@ -4,8 +4,8 @@ internal import Foundation
 ///
 /// An error thrown by your own code reaches you unchanged, and a cancelled send throws `CancellationError`; every other
 /// failure is a network error. Use ``kind`` to decide what to do, and ``reason`` for the details. The description
-/// contains the method, the host and the path, but no query, no header value except a media type or a range, and of a body only
-/// names of members and a number that does not fit its type; see ``description``.
+/// contains the method, the host and the path as the request declares it, but no query, no header value except a media type or
+/// a range, and of a body only names of members; see ``description``.
 public struct NetworkError: Error, Sendable {
     private struct Content: Sendable {
         let reason: Reason
@@ -40,7 +40,8 @@ public struct NetworkError: Error, Sendable {
         set { content.value.host = newValue }
     }
 
-    /// The path without the query, with `…` in place of what a session has added to it, or `nil` if there was no URL yet.
+    /// The path as the request declares it, without the query and with `•••` in place of secrets, or `nil` if there was no URL
+    /// yet, and after a redirect.
     public internal(set) var path: String? {
         get { content.value.path }
         set { content.value.path = newValue }
@@ -177,22 +178,12 @@ extension NetworkError {
     }
 
     /// Returns this error with the method, host and path of its request, unless it has them.
-    ///
-    /// - Parameters:
-    ///   - url: The URL of the request.
-    ///   - method: The method.
-    ///   - credential: What is masked in the path.
-    /// - Returns: The error.
-    func with(
-        url: URL,
-        method: HTTPMethod,
-        hiding credential: AppliedCredential = AppliedCredential()
-    ) -> NetworkError {
+    func with(url: URL, method: HTTPMethod, path: DeclaredPath?) -> NetworkError {
         guard host == nil else { return self }
         var copy = self
         copy.method = method
         copy.host = url.authority
-        copy.path = credential.masking(path: url.path())
+        copy.path = path?.shown
         return copy
     }
 
@@ -203,11 +194,8 @@ extension NetworkError {
     ///   - method: The method if the response was not received, such as a stored one.
     /// - Returns: The error with method, host and path.
     func with(exchangeOf response: RawResponse, method: HTTPMethod) -> NetworkError {
-        with(url: response.url, method: response.method ?? method, hiding: response.credential)
+        with(url: response.url, method: response.method ?? method, path: response.declared)
     }
-
-    /// Whether the error has the host and the path of a URL, or no host.
-    func isAbout(_ url: URL) -> Bool { host == nil || host == url.authority && path == url.path() }
 
     /// Returns this error with a note, unless it has one.
     package func with(note: String?) -> NetworkError {

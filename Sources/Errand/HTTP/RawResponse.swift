@@ -29,8 +29,18 @@ public struct RawResponse: Sendable {
         _modify { yield &notes.value.credential }
     }
 
-    /// The URL for what is written to disk, without the credential of a session.
-    var storedURL: URL { credential.removed(from: url) }
+    /// The URL for what is written to disk, without the credential of a session: after a redirect, in which it may be anywhere,
+    /// only the origin.
+    var storedURL: URL {
+        guard credential.isInURL else { return url }
+        return redirects.isEmpty ? credential.removed(from: url) : URL(string: url.shownOrigin + "/") ?? url
+    }
+
+    /// The path as the request declares it, which is shown in place of that of the URL; `nil` after a redirect.
+    var declared: DeclaredPath? {
+        get { notes.value.declared }
+        _modify { yield &notes.value.declared }
+    }
 
     /// Why the credential of the request was not accepted, in words, or `nil` if nothing is known.
     var rejection: String? {
@@ -74,6 +84,7 @@ public struct RawResponse: Sendable {
         var redirects: [Redirect] = []
         var method: HTTPMethod?
         var credential = AppliedCredential()
+        var declared: DeclaredPath?
         var rejection: String?
         var timing: ExchangeTiming?
         var bodyFailure: (any Error)?
@@ -150,9 +161,6 @@ public struct Redirect: Sendable, Hashable {
     ///
     /// They may contain secrets, which the description of the redirect omits.
     public let headers: HTTPHeaders
-    /// What the description omits from both URLs.
-    var credential = AppliedCredential()
-
     /// Whether scheme, host or port differ, so that credentials are removed.
     public var leavesOrigin: Bool { from.origin != to.origin }
 }

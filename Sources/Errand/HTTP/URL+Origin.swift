@@ -11,6 +11,12 @@ extension URL {
         "\(bracketedHost):\(port ?? (scheme?.lowercased() == "https" ? 443 : 80))"
     }
 
+    /// The scheme, the host and the port, which is all that is shown of the target of a redirect or a link.
+    var shownOrigin: String { "\(scheme ?? "")://\(authority)" }
+
+    /// The host and the port, without a default port.
+    var authority: String { bracketedHost + (port.map { ":\($0)" } ?? "") }
+
     /// The ``asciiHost``, an IPv6 literal in brackets, which Foundation's host does not have.
     var bracketedHost: String {
         let host = asciiHost

@@ -8,8 +8,6 @@ struct URLParts: Sendable, Hashable {
     let originKey: String
     /// Whether Foundation is known to accept the host and the port.
     private(set) var isHostSound = false
-    /// Whether an `@` follows the host, which may be that of user information.
-    private let isHostDoubtful: Bool
     /// The encoded path, which is empty or begins with a slash.
     var path: String
     /// The encoded query without its question mark, or `nil` if there is none.
@@ -39,7 +37,6 @@ struct URLParts: Sendable, Hashable {
         // Foundation spells an internationalized name in ASCII once it is part of a URL.
         let isASCII = key.utf8.allSatisfy { $0 < 0x80 }
         originKey = (isASCII ? key : URL(string: key)?.absoluteString ?? key).lowercased()
-        isHostDoubtful = rest.contains(UInt8(ascii: "@"))
         (path, query) = Self.pathAndQuery(String(rest) ?? "")
         if !path.isEmpty, path.first != "/" { path = "/" + path }
         path = Self.removingDotSegments(path)
@@ -57,12 +54,12 @@ struct URLParts: Sendable, Hashable {
         if text.utf8.contains(UInt8(ascii: "#")) {
             throw NetworkError(
                 .invalidURL(
-                    "the path '\(Self.redacted(text))' is followed by '#', which would cut off the rest: "
+                    "the path '\(DeclaredPath.shown(text))' is followed by '#', which would cut off the rest: "
                         + Self.advice
                 )
             )
         }
-        let (path, query) = Self.pathAndQuery(text)
+        let (path, query) = Self.pathAndQuery(DeclaredPath.removingMarks(text))
         if Self.dotSegments(in: path) != .absent { throw Self.dotSegment(in: text) }
         append(path: path)
         if let query { append(encodedQuery: query) }
@@ -74,7 +71,7 @@ struct URLParts: Sendable, Hashable {
     /// Returns the error for a path that would lead elsewhere.
     static func dotSegment(in path: String) -> NetworkError {
         NetworkError(
-            .invalidURL("the path '\(Self.redacted(path))' has '.' or '..' as a component: \(advice)")
+            .invalidURL("the path '\(DeclaredPath.shown(path))' has '.' or '..' as a component: \(advice)")
         )
     }
 
@@ -131,13 +128,11 @@ struct URLParts: Sendable, Hashable {
         guard Self.hasValidPort(host) else { throw invalidHost }
     }
 
+    // What was read as the host may be a user and the beginning of a password.
     private var invalidHost: NetworkError {
-        // What was read as the host may be a user and the beginning of a password.
-        guard !isHostDoubtful else {
-            let advice = "'/', '?' and '#' in user information must be percent-encoded"
-            return NetworkError(.invalidURL("the host or port is not valid: \(advice)"))
-        }
-        return NetworkError(.invalidURL("the host or port in '\(Substring(host))' is not valid"))
+        NetworkError(
+            .invalidURL("the host or port is not valid; '/', '?' and '#' in user information are percent-encoded")
+        )
     }
 
     /// Whether the text after the colon of an authority is a valid port; Foundation accepts any number of digits.

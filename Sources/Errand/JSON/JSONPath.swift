@@ -86,12 +86,6 @@ public struct JSONPath: Sendable, Hashable {
     /// Whether this is ``payload``, in the same spelling.
     var isPayload: Bool { text == Self.payload.text }
 
-    /// The names of the members on the path; empty if its syntax is invalid.
-    var names: [String] {
-        guard let steps = try? get().steps else { return [] }
-        return steps.compactMap { if case .member(let name) = $0 { name.text } else { nil } }
-    }
-
     /// Returns the anchor and the steps, or throws the syntax error.
     func get() throws(JSONError) -> Parts { try storage.parts.get() }
 

@@ -42,15 +42,8 @@ extension JSONValue {
 
 /// The underlying error of a `DecodingError` for a number that the requested type cannot represent.
 struct UnfitNumber: Error {
-    /// The digits, truncated if there are many.
-    let text: String
     /// The name of the type.
     let type: String
-
-    init(_ number: JSONNumber, type: any Any.Type) {
-        text = number.text.utf8.count > 40 ? "\(number.text.prefix(40))…" : number.text
-        self.type = "\(type)"
-    }
 }
 
 /// The `Decoder` of one value.
@@ -115,7 +108,7 @@ struct JSONNodeDecoder: Decoder {
         let context = DecodingError.Context(
             codingPath: codingPath,
             debugDescription: "\(value.type.phrase) that is no valid or exact \(type)",
-            underlyingError: value.number.map { UnfitNumber($0, type: type) }
+            underlyingError: value.number.map { _ in UnfitNumber(type: "\(type)") }
         )
         return .dataCorrupted(context)
     }

@@ -2,10 +2,15 @@ internal import Foundation
 
 extension Metrics.Attempt: SafeDescription {
     init(_ timing: ExchangeTiming, of request: BuiltRequest) {
-        self.init(timing, origin: request.credentials.origin, url: request.outgoing.url)
+        self.init(
+            timing,
+            origin: request.credentials.origin,
+            url: request.outgoing.url,
+            path: request.outgoing.declared
+        )
     }
 
-    init(_ timing: ExchangeTiming, origin: String, url: URL) {
+    init(_ timing: ExchangeTiming, origin: String, url: URL, path: DeclaredPath?) {
         self.init(
             firstByte: timing.firstByte,
             transfer: timing.transfer,
@@ -15,10 +20,14 @@ extension Metrics.Attempt: SafeDescription {
             statusCode: timing.statusCode,
             connection: timing.connection?.value
         )
+        self.path = path
     }
 
-    /// The status, the host and the path, and the time, such as `503 from cdn.example/x in 3 ms`.
-    public var description: String { "\(outcome)\(url.map { " from \($0.place)" } ?? "") in \(total.words)" }
+    /// The status, the host and the declared path, and the time, such as `503 from cdn.example/x in 3 ms`.
+    public var description: String { "\(outcome)\(place) in \(total.words)" }
+
+    /// The host and the path that the request declares, after the status; empty if the URL is not known.
+    var place: String { url.map { " from \($0.authority)\(path?.shown ?? "")" } ?? "" }
 
     /// The status, or that there was no response.
     var outcome: String { statusCode.map { "\($0)" } ?? "no response" }

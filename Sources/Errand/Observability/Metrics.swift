@@ -21,6 +21,8 @@ public struct Metrics: Sendable, Hashable {
         ///
         /// It shows which of several URLs of a CDN was used; see ``InheritedSettings/cdnFallbacks``. Its query may contain secrets.
         public var url: URL?
+        /// The path as the request declares it.
+        var path: DeclaredPath?
         /// The status code of the response, such as 304 if the server validated a stored one; `nil` if none arrived.
         public var statusCode: Int?
         /// The connection of the last exchange, after redirects; `nil` if the transport does not know it, as
@@ -106,7 +108,7 @@ extension Metrics: CustomStringConvertible {
     var attemptWords: String {
         guard attempts.count > 1 else { return "" }
         let isMoved = Set(attempts.map(\.url)).count > 1
-        let all = attempts.map { $0.outcome + (isMoved ? $0.url.map { " from \($0.place)" } ?? "" : "") }
+        let all = attempts.map { $0.outcome + (isMoved ? $0.place : "") }
         return " after \(attempts.count) attempts: \(all.joined(separator: ", "))"
     }
 }

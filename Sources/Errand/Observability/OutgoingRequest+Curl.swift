@@ -1,16 +1,15 @@
 internal import Foundation
 
 extension OutgoingRequest {
-    /// Returns the request as a curl command line, with secrets redacted so that it can be shared.
+    /// Returns the request as a curl command line, which can be shared: with the path as the request declares it, and values only of
+    /// names that are listed as harmless.
     ///
-    /// The body of a file is read from the file, whose path is not redacted. Another body that cannot be part of the line,
+    /// To send it, replace each mask. The body of a file is read from the file, whose path is shown. Another body that cannot be part of the line,
     /// because it is made while it is sent, as a multipart form is, is neither JSON nor a URL-encoded form, or has control
     /// characters, is described in parentheses without quotes, which a shell rejects, so that nothing else is sent in its
     /// place. So is another argument with control characters, which a terminal must not execute.
     ///
-    /// What a session has added to the URL and the header fields is redacted, whatever its name is.
-    ///
-    /// - Parameter secrets: What to redact in header fields, query and body.
+    /// - Parameter secrets: The names whose values are shown.
     /// - Returns: One line. Every argument is quoted for a POSIX shell.
     public func curl(hiding secrets: Secrets = Secrets()) -> String {
         var words = ["curl"]
@@ -20,10 +19,9 @@ extension OutgoingRequest {
             let isToken = method.rawValue.utf8.allSatisfy(\.isTokenCharacter)
             words += ["-X", isToken ? quoted(method.rawValue) : "(a method that is not valid)"]
         }
-        words.append(quoted(secrets.redacted(url, hiding: credential)))
+        words.append(quoted(declared.map { secrets.redacted(url, path: $0.shown) } ?? secrets.redacted(url)))
         for field in headers {
-            let isApplied = credential.contains(field)
-            let value = isApplied ? Secrets.mask : secrets.redacted(field.value, of: field.name)
+            let value = secrets.redacted(field.value, of: field.name)
             // For curl, a field that ends in a colon is one to omit.
             let line = value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
             // A shell would execute a name with a parenthesis or a line break.
@@ -42,8 +40,9 @@ extension OutgoingRequest {
         switch body {
         case .empty: return []
         case .data(let data):
-            let text = secrets.redactedText(data, mediaType: type).map { type?.isJSON == true ? $0.escapingAsJSON : $0 }
-            guard let text, text.isPrintable else { return ["--data-binary", "(\(data.count) bytes)"] }
+            guard let text = secrets.redactedText(data, mediaType: type), text.isPrintable else {
+                return ["--data-binary", "(\(data.count) bytes)"]
+            }
             return ["--data-raw", quoted(text)]
         case .source(let source as FileSource):
             let path = "@" + source.path
@@ -62,24 +61,9 @@ extension OutgoingRequest {
 extension String {
     /// Whether the text has no control characters, line separators and bidirectional controls.
     fileprivate var isPrintable: Bool { !unicodeScalars.contains(where: \.breaksLines) }
-
-    /// This JSON on one line, with control characters, line separators and bidirectional controls as JSON's escapes.
-    fileprivate var escapingAsJSON: String {
-        guard !isPrintable else { return self }
-        var text = ""
-        for scalar in unicodeScalars {
-            if scalar.breaksLines {
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
 }
 
 extension RequestPlan {
-    /// The final request as a curl command line, with the config's secrets redacted.
+    /// The final request as a curl command line, which shows the values that the config's ``Secrets`` list as harmless.
     public var curl: String { request.curl(hiding: secrets) }
 }

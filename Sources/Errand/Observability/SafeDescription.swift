@@ -1,34 +1,38 @@
-internal import Foundation
-
 /// A value that contains secrets and represents itself only by its description, in `print`, string interpolation and `dump`.
 ///
 /// The library's own types conform to it. Their properties remain accessible.
 protocol SafeDescription: CustomStringConvertible, CustomReflectable {}
 
 extension SafeDescription {
+    /// The name of the type.
+    public var description: String { "\(Self.self)" }
+
     /// A mirror with the description and no children.
     public var customMirror: Mirror {
         Mirror(self, unlabeledChildren: [description], ancestorRepresentation: .suppressed)
     }
 }
 
-extension URL {
-    /// Host, port and path, never user information, query, fragment or the value of a parameter of the path.
-    var place: String { place(hiding: AppliedCredential()) }
-
-    /// Returns the same without what a session has added to the path.
-    func place(hiding credential: AppliedCredential) -> String {
-        authority + URLParts.redacting(parametersOf: credential.masking(path: path()))
-    }
-
-    /// Host and port.
-    var authority: String { bracketedHost + (port.map { ":\($0)" } ?? "") }
-}
+extension Authentication: SafeDescription {}
+extension Authorization: SafeDescription {}
+extension BaseURL: SafeDescription {}
+extension Digest: SafeDescription {}
+extension CacheEntry: SafeDescription {}
+extension CookieJar: SafeDescription {}
+extension JSONRPCCall: SafeDescription {}
+extension JSONRPCResponses: SafeDescription {}
+extension NetworkError: SafeDescription {}
+extension RecentURLs: SafeDescription {}
+extension RequestPlan: SafeDescription {}
+extension ResponseCache: SafeDescription {}
+extension ServiceError: SafeDescription {}
+extension StoredEntry: SafeDescription {}
+extension TransportResponse: SafeDescription {}
 
 extension HTTPHeaders: SafeDescription {}
 
 extension HTTPHeaders.Field: SafeDescription {
-    /// The name without the value, which may be a secret.
+    /// The name without the value.
     public var description: String { name.oneLine }
 }
 
@@ -44,25 +48,20 @@ extension OutgoingBody: SafeDescription {
 }
 
 extension OutgoingRequest: SafeDescription {
-    /// Method, host and path, names of header fields, and the size of the body.
-    public var description: String { "\(method) \(url.place(hiding: credential)) \(headers) \(body)" }
+    /// Method, host and declared path, names of header fields, and the size of the body.
+    public var description: String { "\(method) \(url.authority)\(declared?.shown ?? "") \(headers) \(body)" }
 }
 
 extension RawResponse: SafeDescription {
-    /// Status, host and path, names of header fields, and the size of the body.
+    /// Status, host and declared path, names of header fields, and the size of the body.
     public var description: String { "\(statusCode) from \(place) \(headers) \(bodyByteCount) bytes" }
 
-    /// Host, port and path, without a secret.
-    var place: String { url.place(hiding: credential) }
-}
-
-extension TransportResponse: SafeDescription {
-    /// Status and names of header fields.
-    public var description: String { "\(statusCode) \(headers)" }
+    /// The host and the path that the request declares.
+    var place: String { url.authority + (declared?.shown ?? "") }
 }
 
 extension Response: SafeDescription {
-    /// Status, host and path, the type of the model, and the size of the body.
+    /// Status, host and declared path, the type of the model, and the size of the body.
     public var description: String {
         "\(statusCode) from \(raw.place): \(Model.self), \(raw.bodyByteCount) bytes\(source.isFromCache ? ", stored" : "")"
     }
@@ -74,22 +73,20 @@ extension Payload: SafeDescription {
 }
 
 extension Redirect: SafeDescription {
-    /// The status, and host and path of both URLs.
-    public var description: String {
-        "\(statusCode) from \(from.place(hiding: credential)) to \(to.place(hiding: credential))"
-    }
+    /// The status, and the origins of both URLs.
+    public var description: String { "\(statusCode) from \(from.shownOrigin) to \(to.shownOrigin)" }
 }
 
 extension RequestContext: SafeDescription {
-    /// Number, type, method, host and path, and the attempt once there is one.
+    /// Number, type, method, host and declared path, and the attempt once there is one.
     public var description: String {
-        let place = url.map { " " + $0.place } ?? ""
+        let place = url.map { " " + $0.authority + (declared?.shown ?? "") } ?? ""
         return ("#\(id) \(typeName) \(method)\(place)" + (attempt > 0 ? ", attempt \(attempt)" : "")).oneLine
     }
 }
 
 extension Parameters: SafeDescription {
-    /// The names without the values, which may be secrets.
+    /// The names without the values.
     public var description: String { "[\(names.joined(separator: ", "))]".oneLine }
 }
 
@@ -136,14 +133,6 @@ extension NetworkConfig: SafeDescription {
     public var description: String { "config" + (self.baseURL.map { " for \($0)" } ?? "") }
 }
 
-extension BaseURL: SafeDescription {}
-
-extension RecentURLs: SafeDescription {
-    /// No URL, because a path may contain a secret.
-    var description: String { "recent URLs" }
-}
-
-extension Authorization: SafeDescription {}
 extension AuthenticationChallenge: SafeDescription {
     /// The scheme and the names of the parameters, without their values.
     public var description: String {
@@ -153,25 +142,8 @@ extension AuthenticationChallenge: SafeDescription {
 }
 
 extension Cookie: SafeDescription {
-    /// The name, the domain and the path, without the value.
-    public var description: String { "\(name) of \(domain)\(path)".oneLine }
-}
-
-extension CookieJar: SafeDescription {
-    /// The number of cookies.
-    public var description: String { "\(cookies.count) cookies" }
-}
-
-extension Digest: SafeDescription {
-    /// The scheme, without the user and the password.
-    public var description: String { "Digest" }
-}
-
-extension Authentication: SafeDescription {}
-
-extension JSONRPCResponses: SafeDescription {
-    /// The number of responses.
-    public var description: String { "\(count) \(count == 1 ? "response" : "responses")" }
+    /// The name and the domain, without the value.
+    public var description: String { "\(name) of \(domain)".oneLine }
 }
 
 extension IdempotencyKey: SafeDescription {
@@ -184,37 +156,8 @@ extension IdempotencyKey: SafeDescription {
         }
     }
 }
-extension NetworkError: SafeDescription {}
-extension ServiceError: SafeDescription {}
-extension RequestPlan: SafeDescription {}
 
 extension GeneralRequest: SafeDescription {
     /// The method and the path, without the query, parameters, header fields and body.
-    public var description: String { "\(method) \(URLParts.redacted(path))".oneLine }
-}
-
-extension JSONRPCCall: SafeDescription {
-    /// The name of the method, without the arguments.
-    public var description: String { "call of \(method)".oneLine }
-}
-
-extension CacheEntry: SafeDescription {
-    /// The method, the URL without its query, the status and the number of bytes.
-    public var description: String {
-        "\(method) \(URLParts.redacted(location)) → \(statusCode), \(body.count) bytes".oneLine
-    }
-}
-
-extension StoredEntry: SafeDescription {
-    /// The method, the URL without its query, the status and the number of bytes in the store.
-    public var description: String {
-        "\(head.method) \(URLParts.redacted(head.location)) → \(head.statusCode), \(byteCount) bytes".oneLine
-    }
-}
-
-extension ResponseCache: SafeDescription {
-    /// Where it stores responses.
-    public var description: String {
-        "cache \([memory == nil ? nil : "in memory", disk == nil ? nil : "on disk"].compactMap(\.self).joined(separator: " and "))"
-    }
+    public var description: String { "\(method) \(DeclaredPath.shown(path))" }
 }

@@ -8,8 +8,8 @@ struct SecretNames: Sendable {
     private let suffixes: [String]
     private let longest: Int
 
-    /// Words that end many names that are not secrets: `statusCode`, `shippingPin`, `trainingSession`, `max_tokens`.
-    private static let ambiguous: Set<String> = ["auth", "code", "pin", "session", "sig", "tokens"]
+    /// Words that end many names that are not secrets: `statusCode`, `shippingPin`, `trainingSession`.
+    private static let ambiguous: Set<String> = ["auth", "code", "pin", "session", "sig"]
     /// Words that end no other word.
     private static let unmistakable: Set<String> = [
         "password", "passwd", "passcode", "passphrase", "secret", "token", "apikey", "sessionid", "authorization",
@@ -93,30 +93,6 @@ struct SecretNames: Sendable {
         if contains(name) { return true }
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: ".") }) else { return false }
         return name.split { $0 == "[" || $0 == "]" || $0 == "." }.contains { contains(String($0)) }
-    }
-
-    /// Returns the value with every member of such a name masked, at any depth, and every other string changed.
-    ///
-    /// Numbers in a member `tokens` remain: they are more often counts than tokens.
-    func masking(_ value: JSONValue, _ text: (String) -> String) -> JSONValue {
-        switch value {
-        case .array(let elements): .array(elements.map { masking($0, text) })
-        case .object(let members):
-            .object(JSONObject(members.map { ($0.name, masking($0.value, of: $0.name, text)) }))
-        case .string(let string): .string(text(string))
-        default: value
-        }
-    }
-
-    private func masking(_ value: JSONValue, of name: String, _ text: (String) -> String) -> JSONValue {
-        guard containsMember(name) else { return masking(value, text) }
-        return Self.mayCount(name) ? masking(value) { _ in Secrets.mask } : .string(Secrets.mask)
-    }
-
-    /// Whether the last part of a nested name is `tokens`.
-    private static func mayCount(_ name: String) -> Bool {
-        guard let last = name.split(whereSeparator: { "[].".contains($0) }).last else { return false }
-        return words(of: String(last)) == ["tokens"]
     }
 
     /// Returns the words of a name in lowercase, without digits at its end: `new-Password2` and `newPassword` are two words.

@@ -1,56 +1,59 @@
 public import Foundation
 
-/// What logs, curl commands, plans and errors show in place of secret values.
+/// What logs, curl commands, plans and errors show of values: those of the names that are listed as harmless.
 extension Secrets {
-    /// Returns the value of a header field, masked if it is secret.
-    ///
-    /// In one that is or contains a URL, relative ones included, such as that of `Referer`, `Location` or `Refresh`, user
-    /// information is omitted, and the secret values of its path, query and fragment are masked. So are those of pairs,
-    /// such as `token=1`, and the secret members of one that is JSON.
-    public func redacted(_ value: String, of header: String) -> String {
-        isSecret(header: header) ? Self.mask : redaction.redacted(text: value)
+    /// Returns whether the values of a header field, parameter or JSON member of this name are shown.
+    func isShown(_ name: String) -> Bool {
+        Self.harmless.contains(name.lowercased()) || shown.contains { $0.isSameFieldName(as: name) }
     }
 
-    /// Returns a URL without user information and with the secret values of its query and its path masked.
-    ///
-    /// Those of a path are parameters, such as that of `/cart;jsessionid=1`.
-    public func redacted(_ url: URL) -> String { redacted(url, hiding: AppliedCredential()) }
+    /// Returns a value, masked unless the name of its header field or parameter is listed.
+    public func redacted(_ value: String, of name: String) -> String { isShown(name) ? value : Self.mask }
 
-    /// Returns the same with a mask in place of what a session has added.
-    func redacted(_ url: URL, hiding credential: AppliedCredential) -> String {
-        let text = url.absoluteString
-        guard var parts = try? URLParts(absolute: text) else {
-            return url.scheme.map { "\($0):\(Self.mask)" } ?? Self.mask
+    /// Returns the scheme and the host of a URL, a mask in place of its path, and its query with the values masked.
+    ///
+    /// A URL does not show which of its path was declared; see ``RequestContext/shownURL``.
+    public func redacted(_ url: URL) -> String {
+        let path = url.path()
+        return redacted(url, path: path.isEmpty || path == "/" ? path : "/" + Self.mask)
+    }
+
+    /// Returns a URL with a path that is shown in place of its own.
+    func redacted(_ url: URL, path: String) -> String {
+        url.shownOrigin + path + (url.query().map { "?" + redacted(pairs: $0) } ?? "")
+    }
+
+    /// Returns a query or form with its values masked, and its pairs without a value.
+    public func redacted(pairs: String) -> String {
+        pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+            let name = pair.prefix { $0 != "=" }
+            if isShown(String(name)) { return String(pair) }
+            // Nothing but the padding of Base64 follows a token.
+            let isName = pair[name.endIndex...].contains { $0 != "=" }
+            return isName ? "\(name)=\(Self.mask)" : pair.isEmpty ? "" : Self.mask
+        }.joined(separator: "&")
+    }
+
+    /// Returns a JSON value with the names of its members, and its strings, numbers and other scalars masked.
+    ///
+    /// The elements of an array have the name of the array. Recursion is bounded by the depth that the parser allows.
+    public func redacted(_ value: JSONValue) -> JSONValue { redacted(value, isShown: false) }
+
+    private func redacted(_ value: JSONValue, isShown: Bool) -> JSONValue {
+        switch value {
+        case .array(let elements): .array(elements.map { redacted($0, isShown: isShown) })
+        case .object(let members):
+            .object(JSONObject(members.map { ($0.name, redacted($0.value, isShown: self.isShown($0.name))) }))
+        default: isShown ? value : .string(Self.mask)
         }
-        parts.path = credential.masking(path: parts.path, with: Self.mask)
-        parts.query = parts.query.map { credential.masking(query: $0, with: Self.mask) }
-        guard parts.query != nil || TextRedaction.mayHaveParameters(parts.path) else { return parts.text }
-        let redaction = redaction
-        let place = parts.origin + redaction.redacted(path: parts.path)
-        return parts.query.map { place + "?" + redaction.redacted($0[...]) } ?? place
     }
 
-    /// Returns a query or form with its secret values masked.
-    ///
-    /// In a value that is or contains a URL, such as `redirect_uri`, user information is omitted, and the secret values of its
-    /// query and fragment are masked, whether it is percent-encoded or not; in one that is JSON, the secret members. What is
-    /// percent-encoded more than four times is masked as a whole.
-    public func redacted(pairs: String) -> String { redaction.redacted(pairs[...]) }
-
-    /// Returns a JSON value with its secret members masked, and the secrets in its strings that are URLs, pairs or JSON.
-    ///
-    /// Recursion is bounded by the depth that the parser allows. JSON in more than four strings around it is masked as a whole.
-    public func redacted(_ value: JSONValue) -> JSONValue {
-        let redaction = redaction
-        return redaction.members.masking(value, redaction.redacted(text:))
-    }
-
-    /// Returns a body as text: JSON and forms with their secrets masked, anything else as its size.
+    /// Returns a body as text: JSON and forms with their values masked, anything else as its size.
     public func redacted(_ body: Data, mediaType: MediaType?) -> String {
         redactedText(body, mediaType: mediaType) ?? "\(body.count) bytes"
     }
 
-    /// Returns JSON or a form with its secrets masked, or `nil` for a body of another type.
+    /// Returns JSON or a form with its values masked, or `nil` for a body of another type.
     func redactedText(_ body: Data, mediaType: MediaType?) -> String? {
         if body.isEmpty { return "" }
         if mediaType?.isJSON == true, let value = try? JSONValue(parsing: body) { return redacted(value).description }
@@ -59,6 +62,12 @@ extension Secrets {
         }
         return nil
     }
+}
 
-    private var redaction: TextRedaction { TextRedaction(names: pairNames.value, members: memberNames.value) }
+extension RequestContext {
+    /// The URL as logs show it: scheme, host, the path as the request declares it, and the query with its values masked, or
+    /// `nil` until it is formed.
+    public var shownURL: String? { shownURL(by: secrets) }
+
+    func shownURL(by secrets: Secrets) -> String? { url.map { secrets.redacted($0, path: declared?.shown ?? "") } }
 }

@@ -1,34 +1,50 @@
 internal import Foundation
 
-/// The names of secrets that errors, descriptions, logs and redirects redact or remove.
+/// The names of values that are secret, which never leave their origin, and of values that are harmless, which are shown.
 ///
-/// Names are compared without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are the same name. A name is
-/// also secret if it ends with the words of a listed name, as `newPassword` and `X-Upload-Token` do for `password` and
-/// `Token`; digits at its end do not count. The names `auth`, `code`, `pin`, `session`, `sig` and `tokens` only match whole
-/// names, because many names that end with them, such as `statusCode` and `max_tokens`, are not secrets. In a member `tokens`
-/// of JSON, numbers are shown, because they are often counts.
+/// What is shown is decided by ``shown`` alone: errors, descriptions, logs, plans and curl commands contain a value only if its
+/// header field, parameter or JSON member has a name that is listed as harmless. ``mask`` replaces every other.
 ///
-/// A secret is replaced by ``mask``. What cannot be parsed is omitted, or masked as a whole if it may name a secret.
+/// ``headers`` and ``queryNames`` decide what is removed from a request that leaves its origin, and whose response is shared and
+/// stored. Their names are compared without case, `_` and `-`: `access_token`, `accessToken` and `Access-Token` are the same
+/// name. A name is also secret if it ends with the words of a listed name, as `newPassword` and `X-Upload-Token` do for `password`
+/// and `Token`; digits at its end do not count. The names `auth`, `code`, `pin`, `session` and `sig` only match complete names,
+/// because many names that end with them, such as `statusCode`, are not secrets.
 public struct Secrets: Sendable, Hashable {
     /// The header fields whose values are secret.
     ///
-    /// They are also removed when a redirect leaves the origin.
+    /// They are removed when a redirect leaves the origin.
     public var headers: [String] { didSet { headerNames = LazySecretNames(headers) } }
 
     /// The names in queries and forms whose values are secret.
     public var queryNames: [String] { didSet { pairNames = LazySecretNames(queryNames) } }
 
-    /// The members of JSON objects, at any depth, whose values are secret.
-    public var jsonKeys: [String] { didSet { memberNames = LazySecretNames(jsonKeys) } }
+    /// The names of header fields, parameters and JSON members whose values are shown, beside those of the library, such as
+    /// `Content-Type`, `Retry-After` and `page`.
+    ///
+    /// They are compared without case. A name that is also secret is shown all the same.
+    public var shown: [String]
 
     private var headerNames: LazySecretNames
-    var pairNames: LazySecretNames
-    var memberNames: LazySecretNames
+    private var pairNames: LazySecretNames
 
-    /// The text that replaces a secret.
-    public static let mask = "•••"
+    /// The text that replaces a value that is not shown.
+    public static let mask = DeclaredPath.mask
 
-    /// Creates a list of secrets.
+    /// The names whose values are harmless, in lower case.
+    static let harmless: Set<String> = [
+        "accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "cache-control", "connection",
+        "content-encoding", "content-language", "content-length", "content-range", "content-type", "date", "expires",
+        "host",
+        "if-modified-since", "if-unmodified-since", "keep-alive", "last-modified", "pragma", "range", "retry-after",
+        "server",
+        "transfer-encoding", "user-agent", "vary", "via", "x-requested-with",
+        "page", "page_size", "pagesize", "per_page", "perpage", "limit", "offset", "count", "size", "total", "sort",
+        "order",
+        "format", "lang", "language", "locale", "version",
+    ]
+
+    /// Creates a list of secrets, and of names whose values are shown.
     ///
     /// The defaults are the names that most services use; add your own to them. A query's `key`, which Google's services use
     /// for an API key, is not one of them, because it often names a part of the content.
@@ -41,26 +57,25 @@ public struct Secrets: Sendable, Hashable {
             "X-Pin", "Pwd", "Passwd", "CSRF", "XSRF",
         ],
         queryNames: [String] = Self.usualNames,
-        jsonKeys: [String] = Self.usualJSONKeys
+        shown: [String] = []
     ) {
         self.headers = headers
         self.queryNames = queryNames
-        self.jsonKeys = jsonKeys
+        self.shown = shown
         headerNames = LazySecretNames(headers)
         pairNames = LazySecretNames(queryNames)
-        memberNames = LazySecretNames(jsonKeys)
     }
 
     /// Returns whether both contain the same names.
     public static func == (one: Secrets, other: Secrets) -> Bool {
-        (one.headers, one.queryNames, one.jsonKeys) == (other.headers, other.queryNames, other.jsonKeys)
+        (one.headers, one.queryNames, one.shown) == (other.headers, other.queryNames, other.shown)
     }
 
     /// Hashes the names.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(headers)
         hasher.combine(queryNames)
-        hasher.combine(jsonKeys)
+        hasher.combine(shown)
     }
 
     /// The default names of secrets in queries and forms.
@@ -73,10 +88,6 @@ public struct Secrets: Sendable, Hashable {
         "SAMLResponse", "csrf", "xsrf",
     ]
 
-    /// The default names of secrets in JSON: the ``usualNames``, and those of objects and arrays of secrets.
-    public static let usualJSONKeys =
-        usualNames + ["passwords", "secrets", "tokens", "access_tokens", "refresh_tokens", "credentials"]
-
     /// Whether the values of a header field are secret; those of `Authorization` always are.
     func isSecret(header name: String) -> Bool {
         name.isSameFieldName(as: "Authorization") || headers.contains { $0.isSameFieldName(as: name) }
@@ -87,9 +98,6 @@ public struct Secrets: Sendable, Hashable {
     func isSecret(queryName name: String) -> Bool {
         pairNames.value.containsMember(PercentEncoding.unescaping(name) ?? name)
     }
-
-    /// Whether the values of a member of a JSON object are secret.
-    func isSecret(jsonKey name: String) -> Bool { memberNames.value.containsMember(name) }
 
     /// The library default.
     static let usual = Secrets()

@@ -103,6 +103,7 @@ extension RawResponse {
     fileprivate init(_ response: TransportResponse, _ status: Int, _ body: Data, to request: OutgoingRequest) {
         self.init(statusCode: status, headers: response.headers, body: body, url: request.url)
         if !request.credential.isEmpty { credential = request.credential }
+        declared = request.declared
     }
 
     /// Creates the response to a request whose body has been read.

@@ -238,7 +238,13 @@ extension Pipeline {
         let timing = response.timing
         var accepted = AcceptedResponse(consume response, consume payload)
         accepted.attempt = timing.map {
-            AcceptedResponse.LastAttempt(timing: $0, origin: prepared.origin, url: prepared.built.outgoing.url)
+            let outgoing = prepared.built.outgoing
+            return AcceptedResponse.LastAttempt(
+                timing: $0,
+                origin: prepared.origin,
+                url: outgoing.url,
+                path: outgoing.declared
+            )
         }
         if let began { accepted.times.filter = timeline.now() - began }
         if let queued = prepared.queued { accepted.times.queue = queued.withLock { $0 } }
@@ -251,7 +257,7 @@ extension Error {
     @inline(never)
     fileprivate func located(at request: OutgoingRequest) -> any Error {
         guard let error = self as? NetworkError else { return self }
-        return error.with(url: request.url, method: request.method, hiding: request.credential)
+        return error.with(request: request)
     }
 }
 
@@ -321,7 +327,7 @@ extension PreparedRequest {
             return payload
         } catch {
             let sent = response.method ?? method
-            let error = error.decoding(with: decoder, hiding: settings.config.secrets, method: sent)
+            let error = error.decoding(with: decoder, method: sent)
             let located = (error as? NetworkError)?.with(exchangeOf: response, method: method)
             throw markingUnauthorized(located ?? error, of: response)
         }

@@ -24,7 +24,7 @@ extension PreparedRequest {
     /// The meaning of a `CancellationError`: that the deadline has passed, or that the send was cancelled.
     var stopError: any Error {
         guard stop.isOverDeadline, let deadline else { return CancellationError() }
-        return deadline.error.with(url: outgoing.url, method: outgoing.method)
+        return deadline.error.with(request: outgoing)
     }
 
     /// Whether the send may wait outside its exchange: for other sends, or in code that is not the library's.

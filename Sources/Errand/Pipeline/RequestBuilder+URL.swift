@@ -6,22 +6,29 @@ extension RequestBuilder {
     /// A URL before filters and parameters.
     enum Place {
         /// An absolute URL, or one of several of a CDN.
-        case found(URLParts, isBelowBase: Bool)
+        case found(URLParts, DeclaredPath, isBelowBase: Bool)
         /// A path below a base URL, kept for the next request of the same type.
-        case joined(URLParts, BaseURL)
+        case joined(URLParts, DeclaredPath, BaseURL)
         /// The same base URL and path as those of an earlier request.
         case known(RecentURLs.Entry)
 
         var parts: URLParts {
             switch self {
-            case .found(let parts, _): parts
-            case .joined(let parts, _): parts
+            case .found(let parts, _, _), .joined(let parts, _, _): parts
             case .known(let recent): recent.place
             }
         }
 
+        /// What is shown of the path, whatever changes the URL.
+        var declared: DeclaredPath {
+            switch self {
+            case .found(_, let declared, _), .joined(_, let declared, _): declared
+            case .known(let recent): recent.declared
+            }
+        }
+
         /// Whether it was joined with the base URL or the CDN's.
-        var isBelowBase: Bool { if case .found(_, let isBelowBase) = self { isBelowBase } else { true } }
+        var isBelowBase: Bool { if case .found(_, _, let isBelowBase) = self { isBelowBase } else { true } }
     }
 
     /// Returns the URL before filters and parameters: an absolute path unchanged, otherwise joined with the base URL.
@@ -33,22 +40,23 @@ extension RequestBuilder {
         {
             return .known(recent)
         }
-        if let absolute = try URLParts(absolute: path) {
+        let sent = DeclaredPath.removingMarks(path)
+        if let absolute = try URLParts(absolute: sent) {
             // The path may contain an interpolated component; dots in a URL from elsewhere are resolved as every client
             // does.
-            let ownPath = path.prefix { $0 != "?" && $0 != "#" }
+            let ownPath = sent.prefix { $0 != "?" && $0 != "#" }
             if URLParts.dotSegments(in: ownPath) == .escaped { throw URLParts.dotSegment(in: path) }
-            return .found(absolute, isBelowBase: false)
+            return .found(absolute, DeclaredPath(path), isBelowBase: false)
         }
         guard let base = try base(usesCDN: settings.request.usesCDN) else {
             throw NetworkError(
                 .invalidBaseURL(
-                    "the path '\(URLParts.redacted(path).shortened())' is relative, and neither its service nor the config "
+                    "the path '\(DeclaredPath.shown(path).shortened())' is relative, and neither its service nor the config "
                         + "has a base URL"
                 )
             )
         }
-        return .joined(try parts(below: base), base)
+        return .joined(try parts(below: base), DeclaredPath(path, below: base.shownPath), base)
     }
 
     /// Returns the URL of a request, that of an earlier one if it is the same.
@@ -56,13 +64,13 @@ extension RequestBuilder {
         let base: BaseURL
         switch place {
         case .found: return try parts.url()
-        case .joined(_, let own): base = own
+        case .joined(_, _, let own): base = own
         case .known(let recent):
             if recent.parts == parts { return recent.url }
             base = recent.base
         }
-        let (url, path) = (try parts.url(), settings.request.path)
-        let entry = RecentURLs.Entry(base: base, path: path, place: place.parts, parts: parts, url: url)
+        let url = try parts.url()
+        let entry = RecentURLs.Entry(base: base, declared: place.declared, place: place.parts, parts: parts, url: url)
         settings.config.urls[send.type.id] = entry
         return url
     }
@@ -70,10 +78,10 @@ extension RequestBuilder {
     /// Returns an error with the URL of the request, before filters, if it has a valid one.
     func locating(_ error: NetworkError) -> NetworkError {
         // The method, or the URL itself, may be what the error is about.
-        guard error.host == nil, error.reason != .invalidMethod, let url = try? place().parts.url() else {
-            return error
-        }
-        return error.with(url: url, method: settings.request.method)
+        guard error.host == nil, error.reason != .invalidMethod, let place = try? place(),
+            let url = try? place.parts.url()
+        else { return error }
+        return error.with(url: url, method: settings.request.method, path: place.declared)
     }
 
     /// Returns the same URL below each further URL of the CDN; an unsafe request has none, because another server may be
@@ -82,7 +90,10 @@ extension RequestBuilder {
         guard settings.request.usesCDN, settings.request.method.isSafe, settings.overridingBaseURL == nil,
             try URLParts(absolute: settings.request.path) == nil
         else { return [] }
-        let places = try settings.cdnURLs.map { Place.found(try parts(below: $0), isBelowBase: true) }
+        let places = try settings.cdnURLs.map { base in
+            let declared = DeclaredPath(settings.request.path, below: base.shownPath)
+            return Place.found(try parts(below: base), declared, isBelowBase: true)
+        }
         // What https protects is never sent without it.
         let isSecure = places.first?.parts.originKey.hasPrefix("https:") == true
         return places.dropFirst().filter { !isSecure || $0.parts.originKey.hasPrefix("https:") }

@@ -19,7 +19,8 @@ struct RequestBuilder {
         let built: BuiltRequest
         var fallbacks: [BuiltRequest] = []
         let pinnedCredential: PinnedCredential?
-        if let outgoing = content.custom?.value {
+        if var outgoing = content.custom?.value {
+            outgoing.declared = DeclaredPath(outgoing.url.path())
             let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             try outgoing.validate()
@@ -40,7 +41,7 @@ struct RequestBuilder {
         if let receiver = content.receiver {
             context = context.with(beginning: BodyBeginning(isStream: receiver.isStream))
         }
-        context.url = built.outgoing.url
+        (context.url, context.declared) = (built.outgoing.url, built.outgoing.declared)
         context.allowsCredentials = built.credentials.areSent
         return PreparedRequest(
             content,
@@ -89,6 +90,7 @@ struct RequestBuilder {
             )
         }
         var parts = place.parts
+        context.declared = place.declared
         var credentials = try decide(for: parts.originKey)
         let filters = config.value.urlFilters.and(settings.request.service.urlFilters)
         if !filters.isEmpty {
@@ -143,7 +145,8 @@ struct RequestBuilder {
             }
         }
         let url = try url(of: parts, at: place)
-        let outgoing = OutgoingRequest(method: method, url: url, headers: headers, body: content.body)
+        var outgoing = OutgoingRequest(method: method, url: url, headers: headers, body: content.body)
+        outgoing.declared = place.declared
         try outgoing.validate()
         return BuiltRequest(
             consume outgoing,

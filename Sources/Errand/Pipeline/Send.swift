@@ -170,7 +170,7 @@ final class Send: Sendable {
                 return error
             }
             guard let outgoing = prepared?.outgoing else { return withContext(failure) }
-            return withContext(failure.with(url: outgoing.url, method: outgoing.method))
+            return withContext(failure.with(request: outgoing))
         }
         // The deadline may pass before the work notices that its caller has cancelled it.
         if case .deadlineExceeded? = (error as? NetworkError)?.reason, !stop.isOverDeadline,

@@ -38,7 +38,7 @@ final class Deadline: Sendable {
 
     /// - Throws: ``NetworkError`` if the time has passed.
     func check(at request: OutgoingRequest) throws {
-        if isOver { throw error.with(url: request.url, method: request.method) }
+        if isOver { throw error.with(request: request) }
     }
 
     /// Waits until the time has passed, then signals.

@@ -14,4 +14,15 @@ extension DefaultStringInterpolation {
         // Dots are escaped to distinguish them from those that are part of a path's own text.
         appendLiteral(text == "." ? "%2E" : text == ".." ? "%2E%2E" : PercentEncoding.escapingComponent(text))
     }
+
+    /// Interpolates a secret as a component of a path, or a part of one: `"/bot\(secret: token)/messages"`.
+    ///
+    /// It is encoded and sent like a ``appendInterpolation(component:)``. Errors, logs, plans and curl commands show a mask in
+    /// its place: `/bot•••/messages`. The text contains marks that building the request removes, so use it only in the
+    /// ``Request/path`` of a request and in the text of a ``BaseURL``. A header field with such a text is rejected.
+    ///
+    /// - Parameter value: A value whose description is the secret, such as a token.
+    public mutating func appendInterpolation(secret value: some CustomStringConvertible) {
+        appendLiteral(DeclaredPath.marking("\(component: value)"))
+    }
 }

@@ -74,8 +74,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
             statusCode: response.statusCode,
             from: request.url,
             to: target,
-            headers: response.headers,
-            credential: request.credential
+            headers: response.headers
         )
         guard hops < limit else { throw NetworkError(.tooManyRedirects(limit: limit), response: response) }
         if request.url.scheme == "https", target.scheme != "https" {
@@ -83,7 +82,7 @@ public struct RedirectPolicy: Sendable, Equatable, CustomStringConvertible {
         }
         try veto?(redirect)
         var next = request
-        next.url = target
+        (next.url, next.declared) = (target, nil)
         if changesMethod(response.statusCode, request.method) {
             next.method = request.method == .head ? .head : .get
             next.body = .empty

@@ -13,6 +13,8 @@ public struct RequestContext: Sendable, Identifiable {
     public var method: HTTPMethod { facts.method }
     /// The current URL, or `nil` until it is formed.
     public internal(set) var url: URL?
+    /// The path as the request declares it, which is shown in place of that of the URL.
+    var declared: DeclaredPath?
     /// The identifier of the request's ``Service``.
     public var serviceID: String { facts.serviceID }
     /// The request's own tag, or an empty string if it has none.

@@ -40,7 +40,7 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// What the request, its service and the config set comes first, each with its source, then the defaults of the library.
     /// Empty settings are omitted.
     public var description: String {
-        var lines = ["\(context.typeName): \(request.method) \(request.url.place(hiding: request.credential))"]
+        var lines = ["\(context.typeName): \(request.method) \(request.url.authority)\(request.declared?.shown ?? "")"]
         let shown = entries.filter { !["", "[]", "[:]"].contains($0.value) }
         let width = shown.map(\.name.count).max() ?? 0
         func line(_ entry: Entry) -> String {
@@ -90,7 +90,7 @@ extension RequestPlan {
         for (child, own) in zip(Mirror(reflecting: values).children, standard) {
             guard let name = child.label else { continue }
             switch name {
-            case "path": add(name, URLParts.redacted(values.path), .request)
+            case "path": add(name, DeclaredPath.shown(values.path), .request)
             case "service": add(name, service.id, service.id == Service.default.id ? .library : .request)
             case "method":
                 add(name, "\(values.method)", values.method == .get ? .library : .request)
@@ -144,7 +144,9 @@ extension RequestPlan {
                 add(name, "\(values.usesCDN)", values.usesCDN ? .request : .library)
                 if !prepared.fallbacks.isEmpty {
                     let isOwn = service.cdnURL != nil || !service.cdnFallbacks.isEmpty
-                    let urls = prepared.fallbacks.map { URLParts.redacted($0.outgoing.url.absoluteString) }
+                    let urls = prepared.fallbacks.map {
+                        $0.outgoing.url.shownOrigin + ($0.outgoing.declared?.shown ?? "")
+                    }
                     add("cdnFallbacks", urls, isOwn ? .service : .config)
                 }
             case "cachePolicy":
@@ -155,7 +157,11 @@ extension RequestPlan {
                 add("identity", prepared.identityText, .library)
             case "cacheStorage": setting(name, resolved.cacheStorage)
             case "duplicateKey":
-                add(name, values.duplicateKey, values.duplicateKey.isEmpty ? .library : .request)
+                add(
+                    name,
+                    values.duplicateKey.isEmpty ? "" : Secrets.mask,
+                    values.duplicateKey.isEmpty ? .library : .request
+                )
                 setting("throttle", resolved.throttle)
                 let gates = prepared.sendGates.map { "\(type(of: $0))" }
                 add("sendGates", gates, service.sendGates.isEmpty ? gates.isEmpty ? .library : .config : .service)

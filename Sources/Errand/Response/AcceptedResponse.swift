@@ -22,6 +22,7 @@ struct AcceptedResponse: Sendable {
         let timing: ExchangeTiming
         let origin: String
         let url: URL
+        let path: DeclaredPath?
     }
 
     private var parts: Shared<Parts>
@@ -33,7 +34,8 @@ struct AcceptedResponse: Sendable {
     var metrics: Metrics {
         var metrics = parts.value.times
         if let attempt = parts.value.attempt {
-            metrics.attempts.append(Metrics.Attempt(attempt.timing, origin: attempt.origin, url: attempt.url))
+            let (origin, url, path) = (attempt.origin, attempt.url, attempt.path)
+            metrics.attempts.append(Metrics.Attempt(attempt.timing, origin: origin, url: url, path: path))
         }
         return metrics
     }

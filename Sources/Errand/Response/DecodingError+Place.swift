@@ -1,17 +1,16 @@
 internal import Foundation
 
 extension DecodingError {
-    /// Returns the reason and the path, without any value of the body but a number that does not fit.
+    /// Returns the reason and the path, without any value of the body.
     ///
-    /// Foundation's decoder reports neither for such a number, so it is found by decoding again.
+    /// Foundation's decoder reports neither for a number that does not fit, so it is found by decoding again.
     func place<T: Decodable>(
         decoding type: T.Type,
         from json: Data,
-        with decoder: any DataDecoder,
-        hiding secrets: Secrets?
+        with decoder: any DataDecoder
     ) -> String {
         // Another decoder may have read something else.
-        guard decoder is JSONDecoder || decoder is LosslessJSONDecoder else { return place(hiding: secrets) }
+        guard decoder is JSONDecoder || decoder is LosslessJSONDecoder else { return place() }
         var advice = ""
         if let foundation = decoder as? JSONDecoder, let exact = foundation.exact {
             switch self {
@@ -19,7 +18,7 @@ extension DecodingError {
                 if case .dataCorrupted(let context)? = exact.failure(decoding: type, from: json),
                     context.underlyingError is UnfitNumber
                 {
-                    return DecodingError.dataCorrupted(context).place(hiding: secrets)
+                    return DecodingError.dataCorrupted(context).place()
                 }
             case .typeMismatch(let expected, _) where expected == Double.self:
                 // Only a Date is read from a number by one strategy and from a string by another. Any failure proves nothing.
@@ -29,7 +28,7 @@ extension DecodingError {
             default: break
             }
         }
-        return place(hiding: secrets, in: json) + advice
+        return place(in: json) + advice
     }
 
     /// The usual name of a payload that the top level of a body has in place of a member that is missing, or `nil`.
@@ -40,23 +39,22 @@ extension DecodingError {
         return ["data", "result", "payload", "response"].first { members[$0] != nil }
     }
 
-    /// The reason and the path, without any value of the body but a number that does not fit.
+    /// The reason and the path, without any value of the body.
     ///
     /// In the path, the keys of a dictionary are those that the server sent.
     ///
-    /// - Parameters:
-    ///   - secrets: The names of the members whose numbers are left out, with all that is in them; `nil` for every
-    ///     number.
-    ///   - json: The validated bytes that were decoded, or `nil` if they are not known.
+    /// - Parameter json: The validated bytes that were decoded, or `nil` if they are not known.
     /// - Returns: Some words without a period.
-    func place(hiding secrets: Secrets? = .usual, in json: Data? = nil) -> String {
+    func place(in json: Data? = nil) -> String {
         let what =
             switch self {
             case .typeMismatch(let type, let context):
                 "expected \(Self.words(for: type))" + Self.found(context.codingPath, in: json)
             case .valueNotFound(let type, _): "expected \(Self.words(for: type)), found null"
             case .keyNotFound(let key, _): "no member '\(key.stringValue.shortened(to: 100))'"
-            default: context?.unfitNumber(hiding: secrets) ?? "the value does not fit"
+            default:
+                (context?.underlyingError as? UnfitNumber).map { "a number does not fit \($0.type)" }
+                    ?? "the value does not fit"
             }
         // The keys come from the server, so their number and length are limited.
         let keys = (context?.codingPath ?? []).prefix(50)
@@ -96,18 +94,6 @@ extension DecodingError {
             return bytes[range].first { !" \t\r\n".utf8.contains($0) }.flatMap(JSONType.init)
         }
         return type.flatMap(\.self).map { ", found \($0.phrase)" } ?? ""
-    }
-}
-
-extension DecodingError.Context {
-    /// The number that does not fit, without its digits if they may be secret, or `nil` for another error.
-    fileprivate func unfitNumber(hiding secrets: Secrets?) -> String? {
-        guard let unfit = underlyingError as? UnfitNumber else { return nil }
-        let isSecret = secrets.map { secrets in
-            codingPath.contains { $0.intValue == nil && secrets.isSecret(jsonKey: $0.stringValue) }
-        }
-        let number = isSecret == false ? "the number \(unfit.text)" : "a number"
-        return "\(number) does not fit \(unfit.type)"
     }
 }
 

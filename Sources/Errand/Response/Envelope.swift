@@ -42,9 +42,6 @@ public struct Envelope: Sendable {
     /// - Parameter name: The key in ``EnvelopeFilter/others``.
     public subscript(name: String) -> JSONValue? { value(storage.members.others[name]) }
 
-    /// The names of the members that lead to the data.
-    var dataNames: [String] { storage.members.dataNames }
-
     /// The path of the data.
     var dataPath: JSONPath { storage.members.dataPath }
 

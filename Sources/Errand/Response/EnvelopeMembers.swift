@@ -17,8 +17,6 @@ final class EnvelopeMembers: Sendable {
     let others: [String: Place]
     /// The path of the data.
     let dataPath: JSONPath
-    /// The names of the members that lead to the data.
-    let dataNames: [String]
     /// The error of the first path that has invalid syntax.
     let mistake: JSONError?
 
@@ -46,7 +44,6 @@ final class EnvelopeMembers: Sendable {
         self.time = time.map(place)
         self.others = others.mapValues(place)
         dataPath = data
-        dataNames = data.names
         self.tree = tree
         self.mistake = mistake
     }

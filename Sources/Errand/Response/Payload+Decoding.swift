@@ -22,12 +22,7 @@ extension Payload {
             if let foundation { return try foundation.withoutJSON5.decode(type, from: value) }
             return try decoder.decode(type, from: value)
         } catch let error as DecodingError {
-            let secrets = secrets?.value ?? .usual
-            let names = path.names + (envelope?.dataNames ?? [])
-            let isSecret = names.contains { secrets.isSecret(jsonKey: $0) }
-            var detail =
-                absence(at: path)
-                ?? error.place(decoding: type, from: value, with: decoder, hiding: isSecret ? nil : secrets)
+            var detail = absence(at: path) ?? error.place(decoding: type, from: value, with: decoder)
             if path.isPayload, root.count == data.count, let member = error.memberOfEnvelope(in: value) {
                 detail +=
                     "; the body has a member '\(member)': if that is the payload, give the service an EnvelopeFilter"

@@ -46,25 +46,17 @@ public struct Payload: Sendable {
     /// The decoder that ``decode(_:at:)`` uses.
     var decoder: any DataDecoder {
         get { decoding.decoder }
-        set { decoding = Decoding(newValue, hiding: decoding.secrets) }
-    }
-    /// What is not written into errors, or `nil` for the library default.
-    var secrets: Shared<Secrets>? {
-        get { decoding.secrets }
-        set { decoding = Decoding(decoding.decoder, hiding: newValue) }
+        set { decoding = Decoding(newValue) }
     }
 
-    /// A decoder, and what is not written into its errors; one reference, because each response has it.
+    /// A decoder behind one reference, because each response has it.
     final class Decoding: Sendable {
         let decoder: any DataDecoder
-        let secrets: Shared<Secrets>?
 
         /// The library default.
-        static let usual = Decoding(JSONDecoder(), hiding: nil)
+        static let usual = Decoding(JSONDecoder())
 
-        init(_ decoder: any DataDecoder, hiding secrets: Shared<Secrets>?) {
-            (self.decoder, self.secrets) = (decoder, secrets)
-        }
+        init(_ decoder: any DataDecoder) { self.decoder = decoder }
     }
 
     /// Creates a payload from bytes, which need not be JSON.

@@ -72,10 +72,9 @@ extension Error {
     var rawResponse: RawResponse? { (self as? NetworkError)?.response ?? (self as? ServiceError)?.response }
 
     /// Returns this error; a service's decodes its payload with the request's decoder and has its method.
-    func decoding(with decoder: any DataDecoder, hiding secrets: Shared<Secrets>?, method: HTTPMethod) -> any Error {
+    func decoding(with decoder: any DataDecoder, method: HTTPMethod) -> any Error {
         guard var error = self as? ServiceError else { return self }
         error.payload?.decoder = decoder
-        error.payload?.secrets = secrets
         error.method = error.method ?? method
         return error
     }

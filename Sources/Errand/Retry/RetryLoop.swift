@@ -161,7 +161,7 @@ struct RetryLoop: Sendable {
         if let response = error.response {
             error = error.with(exchangeOf: response, method: prepared.outgoing.method)
         }
-        return error.with(url: prepared.outgoing.url, method: prepared.outgoing.method).with(attempts: attempt)
+        return error.with(request: prepared.outgoing).with(attempts: attempt)
     }
 
     /// Records a request that is about to be sent, and counts it for the budget.

@@ -41,7 +41,7 @@ extension ResponseStream {
 
     private func decode<T: Decodable>(_ type: T.Type, from line: Data) throws -> T {
         var payload = Payload(line)
-        (payload.decoder, payload.secrets) = (decoder, secrets)
+        payload.decoder = decoder
         return try payload.decode(type)
     }
 }

@@ -18,14 +18,12 @@ public struct ResponseStream: AsyncSequence, Sendable {
 
     let method: HTTPMethod
     let decoder: any DataDecoder
-    let secrets: Shared<Secrets>
     private let body: StreamBody
 
     init(_ opening: StreamReceiver.Opening, of prepared: PreparedRequest, body: StreamBody) {
         response = opening.response
         method = opening.method
         decoder = prepared.decoder
-        secrets = prepared.settings.config.secrets
         self.body = body
     }
 

@@ -4,9 +4,9 @@ internal import Foundation
 ///
 /// The server's validator alone does not distinguish the contents of two users: many servers make it of a time and a size.
 struct DownloadIdentity: Sendable, Hashable {
-    /// The method and the URL of the request, as ``DownloadRecord/place(_:masking:salt:)``.
+    /// The method, the origin and the path of the request.
     let request: String
-    /// The scope of the session, the credentials of the request, the parts of its URL that contain a secret, and ``scopes``.
+    /// The scope of the session, the credentials of the request, the pairs of its query, and ``scopes``.
     ///
     /// They are secret, so that only a salted digest may be written.
     let user: [String]
@@ -33,13 +33,12 @@ struct DownloadIdentity: Sendable, Hashable {
         // Sessions of two services may have equal scopes.
         user.append(prepared.pinnedCredential != nil && service.authentication.session != nil ? service.id : "")
         if !prepared.transportIdentity.isEmpty { user.append("transport:\(prepared.transportIdentity)") }
-        user += request.url.partsWithSecrets(of: secrets)
         user += (request.credentialFields(of: secrets) + request.url.secretPairs(of: secrets)).filter { text in
             declared.isEmpty || !Self.tokensOfDeclaredUsers.contains(where: text.hasPrefix)
         }
         let scopes = prepared.scopes.enumerated().compactMap { Self.scope($1, ofHook: $0, of: prepared) }
-        let place = DownloadRecord.place(request.url, masking: secrets)
-        self.init("\(request.method) \(place)", user: user, scopes: scopes)
+        user += DownloadRecord.lastingPairs(of: request.url, without: secrets)
+        self.init("\(request.method) \(request.url.shownOrigin)\(request.url.path())", user: user, scopes: scopes)
     }
 
     /// The beginnings of credentials that identify the user whom the request declares.
@@ -106,12 +105,5 @@ extension URL {
         let secret = pairs.filter { secrets.isCredential(pair: $0) && !signature.changes($0) }
         let userInformation = [user(), password()].compactMap { $0 }.map { "user information:\($0)" }
         return userInformation + secret.map(String.init)
-    }
-
-    /// The path, and the pairs of the query, that have a secret in them, as URLs do, and may name the content all the same.
-    fileprivate func partsWithSecrets(of secrets: Secrets) -> [String] {
-        let path = secrets.redacted(self).prefix { $0 != "?" }.contains(Secrets.mask) ? ["path:\(path())"] : []
-        let pairs = (query() ?? "").split(separator: "&").map(String.init)
-        return path + pairs.filter { !secrets.isCredential(pair: $0) && secrets.redacted(pairs: $0) != $0 }
     }
 }

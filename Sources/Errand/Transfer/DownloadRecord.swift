@@ -4,7 +4,7 @@ internal import Foundation
 struct DownloadRecord: Codable, Sendable, Hashable {
     /// The version of the format; a record of another one is not used.
     var version = Self.currentVersion
-    /// The method and the URL of the request, as ``place(_:masking:salt:)``.
+    /// The method, the origin and the path of the request.
     var request: String
     /// A random text that all digests of secrets contain.
     var salt: String
@@ -12,7 +12,7 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     var user: String
     /// A digest of the credential scopes of hooks, and of the credentials that those without one added to the request.
     var added: String
-    /// The URL of the response, after redirects, as ``place(_:masking:salt:)``.
+    /// The URL of the response, after redirects, as ``location(_:without:salt:)``.
     var location: String
     /// The value for `If-Range`: a strong entity tag or date, or `nil` if the rest cannot be requested alone.
     var validator: String?
@@ -83,30 +83,19 @@ struct DownloadRecord: Codable, Sendable, Hashable {
             .contains { !["", "accept-encoding", "origin"].contains($0) }
     }
 
-    /// Returns a URL without what is different in each URL of one content: secrets, and when a signature was made.
-    ///
-    /// - Parameters:
-    ///   - url: The URL.
-    ///   - secrets: What is masked.
-    ///   - salt: The salt of the digest in place of a value that contains a secret, as a URL does, and may name the content all
-    ///     the same; with `nil`, the secret in it is masked.
-    /// - Returns: A text without a secret.
-    static func place(_ url: URL, masking secrets: Secrets, salt: String? = nil) -> String {
-        let text = secrets.redacted(url)
-        let mark = text.firstIndex(of: "?") ?? text.endIndex
-        var place = String(text[..<mark])
-        if let salt, place.contains(Secrets.mask) {
-            place = "\(url.authority)/#\(DownloadIdentity.digest([url.path()], salt: salt))"
-        }
-        guard mark < text.endIndex, let query = url.query() else { return place }
-        let pairs = query.split(separator: "&")
+    /// Returns the pairs of the query that are equal in each URL of one content: without those of a signature, and of credentials
+    /// only the names.
+    static func lastingPairs(of url: URL, without secrets: Secrets) -> [String] {
+        let pairs = (url.query() ?? "").split(separator: "&")
         let signature = URLSignature(of: pairs)
-        let lasting = pairs.filter { !signature.changes($0) }.map { pair in
-            let shown = secrets.redacted(pairs: String(pair))
-            guard let salt, shown != pair, !secrets.isCredential(pair: pair) else { return shown }
-            return DownloadIdentity.digest([String(pair)], salt: salt)
-        }
-        return place + "?" + lasting.joined(separator: "&")
+        return pairs.filter { !signature.changes($0) }
+            .map { String(secrets.isCredential(pair: $0) ? $0.prefix { $0 != "=" } : $0) }
+    }
+
+    /// Returns the origin and the path of a URL, and a salted digest of its query.
+    static func location(_ url: URL, without secrets: Secrets, salt: String) -> String {
+        let digest = DownloadIdentity.digest(lastingPairs(of: url, without: secrets), salt: salt)
+        return "\(url.shownOrigin)\(url.path())?\(digest)"
     }
 
     /// Whether the request of the bytes had the same scopes of hooks, and the same credentials of those without one.

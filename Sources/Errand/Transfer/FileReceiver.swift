@@ -173,7 +173,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
             guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
             let salt = part.record?.salt ?? DownloadRecord.randomSalt()
             let url = request.credential.removed(from: request.url)
-            let location = DownloadRecord.place(url, masking: source.secrets, salt: salt)
+            let location = DownloadRecord.location(url, without: source.secrets, salt: salt)
             let range = response.headers["Content-Range"] ?? "none"
             if state.offset != nil, state.currentOffset == nil, [206, 416].contains(response.statusCode) {
                 state.wantsAnotherResponse = true

@@ -25,12 +25,6 @@ package enum CurlMessage {
         {
             return .proxyRefused(statusCode: status)
         }
-        // libcurl and the TLS library describe the certificate and the handshake, and include neither URL nor secrets.
-        if let detail = text(after: "SSL certificate problem: ", in: words) { return .certificateRefused(detail) }
-        if let detail = text(after: ":SSL routines:", in: words) {
-            let end = detail.range(of: ", errno")?.lowerBound ?? detail.endIndex
-            return .tlsHandshakeFailed(String(detail[..<end].trimmingPrefix(":")))
-        }
         return words.contains("SSL") ? .tlsHandshakeFailed("the TLS library gives no reason") : nil
     }
 
@@ -58,6 +52,8 @@ package enum CurlMessage {
         ("subjectAltName", .certificateRefused("it is for another host")),
         ("too weak", .certificateRefused("its key or its signature is too weak")),
         ("certificate revoked", .certificateRefused("it was revoked")),
+        ("unsuitable certificate purpose", .certificateRefused("it is for another purpose")),
+        ("SSL certificate problem", .certificateRefused("the TLS library gives no reason")),
         ("SSL peer certificate", .certificateRefused("the TLS library gives no reason")),
         ("certificate verify locations", .certificateRefused("the system's certificates cannot be read")),
         ("trust anchors", .certificateRefused("the system's certificates cannot be read")),
@@ -85,6 +81,7 @@ package enum CurlMessage {
             "alert access denied",
             .tlsHandshakeFailed("the server denies access; it may require another client certificate")
         ),
+        ("alert internal error", .tlsHandshakeFailed("the server failed")),
         ("unrecognized name", .tlsHandshakeFailed("the server does not know the host name")),
         // The proxy.
         ("Unsupported proxy", .invalidProxy),

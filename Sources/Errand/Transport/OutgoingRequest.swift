@@ -48,6 +48,12 @@ public struct OutgoingRequest: Sendable {
         _modify { yield &parts.value.credential }
     }
 
+    /// The path as the request declares it, which is shown in place of that of the URL; `nil` after a redirect.
+    var declared: DeclaredPath? {
+        get { parts.value.declared }
+        _modify { yield &parts.value.declared }
+    }
+
     /// Whether an authenticator has put the credential into the body.
     var hasCredentialInBody: Bool {
         get { parts.value.hasCredentialInBody }
@@ -68,6 +74,7 @@ public struct OutgoingRequest: Sendable {
         var body: OutgoingBody
         var credentialVersion: Int?
         var credential = AppliedCredential()
+        var declared: DeclaredPath?
         var hasCredentialInBody = false
         var isBodyNew = true
     }
@@ -132,59 +139,29 @@ public struct OutgoingRequest: Sendable {
     }
 }
 
+extension NetworkError {
+    /// Returns this error with the method, host and path of a request, unless it has them.
+    func with(request: OutgoingRequest) -> NetworkError {
+        with(url: request.url, method: request.method, path: request.declared)
+    }
+}
+
 extension HTTPHeaders.Field {
     /// Validates that the field is one line.
     func validate() throws(NetworkError) {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
-            throw NetworkError(.invalidHeaderName).with(note: quotedName)
+            throw NetworkError(.invalidHeaderName).with(note: mistakeInName)
         }
         guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             throw NetworkError(.invalidHeaderValue(name: name))
         }
     }
 
-    /// The name for an error message, up to the first character that no name contains, and that character.
-    ///
-    /// It may be a value in the place of the name, or be followed by one, so it is shown only if it consists of words and is
-    /// followed by what can be behind a name by mistake.
-    private var quotedName: String {
-        guard let place = name.unicodeScalars.firstIndex(where: { !$0.isTokenCharacter }) else { return "\"\"" }
-        let character = name.unicodeScalars[place]
-        let words = name.unicodeScalars[..<place]
-        let number = words.count + 1
-        let isSwapped = value.looksLikeFieldName
-        let isShown =
-            !isSwapped && words.count <= 40 && ": \t\r\n\0".unicodeScalars.contains(character)
-            && words.allSatisfy { $0 == "-" || $0.isASCII && $0.properties.isAlphabetic }
-        let text = isShown ? "\"\(String(words))…\"" : "(which is not shown)"
-        return
-            "\(text), with \(character.phrase) as character \(number)\(isSwapped ? ", as if swapped with its value" : ""),"
-    }
-}
-
-extension Unicode.Scalar {
-    fileprivate var isTokenCharacter: Bool { isASCII && UInt8(value).isTokenCharacter }
-
-    /// The character in words, or its code point if it is not visible ASCII.
-    fileprivate var phrase: String {
-        switch self {
-        case " ": "a space"
-        case "\t": "a tab"
-        case "\r", "\n": "a line break"
-        case "!"..."~": "'\(self)'"
-        default: "U+" + String(repeating: "0", count: max(0, 4 - hexadecimal.count)) + hexadecimal
-        }
-    }
-
-    private var hexadecimal: String { String(value, radix: 16, uppercase: true) }
-}
-
-extension String {
-    /// Whether the text is spelled like the name of a field, such as `Authorization` or `X-Api-Key`.
-    fileprivate var looksLikeFieldName: Bool {
-        split(separator: "-", omittingEmptySubsequences: false).allSatisfy { word in
-            word.utf8.first.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 } == true
-                && word.utf8.allSatisfy(\.isASCIILetter)
-        }
+    /// The first character that no name contains, for an error message; not the name, which may be a value in its place.
+    private var mistakeInName: String {
+        let scalars = Array(name.unicodeScalars)
+        let place = scalars.firstIndex { !$0.isASCII || !UInt8($0.value).isTokenCharacter }
+        return place.map { "a header name has '\(scalars[$0].escaped(asASCII: true))' as character \($0 + 1)" }
+            ?? "a header name is empty"
     }
 }

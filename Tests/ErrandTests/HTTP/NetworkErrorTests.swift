@@ -40,7 +40,7 @@ import Testing
         (.noConnection, .unreachable, "there is no connection to the network"),
         (.connectionReset, .connectionLost, "the connection was reset by the other side"),
         (.closedWithoutResponse, .connectionLost, "the connection was closed without a response"),
-        (.closedInBody, .connectionLost, "the connection was closed before the body was whole"),
+        (.closedInBody, .connectionLost, "the connection was closed before the body was complete"),
         (.idleTimeout(.seconds(2)), .timedOut, "nothing was sent or received for 2.0 seconds"),
         (
             .deadlineExceeded(.seconds(3)), .timedOut,
@@ -87,12 +87,12 @@ import Testing
         (.contentType("text/html"), .unacceptableContent, "the content type 'text/html' is not acceptable"),
         (
             .bodyTooLarge(limit: 9), .tooLarge,
-            "the body is larger than 9 bytes; raise limits.maximumBodySize if it may be"
+            "the body is larger than 9 bytes; raise limits.maximumBodySize to allow it"
         ),
         (.envelope("it has no member 'code'"), .undecodable, "the envelope cannot be opened: it has no member 'code'"),
         (
             .model(type: "User", detail: "no member 'id'"), .undecodable,
-            "the payload does not become User: no member 'id'"
+            "the payload cannot be decoded as User: no member 'id'"
         ),
         (.notCached, .cacheMiss, "there is no cached response; use a policy that may send the request"),
         (.other("the system said no"), .unknown, "the system said no"),
@@ -102,7 +102,7 @@ import Testing
     func eachReasonHasItsKindAndSentence(reason: NetworkError.Reason, kind: NetworkError.Kind, sentence: String) throws
     {
         let url = try #require(URL(string: "https://user:secret@api.example:8443/a%20b?token=secret"))
-        let error = NetworkError(reason).with(url: url, method: .post)
+        let error = NetworkError(reason).with(url: url, method: .post, path: DeclaredPath("/a b?token=secret"))
         #expect(error.kind == kind)
         #expect(error.description == "POST api.example:8443/a%20b: \(sentence)")
         #expect(NetworkError(reason).description == sentence)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func descriptionHasTheNumberOfAttemptsIfSeveral() {
-        #expect(NetworkError(.closedInBody).with(attempts: 3).description.hasSuffix("whole (3 attempts)"))
+        #expect(NetworkError(.closedInBody).with(attempts: 3).description.hasSuffix("complete (3 attempts)"))
         #expect(NetworkError(.invalidMethod).with(attempts: 3).attempts == 0)
     }
 

@@ -23,7 +23,7 @@ import Testing
 
     @Test func anIPv6LiteralHasBracketsInErrors() throws {
         let url = try #require(URL(string: "http://[2001:DB8::1]:81/a"))
-        let error = NetworkError(.connectionRefused).with(url: url, method: .get)
+        let error = NetworkError(.connectionRefused).with(url: url, method: .get, path: DeclaredPath("/a"))
         #expect(error.host == "[2001:db8::1]:81")
         #expect(error.description.hasPrefix("GET [2001:db8::1]:81/a: the connection was refused"))
     }

@@ -70,25 +70,6 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/users/7?token=secret", "/users/7"), ("/a#secret", "/a"),
-        ("https://user:secret@a.example/b@c", "https://a.example/b@c"),
-        ("https://secret@secret@a.example", "https://a.example"), ("secret:secret@a.example/x", "a.example/x"),
-        ("/users/@me", "/users/@me"), ("", ""), ("@", ""), ("//ada:secret@a.example/x", "//a.example/x"),
-        ("https//ada:secret@a.example", "https//a.example"),
-        ("https://ada:s3/secret@a.example/x", "https://…"),
-        ("https://ada:s?secret@a.example?secret", "https://…"),
-        ("https://a.example:8080/@me", "https://a.example:8080/@me"), ("https://[::1]/@me", "https://[::1]/@me"),
-        ("/login?token=secret&next=https://app.example/x", "/login"), ("2024:x/y?mail=a@b&token=secret", "2024:x/y"),
-        ("?next=//secret@x", ""), ("a//secret", "a//secret"), ("/a//b@c", "/a//b@c"),
-        ("/b;jsessionid=secret", "/b;jsessionid=…"), ("/b;v=secret;w/c;x=secret?d", "/b;v=…;w/c;x=…"),
-        ("https://a.example/b;v=secret/c", "https://a.example/b;v=…/c"), ("/a=1;", "/a=1;"),
-        (";a=secret=secret", ";a=…"),
-    ])
-    func messagesContainNoSecretsOfAURL(text: String, shown: String) {
-        #expect(URLParts.redacted(text) == shown)
-    }
-
-    @Test(arguments: [
         "https://ada:s3/cret@a.example", "https://ada:s3?cret@a.example", "https://ada:s3#cret@a.example",
     ])
     func errorOfAPasswordThatCutsOffTheHostDoesNotContainIt(_ text: String) throws {

@@ -22,7 +22,7 @@ import Testing
         [
             Case(
                 "a port that is none",
-                .invalidURL("the host or port in 'h:x' is not valid"),
+                .invalidURL("the host or port is not valid; '/', '?' and '#' in user information are percent-encoded"),
                 GeneralRequest("http://h:x/")
             ),
             Case("no host", .invalidURL("it has no host"), GeneralRequest("http:///secret")),
@@ -66,38 +66,21 @@ import Testing
         ].map { Case("reserved \($0)", .reservedHeader(name: $0), get.header($0, "secret")) }
 
     @Test(arguments: [
-        ("X A", #""X…", with a space as character 2,"#), ("X\r\nY", #""X…", with a line break as character 2,"#),
-        ("", #""""#), ("X: secret", #""X…", with ':' as character 2,"#),
-        ("X-A\u{0}", #""X-A…", with U+0000 as character 4,"#),
-        ("Authorization Bearer secret", #""Authorization…", with a space as character 14,"#),
-        ("X-A\t", #""X-A…", with a tab as character 4,"#),
-        // What could be a value.
-        ("secret7 ", "(which is not shown), with a space as character 8,"),
-        ("secret/secret", "(which is not shown), with '/' as character 7,"),
-        ("secret==", "(which is not shown), with '=' as character 7,"),
-        ("Ü", "(which is not shown), with U+00DC as character 1,"),
-        ("\u{1F511}", "(which is not shown), with U+1F511 as character 1,"),
-        ("\(String(repeating: "a", count: 41)) ", "(which is not shown), with a space as character 42,"),
+        ("X A", "a header name has ' ' as character 2; it"),
+        ("X\r\nY", "a header name has '\\r' as character 2; it"),
+        ("", "a header name is empty; it"), ("X: secret", "a header name has ':' as character 2; it"),
+        ("X-A\u{0}", "a header name has '\\0' as character 4; it"),
+        ("X-A\t", "a header name has '\\t' as character 4; it"),
+        // A value in its place.
+        ("Bearer secret", "a header name has ' ' as character 7; it"),
+        ("secret==", "a header name has '=' as character 7; it"),
+        ("\u{1F511}", "a header name has '\\u{0001F511}' as character 1; it"),
     ])
-    func headerNameIsShownWithoutWhatMayBeAValue(name: String, shown: String) async throws {
+    func mistakeInAHeaderNameIsShownWithoutTheName(name: String, shown: String) async throws {
         let error = await failure { try await Rig().agent.send(Self.get.header(name, "secret")) } as? NetworkError
-        let text = "GET api.example/x: the header name \(shown) is not a token of letters, "
+        let text = "GET api.example/x: \(shown) is not a token of letters, "
         #expect(error?.description.hasPrefix(text) == true, "\(String(describing: error))")
         #expect(error?.description.contains("secret") == false)
-    }
-
-    @Test(
-        arguments: ["Bearer secret", "secret\n", "secret=", "my secret phrase"],
-        ["Authorization", "X-Api-Key", "Cookie"]
-    )
-    func valueInPlaceOfAHeaderNameIsNotShown(value: String, name: String) async throws {
-        let error = await failure { try await Rig().agent.send(Self.get.header(value, name)) } as? NetworkError
-        let text = try #require(error).description
-        #expect(
-            text.contains("the header name (which is not shown), with ")
-                && text.contains(", as if swapped with its value, is")
-        )
-        #expect(!text.contains("secret") && !text.contains("Bearer") && !text.contains("my"), "\(text)")
     }
 
     @Test(arguments: [("example.com/a?token=secret", "example.com/a"), ("localhost:1/a", "localhost:1/a"), ("", "")])

@@ -85,7 +85,7 @@ import Testing
         let url = try #require(URL(string: "https://api.example:8443/users/7?token=secret"))
         let big = RawResponse(statusCode: 200, body: Data(count: NetworkError.maximumBodyByteCount + 1), url: url)
         let error = ServiceError(code: 40001, message: "no such user", response: big)
-        #expect(error.description == "api.example:8443/users/7: the service reported 40001: no such user (status 200)")
+        #expect(error.description == "api.example:8443: the service reported 40001: no such user (status 200)")
         #expect(error.response.body.count == NetworkError.maximumBodyByteCount)
         func words(_ code: ServiceCode, _ message: String?) -> String {
             ServiceError(code: code, message: message, response: big).detail
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("no such user", "no such user"), ("", "api.example/x: the service reported 1 (status 200)"),
-        (nil, "api.example/x: the service reported 1 (status 200)"),
+        ("no such user", "no such user"), ("", "api.example: the service reported 1 (status 200)"),
+        (nil, "api.example: the service reported 1 (status 200)"),
     ])
     func localizedDescriptionOfAServiceErrorIsItsMessage(message: String?, text: String) throws {
         let response = RawResponse(url: try #require(URL(string: "https://api.example/x")))

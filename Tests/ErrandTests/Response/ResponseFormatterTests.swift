@@ -197,15 +197,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"n":300}"#, "the number 300 does not fit Int8 at n"),
-        (#"{"n":1.5}"#, "the number 1.5 does not fit Int8 at n"),
-        (#"{"n":1,"list":[1,2,-129]}"#, "the number -129 does not fit Int8 at list[2]"),
+        (#"{"n":300}"#, "a number does not fit Int8 at n"),
+        (#"{"n":1.5}"#, "a number does not fit Int8 at n"),
+        (#"{"n":1,"list":[1,2,-129]}"#, "a number does not fit Int8 at list[2]"),
         (#"{"n":1,"pin":4711}"#, "a number does not fit Int8 at pin"),
         (#"{"n":1,"token":{"parts":[1,{"x":4711}]}}"#, "a number does not fit Int8 at token.parts[1].x"),
-        (
-            #"{"n":1e\#(String(repeating: "9", count: 60))}"#,
-            "the number 1e\(String(repeating: "9", count: 38))… does not fit Int8 at n"
-        ),
     ])
     func numberOutOfRangeIsReportedWithItsPath(body: String, detail: String) async throws {
         struct Small: Decodable, Sendable {
@@ -263,7 +259,7 @@ import Testing
         #expect(error.underlying is DecodingError)
         #expect(error.response?.body == Data(body.utf8))
         #expect(error.attempts == 1)
-        #expect(error.description.hasPrefix("GET api.example/x: the payload does not become User: "))
+        #expect(error.description.hasPrefix("GET api.example/x: the payload cannot be decoded as User: "))
         #expect(!error.description.contains("secret"))
     }
 
@@ -380,23 +376,5 @@ import Testing
         #expect(sent.method == method)
         #expect(sent.headers["X-A"] == "b")
         #expect(try sent.url.query() ?? sent.bodyText() == (method == .get || method == .delete ? "a=1" : #"{"a":1}"#))
-    }
-
-    /// The name that says so is not in the path of the decoder.
-    @Test func numberBelowASecretMemberIsNotReported() async throws {
-        var config = NetworkConfig.test
-        config.secrets.jsonKeys.append("vault")
-        let bodies = [
-            (#"{"code":0,"vault":4711}"#, EnvelopeFilter(code: "code", data: "vault")),
-            (#"{"code":0,"vault":{"a":[4711]}}"#, EnvelopeFilter(code: "code", data: "vault.a[0]")),
-        ]
-        for (body, filter) in bodies {
-            let rig = Rig(config: config, response: .json(body))
-            let error = await failure { try await rig.agent.send(request.filter(filter).expecting(Int8.self)) }
-            #expect((error as? NetworkError)?.reason == .model(type: "Int8", detail: "a number does not fit Int8"))
-        }
-        let rig = Rig(config: config, response: .json(#"{"vault":{"a":4711}}"#))
-        let error = await failure { try await rig.agent.send(request.expecting(Int8.self, at: "vault.a")) }
-        #expect((error as? NetworkError)?.reason == .model(type: "Int8", detail: "a number does not fit Int8"))
     }
 }

@@ -80,7 +80,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(
             .unknown,
             "SSL certificate problem: unsuitable certificate purpose",
-            .certificateRefused("unsuitable certificate purpose")
+            .certificateRefused("it is for another purpose")
         ),
         SystemFailure(
             .unknown,
@@ -120,7 +120,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(
             .unknown,
             "error:1409442E:SSL routines:ssl3_read_bytes:tlsv1 alert internal error",
-            .tlsHandshakeFailed("ssl3_read_bytes:tlsv1 alert internal error")
+            .tlsHandshakeFailed("the server failed")
         ),
         SystemFailure(.unknown, "SSL connect error", .tlsHandshakeFailed("the TLS library gives no reason")),
         SystemFailure(.secureConnectionFailed, "", .tlsHandshakeFailed("the system gives no reason")),

@@ -98,16 +98,15 @@ public struct JSONRPCResponses: Sendable {
     private var envelopes = Table<JSONRPCID, Envelope>()
     private var withoutID: [Envelope] = []
     private let url: URL?
-    private let credential: AppliedCredential
+    private let path: DeclaredPath?
     private let method: HTTPMethod
     private let decoder: any DataDecoder
-    private let secrets: Shared<Secrets>?
 
     init(_ payload: Payload) throws {
-        (decoder, secrets) = (payload.decoder, payload.secrets)
+        decoder = payload.decoder
         // That of the exchange, which a redirect can change.
         (url, method) = (payload.envelope?.response.url, payload.envelope?.response.method ?? .post)
-        credential = payload.envelope?.response.credential ?? AppliedCredential()
+        path = payload.envelope?.response.declared
         guard payload.data.first(where: { $0 > 0x20 }) == UInt8(ascii: "["), payload.isGuarded else {
             throw NetworkError(.envelope("the response to a JSON-RPC batch must be an array"))
         }
@@ -162,14 +161,14 @@ public struct JSONRPCResponses: Sendable {
         guard let envelope = envelopes[id] else {
             let (text, call) = (id.json.map { "\($0)" } ?? "null", call.map { " of the call '\($0)'" } ?? "")
             let error = NetworkError(.envelope("no response has the id \(text)\(call)"), underlying: anyError)
-            throw url.map { error.with(url: $0, method: method, hiding: credential) } ?? error
+            throw url.map { error.with(url: $0, method: method, path: path) } ?? error
         }
         do {
             var payload = try JSONRPCFilter().open(envelope, expected: id)
-            (payload.decoder, payload.secrets) = (decoder, secrets)
+            payload.decoder = decoder
             return payload
         } catch {
-            throw error.decoding(with: decoder, hiding: secrets, method: method)
+            throw error.decoding(with: decoder, method: method)
         }
     }
 

@@ -63,7 +63,7 @@ import Testing
         for error in [
             try #require(throws: NetworkError.self) { try responses.value(of: user) } as any Error,
             try #require(throws: ServiceError.self) { try responses.value(of: names) },
-        ] { #expect("\(error)".hasPrefix("GET api.example/result: ")) }
+        ] { #expect("\(error)".hasPrefix("GET api.example: ")) }
     }
 
     @Test func errorWithoutAnIDIsTheUnderlyingError() async throws {
