@@ -8,20 +8,19 @@ import Testing
 @Suite(.limit(seconds: 60)) struct CacheForeignUserTests: CacheForeignSuite {
     let clock = CacheClock()
 
-    /// Adds the current user's credential, with a scope or without one.
+    /// Adds the current user's credential.
     private struct Current: RequestAdapter {
-        let user: Lock<String?>
-        var hasScope = true
+        let user: Lock<String>
         func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            if let user = user.withLock({ $0 }) { request.headers["Authorization"] = user }
+            request.headers["Authorization"] = user.withLock { $0 }
         }
-        func credentialScope(for context: RequestContext) -> String? { hasScope ? user.withLock { $0 } : nil }
+        func credentialScope(for context: RequestContext) -> String? { user.withLock { $0 } }
     }
 
     /// Alice's response is stored, the first attempt of the next send fails, and the second is Bob's.
-    @Test(arguments: [true, false], [nil, "bytes=0-4"])
-    func aResponseThatValidatesAnotherUsersIsNotMergedWithIt(hasScope: Bool, range: String?) async throws {
-        let (user, isFailing) = (Lock<String?>(hasScope ? "alice" : nil), Lock(false))
+    @Test(arguments: [nil, "bytes=0-4"])
+    func aResponseThatValidatesAnotherUsersIsNotMergedWithIt(range: String?) async throws {
+        let (user, isFailing) = (Lock("alice"), Lock(false))
         let server = try MockServer { request in
             if isFailing.withLock({ $0 }) {
                 isFailing.withLock { $0 = false }
@@ -46,51 +45,13 @@ import Testing
         }
         defer { server.stop() }
         let agent = agent(server) {
-            $0.adapters = [Current(user: user, hasScope: hasScope)]
+            $0.adapters = [Current(user: user)]
             $0.retryPolicy = RetryPolicy(maximumAttempts: 2, baseDelay: .milliseconds(1))
         }
         let first = range.map { request.header("Range", $0) } ?? request
         #expect(try await agent.send(first).hasPrefix("AAAAA"))
         isFailing.withLock { $0 = true }
         #expect(try await agent.send(request) == "bbbbbbbbbb")
-    }
-
-    /// Any field may refer to a user, whatever its name is.
-    @Test(arguments: [
-        "X-Session", "X-Email", "X-Org-ID", "X-Impersonate", "X-Auth", "X-Sid", "X-JWT", "X-Ticket", "X-Key", "DPoP",
-        "X-Patient-ID", "X-Goog-Iap-Jwt-Assertion", "Referer", "Host-Name",
-    ])
-    func fieldOfAnAdapterWithoutAScopeIsNeitherStoredNorShared(name: String) async throws {
-        struct Adding: RequestAdapter {
-            let name: String
-            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-                request.headers[name] = context.tag
-            }
-        }
-        let server = try MockServer { .text($0.headers[name] ?? "").delayed(by: .milliseconds(20)) }
-        defer { server.stop() }
-        let agent = agent(server, Self.age) { $0.adapters = [Adding(name: name)] }
-        for user in ["alice", "bob"] { #expect(try await agent.send(request.tag(user)) == user) }
-        let shared = request.duplicatePolicy(.share).cachePolicy(.networkOnly)
-        async let one = agent.send(shared.tag("alice"))
-        async let other = agent.send(shared.tag("bob"))
-        #expect(try await [one, other] == ["alice", "bob"])
-    }
-
-    /// These don't depend on the user, so that tracing and signatures don't disable the cache.
-    @Test(arguments: ["User-Agent", "X-Request-ID", "traceparent", "Accept-Language", "Date", "Idempotency-Key"])
-    func fieldThatRefersToNoUserIsStored(name: String) async throws {
-        struct Adding: RequestAdapter {
-            let name: String
-            func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-                request.headers[name] = UUID().uuidString
-            }
-        }
-        let server = try MockServer { _ in .text("all") }
-        defer { server.stop() }
-        let agent = agent(server, Self.age) { $0.adapters = [Adding(name: name)] }
-        for _ in 0..<2 { _ = try await agent.send(request) }
-        #expect(server.requestCount == 1)
     }
 
     /// The server doesn't vary by them, but they are part of the key.

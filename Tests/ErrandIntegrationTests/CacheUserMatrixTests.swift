@@ -16,14 +16,13 @@ import Testing
         case adapterToken, adapterQuery, adapterBody, adapterCookie, adapterUserField, scopedAdapter, scopedAdapterBody
         case interceptorToken, interceptorQuery, interceptorCookie, rewrappingInterceptor, scopedInterceptor
         case login, refreshedLogin, loginAndAdapter, userAndAdapter
-        case cookieJar, challengedLogin
+        case cookieJar, challengedLogin, switchingAdapter, rewrappingScopedInterceptor
 
         /// Whether the response to a user is stored, under policies that store.
         var isStored: Bool {
             switch self {
-            // The user of a token is not known.
-            case .configToken, .requestToken: false
             // The credential is part of the key.
+            case .configToken, .requestToken: true
             case .configKey, .configParameter, .serviceKey, .requestCookie, .query, .body, .path, .urlFilter: true
             // Only what has a scope is known.
             case .adapterToken, .adapterQuery, .adapterBody, .adapterCookie, .adapterUserField: false
@@ -32,6 +31,10 @@ import Testing
             case .requestTokenAndUser, .cookieJar: true
             // The first send begins without a user.
             case .challengedLogin: false
+            // The scope is another one after each adaptation.
+            case .switchingAdapter: false
+            // A response that a hook has made.
+            case .rewrappingScopedInterceptor: false
             // A scope or a user accounts for nothing that another one adds.
             case .loginAndAdapter, .userAndAdapter: false
             }
@@ -93,6 +96,16 @@ import Testing
             )
         }
         func credentialScope(for context: RequestContext) -> String? { isScoped ? context.tag : nil }
+    }
+
+    /// Another user signs in whenever it adapts.
+    private struct Switching: RequestAdapter {
+        let count = Lock(0)
+        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
+            count.withLock { $0 += 1 }
+            Change.token.apply(context.tag, to: &request)
+        }
+        func credentialScope(for context: RequestContext) -> String? { "\(count.withLock { $0 })" }
     }
 
     private struct Filter: URLFilter {
@@ -159,7 +172,10 @@ import Testing
             case .interceptorToken, .interceptorQuery, .interceptorCookie:
                 config.interceptors = [Wrapping(change: way.change)]
             case .rewrappingInterceptor: config.interceptors = [Wrapping(change: way.change, rewraps: true)]
-            case .scopedInterceptor: config.interceptors = [Wrapping(change: way.change, isScoped: true, rewraps: true)]
+            case .scopedInterceptor: config.interceptors = [Wrapping(change: way.change, isScoped: true)]
+            case .rewrappingScopedInterceptor:
+                config.interceptors = [Wrapping(change: way.change, isScoped: true, rewraps: true)]
+            case .switchingAdapter: config.adapters = [Switching()]
             default: break
             }
             let shared = Agent(config: config)

@@ -57,12 +57,6 @@ import Testing
         }
     }
 
-    private struct Nonce: RequestAdapter {
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            request.headers["X-Nonce"] = UUID().uuidString
-        }
-    }
-
     private static func config(_ server: MockServer, _ policy: CachePolicy) -> NetworkConfig {
         var config = NetworkConfig(baseURL: server.baseURL)
         config.environment = [:]
@@ -177,30 +171,6 @@ import Testing
         }
     }
 
-    /// Asks for the user's response elsewhere, and puts it in place of the server's.
-    private struct Replacing: Interceptor {
-        func intercept(
-            _ request: OutgoingRequest,
-            for context: RequestContext,
-            next: AttemptChain
-        ) async throws -> RawResponse {
-            _ = try await next(request)
-            return RawResponse(headers: ["Content-Type": "text/plain"], body: Data(context.tag.utf8), url: request.url)
-        }
-    }
-
-    @Test func responseThatAnInterceptorMakesUpIsNeitherStoredNorShared() async throws {
-        let server = try Self.server()
-        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
-        config.interceptors = [Replacing()]
-        let agent = Agent(config: config)
-        let request = Self.request(.query, .share)
-        async let alice = agent.send(request.tag("alice"))
-        async let bob = agent.send(request.tag("bob"))
-        #expect(try await [alice, bob] == ["alice", "bob"])
-        #expect(try await agent.send(request.tag("bob")) == "bob")
-    }
-
     private struct AddingField: RequestAdapter {
         let name: String
         func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
@@ -269,26 +239,6 @@ import Testing
         #expect(refused == nil)
     }
 
-    private struct AddingForUsers: RequestAdapter {
-        func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
-            if !context.tag.isEmpty { Change.query.apply(context.tag, to: &request) }
-        }
-    }
-
-    @Test(arguments: [DuplicatePolicy.allow, .share])
-    func staleResponseFromBeforeALoginIsNotUsedForAUser(duplicates: DuplicatePolicy) async throws {
-        let server = try MockServer { request in
-            request.target.contains("token") ? .status(503) : .text("nobody")
-        }
-        var config = Self.config(server, .networkElseCache(maxStale: nil))
-        config.adapters = [AddingForUsers()]
-        let agent = Agent(config: config)
-        let request = Self.request(.query, duplicates)
-        #expect(try await agent.send(request) == "nobody")
-        let error = await #expect(throws: NetworkError.self) { try await agent.send(request.tag("bob")) }
-        #expect(error?.statusCode == 503)
-    }
-
     @Test(arguments: Change.allCases, Hook.allCases)
     func failuresDoNotCrossUsers(change: Change, hook: Hook) async throws {
         let server = try Self.server(status: 403)
@@ -307,25 +257,6 @@ import Testing
             let seen = await [alice, bob]
             // The handshake goes out without a user, and is refused as well.
             #expect(seen == ["alice", "bob"] || hook == .handshake && seen == ["nobody", "nobody"])
-        }
-    }
-
-    @Test func changeOfOtherFieldsIsStoredAndShared() async throws {
-        let hold = ResponseHold()
-        let server = try Self.server(delay: .zero, hold: hold)
-        for policy in [CachePolicy.networkOnly, .cacheElseNetwork(maxAge: .seconds(60))] {
-            server.reset()
-            var config = Self.config(server, policy)
-            config.adapters = [Nonce()]
-            let agent = Agent(config: config)
-            let request = Self.request(.query, .share)
-            hold.holdUntilWaiting(2, at: agent)
-            async let one = agent.send(request)
-            async let other = agent.send(request)
-            #expect(try await [one, other] == ["nobody", "nobody"])
-            #expect(server.requestCount == 1)
-            _ = try await agent.send(request)
-            #expect(server.requestCount == (policy == .networkOnly ? 2 : 1))
         }
     }
 
@@ -352,16 +283,6 @@ import Testing
             }
         }
         #expect(server.requestCount == 2)
-    }
-
-    @Test func parameterThatIsIgnoredMayBeAddedByAnAdapter() async throws {
-        let server = try Self.server()
-        var config = Self.config(server, .cacheElseNetwork(maxAge: .seconds(60)))
-        config.adapters = [Adding(change: .query)]
-        let agent = Agent(config: config)
-        let request = Self.request(.query, .share).tag("x").cacheIdentity(CacheIdentity(ignoredParameters: ["token"]))
-        for _ in 0..<2 { _ = try await agent.send(request) }
-        #expect(server.requestCount == 1)
     }
 
     @Test func planAndMetricsShowWhyNothingIsStored() async throws {

@@ -2,161 +2,139 @@ internal import Foundation
 
 /// The key by which two sends are equal for ``DuplicatePolicy`` and ``Limits/minimumInterval``.
 ///
-/// It is computed before adapters sign. The credentials are part of it even if the request has a key of its own, so that no
-/// response is shared between users.
+/// It is computed before adapters sign. The user is part of it even if the request has a key of its own, so that no response
+/// is shared between users.
 struct DuplicateKey: Sendable, Hashable {
     private let type: ObjectIdentifier
     /// The session whose credential is sent: those of two sessions may have equal scopes.
     private let session: ObjectIdentifier?
+    /// The user, and what identifies the request.
     private let digest: String
-    /// The filter, if it can be compared.
-    private let filter: FilterIdentity?
+    private let filterType: ObjectIdentifier
+    /// What equal filters have in common, or `nil` if the type says all, or the filter cannot be compared.
+    private let filterNumber: Int?
     /// The config whose filter is used, if that cannot be compared.
     private let config: ObjectIdentifier?
     /// The cache policy of this step: a send that wants a fresh response shares nothing with one that does not.
     private let cachePolicy: CachePolicy?
     /// Whether it is sent from inside another send or a refresh: a send that must not wait shares nothing with one that may.
     private let isPassing: Bool
-    /// Whether sends with equal keys process a response in the same way.
+    // What these sends may be sent, and what is checked before their formatters decode the response.
+    private let acceptance: Acceptance
+    private let credentialPolicy: CredentialPolicy
+    private let mayHoldCredentials: Bool
+    private let guarding: JSONGuard.Strictness
+    private let guardsPayload: Bool
+    private let options: TransportOptions
+    private let maximumHops: Int?
+    /// Whether sends with equal keys process a response in the same way, for the same user.
     ///
     /// A shared response has been accepted and filtered, so a request whose filter cannot be compared shares nothing, and
-    /// neither does one that may reject a redirect by a closure of its own.
+    /// neither does one that may reject a redirect by a closure of its own, or whose user is not known before hooks run.
     let isShareable: Bool
+
+    private static let secret = UUID().uuidString + UUID().uuidString
 
     /// Creates a key, or `nil` if no send is equal: without a key of the request's own, a body that is read while it is sent
     /// cannot be compared.
-    init?(
-        _ prepared: PreparedRequest,
-        body: OutgoingBody,
-        isPassing: Bool,
-        filters: FilterIdentities
-    ) {
+    init?(_ prepared: PreparedRequest, body: OutgoingBody, isPassing: Bool, filters: FilterNumbers) {
         let request = prepared.outgoing
         if case .source = body, prepared.duplicateKey.isEmpty { return nil }
-        let filter = prepared.resolved.filter
-        let redirects = prepared.resolved.redirectPolicy
-        let isFilterComparable = Self.isComparable(filter.value)
-        isShareable =
-            (filter.source != .request || isFilterComparable)
-            && (redirects.source != .request || redirects.value == redirects.value)
         type = prepared.typeID
         session = prepared.pinnedCredential.map { ObjectIdentifier($0.session) }
         cachePolicy = prepared.cacheUse?.policy
         self.isPassing = isPassing
-        var fields = FieldDigest()
-        fields.add(prepared.context.serviceID)
-        fields.add(prepared.pinnedCredential?.scope ?? "")
-        fields.add(prepared.cacheIdentity.variant)
-        fields.add(prepared.cacheIdentity.user)
-        for scope in prepared.scopes { fields.add(scope ?? "") }
-        fields.add(prepared.acceptance.identity)
-        // What these sends may be sent, and what is checked before their formatters decode the response.
-        fields.add("\(prepared.mayHoldCredentials) \(prepared.credentials.policy)")
-        fields.add("\(prepared.guarding) \(prepared.guardsPayload)")
+        acceptance = prepared.acceptance
+        credentialPolicy = prepared.credentials.policy
+        mayHoldCredentials = prepared.mayHoldCredentials
+        (guarding, guardsPayload) = (prepared.guarding, prepared.guardsPayload)
         var options = prepared.transportOptions(reportingProgress: false)
         // It limits the wait for a response and is no part of it.
         options.idleTimeout = .zero
-        fields.add("\(options)")
-        fields.add("\(redirects.value)")
-        let compared = isFilterComparable ? filter.value : nil
-        // A description may omit what distinguishes two filters.
-        let comparable = (compared as? any ResponseFilter & Hashable).map(filters.identity)
-        self.filter = comparable
-        fields.add(compared.map { comparable == nil ? String(reflecting: $0) : "" } ?? "")
+        self.options = options
+        let redirects = prepared.resolved.redirectPolicy
+        maximumHops = redirects.value.maximumHops
+
+        let filter = prepared.resolved.filter
+        filterType = ObjectIdentifier(Swift.type(of: filter.value))
+        filterNumber = filters.number(of: filter.value)
+        let isComparable = filterNumber != nil || FilterNumbers.isEmpty(filter.value)
         // A changed config may have another filter. Services with the same ID are the same.
-        let isOfConfig = !isFilterComparable && filter.source == .config
-        config = isOfConfig ? ObjectIdentifier(prepared.settings.config) : nil
-        let isOwn = !prepared.duplicateKey.isEmpty
-        let secrets = prepared.secrets
-        for field in request.headers {
-            let counts =
-                isOwn ? SecretNames.mayNameUser(field.name) : !SecretNames.namesOneRequest(field.name)
-            guard counts || secrets.isCredential(header: field.name) else { continue }
-            fields.add(field.name.lowercased())
-            fields.add(field.value)
-        }
-        fields.add("")
-        if isOwn {
-            for pair in secrets.secretPairs(in: request.url) { fields.add(pair) }
-            fields.add("")
-            fields.add(prepared.duplicateKey)
+        config = !isComparable && filter.source == .config ? ObjectIdentifier(prepared.settings.config) : nil
+        var user = RequestUser(prepared)
+        user.secret = Self.secret
+        isShareable =
+            user.isKnown && (filter.source != .request || isComparable)
+            && (redirects.source != .request || redirects.value == redirects.value)
+
+        var fields = FieldDigest()
+        fields.add(prepared.context.serviceID)
+        fields.add(prepared.cacheIdentity.variant)
+        user.add(to: &fields)
+        fields.add(prepared.duplicateKey)
+        if !prepared.duplicateKey.isEmpty {
             fields.add(prepared.baseParameterText)
+            let pairs = (request.url.query() ?? "").split(separator: "&")
+            for pair in pairs where prepared.secrets.isCredential(pair: pair) { fields.add(String(pair)) }
         } else {
             fields.add(request.method.rawValue)
             fields.add(request.url.absoluteString)
+            let headers = request.headers.filter { !SecretNames.namesOneRequest($0.name) }
+            fields.add(headers.count)
+            for field in headers {
+                fields.add(field.name.lowercased())
+                fields.add(field.value)
+            }
             fields.addLast(body.data ?? Data())
         }
         digest = fields.hexadecimal()
     }
 
-    /// Returns whether a filter's description contains everything that it depends on: no closure, and no hidden state.
-    private static func isComparable(_ filter: any ResponseFilter) -> Bool {
-        // With a NaN, it is not equal to itself.
-        if let filter = filter as? AnyHashable { return filter == filter }
-        return filter is EnvelopeFilter || filter is JSONRPCFilter || filter is JSONRPCBatchFilter
-            || filter is PassthroughFilter || isEmpty(filter)
-    }
-
-    private static func isEmpty<F: ResponseFilter>(_ filter: F) -> Bool { MemoryLayout<F>.size == 0 }
+    /// Hashes the digest, in which most keys differ.
+    func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
-/// A filter among equal ones of the same type.
+/// The numbers of the filters in use: equal filters of one type have the same.
 ///
-/// Its own equality decides when it is first used, and not later: a filter may be an object that changes, on which no
-/// dictionary may depend.
-final class FilterIdentity: Sendable, Hashable {
-    private let filter: any ResponseFilter & Hashable
-    fileprivate let hash: Int
-
-    fileprivate init(_ filter: any ResponseFilter & Hashable) {
-        self.filter = filter
-        hash = filter.hashValue
-    }
-
-    /// Whether the filters are equal; a subclass may inherit the equality, and filter in another way.
-    fileprivate func hasFilter(of other: FilterIdentity) -> Bool {
-        Swift.type(of: filter) == Swift.type(of: other.filter) && AnyHashable(filter) == AnyHashable(other.filter)
-    }
-
-    static func == (one: FilterIdentity, other: FilterIdentity) -> Bool { one === other }
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-/// The identities of the filters that are in use, so that equal filters have the same one.
-final class FilterIdentities: Sendable {
+/// Their own equality decides when they are first used, and never under a lock: it is the user's code, and a filter may be an
+/// object that changes.
+final class FilterNumbers: Sendable {
     private struct Known: Sendable {
-        weak var identity: FilterIdentity?
+        var first = 0
+        var filters: [any ResponseFilter & Hashable] = []
     }
 
-    /// By hash values.
-    private let known = Lock(Table<Int, [Known]>())
+    /// The number of filters that are remembered; once there are as many, all are forgotten, and a few sends share less.
+    private static let maximumCount = 64
+    private let known = Lock(Known())
 
-    func identity(of filter: any ResponseFilter & Hashable) -> FilterIdentity {
-        let new = FilterIdentity(filter)
+    /// Returns the number of a filter, or `nil` if it cannot be compared, or equals all of its type.
+    func number(of filter: any ResponseFilter) -> Int? {
+        // With a NaN, it is not equal to itself.
+        guard !Self.isEmpty(filter), let filter = filter as? any ResponseFilter & Hashable,
+            Self.areEqual(filter, filter)
+        else { return nil }
         while true {
-            let others = known.withLock { Self.others(of: new, in: $0) }
-            // Not under the lock, because it is the user's code.
-            if let equal = others.first(where: new.hasFilter) { return equal }
-            let isNew = known.withLock { known in
+            let seen = known.withLock { $0 }
+            if let place = seen.filters.firstIndex(where: { Self.areEqual($0, filter) }) { return seen.first + place }
+            let isCurrent = known.withLock { known in
                 // Another send may have added an equal one.
-                guard Self.others(of: new, in: known) == others else { return false }
-                known[new.hash] = (others + [new]).map(Known.init)
-                // Now and then: whenever their number has doubled.
-                if known.count.nonzeroBitCount == 1 { known.removeAll { $0.allSatisfy { $0.identity == nil } } }
+                guard known.first == seen.first, known.filters.count == seen.filters.count else { return false }
+                if seen.filters.count == Self.maximumCount {
+                    known = Known(first: seen.first + Self.maximumCount)
+                }
+                known.filters.append(filter)
                 return true
             }
-            if isNew { return new }
+            if isCurrent { return seen.first + seen.filters.count }
         }
     }
 
-    private static func others(of new: FilterIdentity, in known: Table<Int, [Known]>) -> [FilterIdentity] {
-        known[new.hash]?.compactMap(\.identity) ?? []
+    private static func areEqual(_ one: any ResponseFilter & Hashable, _ other: any ResponseFilter & Hashable) -> Bool {
+        // A subclass may inherit the equality, and filter in another way.
+        type(of: one) == type(of: other) && AnyHashable(one) == AnyHashable(other)
     }
-}
 
-extension Secrets {
-    /// Returns the pairs of a URL's query whose values are secret.
-    fileprivate func secretPairs(in url: URL) -> [String] {
-        (url.query() ?? "").split(separator: "&").map(String.init).filter { $0.contains("=") && isCredential(pair: $0) }
-    }
+    /// Whether a filter has nothing in which it could differ from others of its type.
+    static func isEmpty<F: ResponseFilter>(_ filter: F) -> Bool { MemoryLayout<F>.size == 0 }
 }

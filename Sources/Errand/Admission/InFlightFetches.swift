@@ -6,9 +6,7 @@
 final class InFlightFetches: Sendable {
     private let timeline: Timeline
     private let table = Lock(InFlightTable())
-    private let filters = FilterIdentities()
-    /// The types of interceptors without a scope that have made a response that of an unknown user: they may again.
-    private let untrustedHooks = Lock<Set<String>>([])
+    private let filters = FilterNumbers()
 
     init(timeline: Timeline) { self.timeline = timeline }
 
@@ -28,9 +26,7 @@ final class InFlightFetches: Sendable {
         guard policy != .allow || interval != nil,
             let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing, filters: filters)
         else { return try await fetch(prepared) }
-        if policy == .share, !key.isShareable || prepared.hasInterceptor(of: untrustedHooks.withLock { $0 }) {
-            policy = .allow
-        }
+        if policy == .share, !key.isShareable { policy = .allow }
         let now = timeline.now()
         let subscriber = InFlightSubscriber(receivesEvents: !prepared.accessories.isEmpty, of: prepared.stop)
         let step = table.withLock { [policy] in
@@ -47,7 +43,7 @@ final class InFlightFetches: Sendable {
         case .alone: return try await fetch(prepared)
         case .reject(let reason):
             throw NetworkError(reason).with(request: prepared.outgoing)
-        case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, isStarter: false, fetch)
+        case .join(let id): return try await wait(in: subscriber, for: key, id, as: prepared, fetch)
         case .start(let own, let previous):
             if let previous {
                 previous.stop.stop(.superseded)
@@ -58,7 +54,7 @@ final class InFlightFetches: Sendable {
                 return try await fetch(prepared)
             }
             start(own, key, subscriber, isPassing: isPassing, prepared, fetch)
-            return try await wait(in: subscriber, for: key, own.id, as: prepared, isStarter: true, fetch)
+            return try await wait(in: subscriber, for: key, own.id, as: prepared, fetch)
         }
     }
 
@@ -75,8 +71,9 @@ final class InFlightFetches: Sendable {
         let prepared = PreparedRequest(
             prepared,
             notifying: AccessoryChain([Relay(fetches: self, key: key, id: id)]),
-            endedBy: own.stop,
-            isPassing: isPassing
+            deadline: nil,
+            isPassing: isPassing,
+            endedBy: own.stop
         )
         Task {
             let result: Result<AcceptedResponse, any Error>
@@ -85,10 +82,8 @@ final class InFlightFetches: Sendable {
             } catch {
                 result = .failure(error)
             }
-            // If what was sent differs from what was identified, it may be another user's: only the starter gets it.
+            // If it may be another user's than the known one, only the starter gets it.
             let isShared = prepared.mayShare(result)
-            let changedBy = prepared.identityCheck?.changedBy ?? []
-            if !changedBy.isEmpty { untrustedHooks.withLock { $0.formUnion(changedBy) } }
             for subscriber in table.withLock({ $0.end(key, id) }) {
                 if isShared || subscriber === starter {
                     subscriber.end(with: result)
@@ -104,7 +99,6 @@ final class InFlightFetches: Sendable {
         for key: DuplicateKey,
         _ id: Int,
         as prepared: PreparedRequest,
-        isStarter: Bool,
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
         try await withTaskCancellationHandler {
@@ -112,11 +106,6 @@ final class InFlightFetches: Sendable {
                 switch await subscriber.next() {
                 case .ended(let result):
                     try prepared.stop.check()
-                    // The fetch of another send: its adapters may have added nothing, those of this send may.
-                    if !isStarter, prepared.hasUndeclaredAdapter {
-                        _ = try await prepared.previewed()
-                        if prepared.isUnidentified { return try await fetch(prepared) }
-                    }
                     var accepted = try result.get()
                     accepted.payload.decoding = prepared.decoding
                     return accepted

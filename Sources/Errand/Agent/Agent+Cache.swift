@@ -40,8 +40,7 @@ extension Agent {
     ///
     /// - Throws: ``CacheMiss`` if it has none, and the errors that a send would throw before its first attempt.
     public func cacheKey<R: Request>(for request: R) throws -> CacheKey {
-        let (prepared, cache) = try prepareEntry(of: request)
-        return try CacheIdentification(prepared, appVersion: cache?.appVersion ?? "").key
+        try prepareEntry(of: request).identification.key
     }
 
     /// Stores a response as if it had just been received for a request, such as a part of another response.
@@ -57,23 +56,26 @@ extension Agent {
     ///   its first attempt.
     @discardableResult
     public func store<R: Request>(_ response: RawResponse, for request: R) throws -> CacheWrite? {
-        let (prepared, cache) = try prepareEntry(of: request)
+        let (prepared, cache, identification) = try prepareEntry(of: request)
         guard let cache else { return nil }
-        let identification = try CacheIdentification(prepared, appVersion: cache.appVersion)
         let ticket = cache.ticket
-        let (scope, now) = (identification.scope, ticket.date)
         var response = response
         // It is about another request.
         response.note = nil
         // A response that depends on everything would never be used.
         if CacheControl.varyNames(response.headers).contains("*") { throw CacheMiss.varyMismatch }
-        var entry = CacheEntry(response, to: prepared, scope: scope, requested: now, received: now)
+        var entry = CacheEntry(
+            response,
+            to: prepared,
+            as: identification,
+            requested: ticket.date,
+            received: ticket.date
+        )
         // It is validated at the request's own URL.
         if response.redirects.isEmpty { entry.location = prepared.outgoing.url.absoluteString }
         cache.observations.addIgnoredParameters(prepared.ignoredParameters)
         let write = CacheWrite()
-        let place = identification.place(of: prepared.outgoing.headers)
-        cache.store(entry, at: place, since: ticket, reportingTo: write)
+        cache.store(entry, at: identification.place, since: ticket, reportingTo: write)
         return write
     }
 
@@ -82,16 +84,21 @@ extension Agent {
     /// - Throws: ``CacheMiss`` if the request's responses are not stored, and the errors that a send would throw before
     ///   its first attempt.
     public func removeStored<R: Request>(for request: R) throws {
-        let (prepared, cache) = try prepareEntry(of: request)
-        guard let cache else { return }
-        cache.removeVariants(of: try CacheIdentification(prepared, appVersion: cache.appVersion).key)
+        let (_, cache, identification) = try prepareEntry(of: request)
+        cache?.removeVariants(of: identification.key)
     }
 
-    private func prepareEntry<R: Request>(of request: R) throws -> (PreparedRequest, ResponseCache?) {
+    private func prepareEntry<R: Request>(
+        of request: R
+    ) throws -> (prepared: PreparedRequest, cache: ResponseCache?, identification: CacheIdentification) {
         let send = makeSend(request)
         do {
-            let prepared = try send.prepare(request)
-            return (prepared, prepared.settings.cache)
+            let prepared = try send.prepare(request, step: .policy(.reload))
+            let cache = prepared.settings.cache
+            var user = RequestUser(prepared)
+            if !user.fields.isEmpty { user.secret = cache?.secret.value ?? CacheSecret.ofProcess }
+            let version = cache?.appVersion ?? ""
+            return (prepared, cache, try CacheIdentification(prepared, of: user, appVersion: version))
         } catch {
             throw send.withContext(error)
         }

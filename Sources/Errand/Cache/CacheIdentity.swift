@@ -2,8 +2,7 @@ internal import Foundation
 
 /// Additional components of the cache key of a request.
 ///
-/// The method, the URL, `Accept` and `Accept-Language`, the version of the app, the credentials and their scope are
-/// always part of the key.
+/// The method, the URL, `Accept` and `Accept-Language`, the version of the app, and the user are always part of the key.
 ///
 /// In a request, write `var cacheIdentity: CacheIdentity { CacheIdentity(version: 2, user: userID) }`.
 public struct CacheIdentity: Sendable, Hashable {
@@ -15,9 +14,9 @@ public struct CacheIdentity: Sendable, Hashable {
     public var variant: String
     /// The user that the request belongs to, such as a user ID; empty if the request doesn't declare one.
     ///
-    /// Declare it if the request, the service or the config has a credential of its own, such as an `Authorization`
-    /// field: without it, the response isn't stored. It says nothing about what adapters and interceptors add; those
-    /// declare a ``CredentialScoping/credentialScope(for:)``. Only its digest is kept.
+    /// With it, the `Authorization` and `Cookie` fields are not part of the key, so that a new token keeps the user's
+    /// responses. Without it, and without a session, users are told apart by their credentials. It says nothing about what
+    /// adapters and interceptors add; those declare a ``CredentialScoping/credentialScope(for:)``. Only its digest is kept.
     public var user: String = ""
     /// The names of parameters that are not part of the key, such as a time stamp: in the query, a form, or a JSON
     /// object.
@@ -83,89 +82,77 @@ extension PreparedRequest {
         IgnoredParameters(names: cacheIdentity.ignoredParameters, nesting: resolved.parameterEncoding.value.nesting)
     }
 
-    /// Whether it has a credential, and neither a session nor its ``CacheIdentity`` names the user.
-    var hasUnknownUser: Bool {
-        // A token alone does not identify a user, and it changes with every login. The scope of an adapter is that of
-        // what it adds itself.
-        pinnedCredential?.scope.isEmpty ?? true && cacheIdentity.user.isEmpty
-            && outgoing.headers.contains("Authorization")
+    /// The header fields by which stored responses are selected: a token of a user who is named does not.
+    func selectingHeaders(of user: RequestUser) -> HTTPHeaders {
+        guard user.isNamed, outgoing.headers.contains("Authorization") else { return outgoing.headers }
+        var headers = outgoing.headers
+        headers["Authorization"] = nil
+        return headers
     }
 }
 
-/// The cache key of a request, and the scope of its credentials.
+/// The cache key of a request, and the scope of its session.
 struct CacheIdentification: Sendable {
     let key: CacheKey
-    /// A digest of the scopes of the credentials; empty if none has a scope.
+    /// A digest of the scope of the session; empty if it has none.
     let scope: String
-    /// Whether the request has a session's scope or a user.
-    let isOfKnownUser: Bool
+    let user: RequestUser
+    /// The header fields by which stored responses are selected.
+    let selecting: HTTPHeaders
     /// The names of the request's fields that are part of the key, in lower case.
     private let fields: Set<String>
 
     /// Creates the identification of a request.
     ///
+    /// - Parameters:
+    ///   - prepared: The request.
+    ///   - user: Its user, with the secret of the cache.
+    ///   - appVersion: The version of the program.
+    ///   - method: The method for which the response is stored, or `nil` for the request's.
     /// - Throws: The reason why the request is not cached.
-    init(_ prepared: PreparedRequest, appVersion: String, method: HTTPMethod? = nil) throws(CacheMiss) {
+    init(
+        _ prepared: PreparedRequest,
+        of user: RequestUser,
+        appVersion: String,
+        method: HTTPMethod? = nil
+    ) throws(CacheMiss) {
         let (outgoing, identity) = (prepared.outgoing, prepared.cacheIdentity)
         let method = method ?? outgoing.method
         guard method == .get || method == .head || identity.allowsAnyMethod else { throw .methodNotCached }
         // A response that is stored for another method has no body of its own in the key.
         guard let body = method == outgoing.method ? outgoing.body.data : Data() else { throw .bypassed }
         try Self.checkRange(outgoing, method)
+        let ofUser = Set(user.fields.map { $0.name.lowercased() })
         var names = Set(identity.headers.map { $0.lowercased() })
         names.formUnion(Self.usualNames)
-        var fields: Set<String> = []
-        for field in outgoing.headers {
-            let name = field.name.lowercased()
-            if Self.bypassing.contains(name) { throw .bypassed }
-            let isOfUser = prepared.secrets.isCredential(header: name) || SecretNames.mayNameUser(name)
-            if isOfUser || names.contains(name) { fields.insert(name) }
-        }
+        names.subtract(ofUser)
+        names = names.filter { outgoing.headers.contains($0) }
+        if Self.bypassing.contains(where: outgoing.headers.contains) { throw .bypassed }
         if CacheDirectives(outgoing.headers).noStore { throw .bypassed }
-        let login = prepared.pinnedCredential?.scope ?? ""
-        let scopes = prepared.scopes
-        if prepared.hasUnknownUser { throw .unknownScope }
-        isOfKnownUser = !login.isEmpty || !identity.user.isEmpty
-        let known = login.isEmpty ? scopes.map { $0 ?? "" } : [login]
-        scope = known.contains { !$0.isEmpty } ? Self.digest(known) : ""
+        guard user.isKnown else { throw .unknownScope }
+        self.user = user
+        scope = user.login.isEmpty ? "" : Self.digest([user.login])
+        selecting = prepared.selectingHeaders(of: user)
 
         let url = Self.text(of: outgoing.url, without: prepared.ignoredParameters)
         var digest = FieldDigest()
-        for text in [method.rawValue, url, "\(identity.version)", identity.variant, appVersion, login] {
-            digest.add(text)
-        }
-        // None of these labels is the name of a header field.
-        func add(_ label: String, _ text: String) {
-            digest.add(label)
-            digest.add(text)
-        }
-        for (place, scope) in scopes.enumerated() { if let scope { add("scope \(place)", scope) } }
+        for text in [method.rawValue, url, identity.variant, appVersion] { digest.add(text) }
+        digest.add(identity.version)
+        user.add(to: &digest)
         // Scopes say whose credentials are added, if any are.
-        if !prepared.mayHoldCredentials { add("credentials:", "") }
-        if !identity.user.isEmpty { add("user:", identity.user) }
-        if !prepared.transportIdentity.isEmpty { add("transport:", prepared.transportIdentity) }
-        let service = prepared.settings.request.service
-        // Sessions of two services may have equal scopes.
-        if prepared.pinnedCredential != nil, service.authentication.session != nil { add("service:", service.id) }
-        for name in fields.sortedUnspecialized(by: <) {
-            // A credential counts as it is written.
-            let isCredential = prepared.secrets.isCredential(header: name)
-            let value = isCredential ? outgoing.headers[name] : NormalizedField.value(of: name, in: outgoing.headers)
+        digest.add(prepared.mayHoldCredentials ? 1 : 0)
+        digest.add(names.count)
+        for name in names.sortedUnspecialized(by: <) {
             digest.add(name)
-            digest.add(value ?? "")
+            digest.add(NormalizedField.value(of: name, in: outgoing.headers) ?? "")
         }
-        if !body.isEmpty {
-            digest.add("body")
-            digest.addLast(Self.counted(body, outgoing.headers["Content-Type"], without: prepared.ignoredParameters))
-        }
+        digest.addLast(Self.counted(body, outgoing.headers["Content-Type"], without: prepared.ignoredParameters))
         key = CacheKey(url: url, identity: digest.words())
-        self.fields = fields
+        fields = ofUser.union(names)
     }
 
     /// The place of the request's responses.
-    func place(of request: HTTPHeaders) -> CachePlace {
-        CachePlace(primary: key, request: request, counted: fields)
-    }
+    var place: CachePlace { CachePlace(primary: key, request: selecting, counted: fields) }
 
     /// Checks that a range, if there is one, is one that a stored response can satisfy (RFC 9110, section 14.2).
     private static func checkRange(_ outgoing: OutgoingRequest, _ method: HTTPMethod) throws(CacheMiss) {
@@ -178,9 +165,7 @@ struct CacheIdentification: Sendable {
     private static let usualNames = ["accept", "accept-language"]
 
     /// The fields of a conditional request of the caller's own.
-    private static let bypassing: Set<String> = [
-        "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
-    ]
+    private static let bypassing = ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since"]
 
     /// Returns a digest of scopes, as in entries on disk.
     static func digest(_ scopes: [String]) -> String {

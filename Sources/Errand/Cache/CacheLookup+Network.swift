@@ -65,17 +65,22 @@ extension CacheLookup {
         let ticket = note?.ticket?.noLater(than: ticket, includesURL: false) ?? ticket
         if note?.validated != nil { accepted.source = .revalidated }
         var entry: CacheEntry?
-        if note?.isUnidentified == true {
+        if prepared.isOfOtherUser {
             // The stored response may belong to another user, and so may this one.
             cache.discard(place, by: ticket)
-            cache.observations.addUntrustedHooks(prepared.identityCheck?.changedBy ?? [])
             accepted.times.cacheMiss = .unknownScope
         } else {
             if let validated = note?.validated {
                 entry = policy.allowsKeeping(validated, note, of: prepared) ? validated : nil
             } else if allowsStoring(response) {
-                let (scope, received) = (identification.scope, cache.now())
-                let new = CacheEntry(response, to: prepared, scope: scope, requested: ticket.date, received: received)
+                let (requested, received) = (ticket.date, cache.now())
+                let new = CacheEntry(
+                    response,
+                    to: prepared,
+                    as: identification,
+                    requested: requested,
+                    received: received
+                )
                 entry = new.statusCode == 206 ? try await completed(new, stored, at: place, miss) : new
             }
             // A stored response that was validated or completed may come from the disk.
@@ -97,7 +102,7 @@ extension CacheLookup {
     private func allowsStoring(_ response: RawResponse) -> Bool {
         if storesForGet {
             // The body of a POST may say whose response it is, and that of a GET has none.
-            guard identification.isOfKnownUser || prepared.outgoing.body.data?.isEmpty == true,
+            guard identification.user.isNamed || prepared.outgoing.body.data?.isEmpty == true,
                 CacheControl.mayStoreForGet(response, url: prepared.outgoing.url)
             else { return false }
         }
@@ -128,9 +133,13 @@ extension CacheLookup {
     private func freshenGet(by head: RawResponse, _ ticket: CacheRemovals.Ticket) async {
         // Without a key, or without an entry, there is nothing to freshen.
         guard head.statusCode == 200, head.redirects.isEmpty,
-            let identification = try? CacheIdentification(prepared, appVersion: cache.appVersion, method: .get)
+            var place = try? CacheIdentification(
+                prepared,
+                of: identification.user,
+                appVersion: cache.appVersion,
+                method: .get
+            ).place
         else { return }
-        var place = identification.place(of: fields)
         let entry: CacheEntry
         do {
             entry = try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)

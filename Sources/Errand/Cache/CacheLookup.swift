@@ -33,22 +33,23 @@ struct CacheLookup: Sendable {
     /// Creates a lookup.
     ///
     /// - Throws: The reason why the request is not cached.
-    init(_ prepared: PreparedRequest, _ use: CacheUse, in surroundings: CacheSurroundings) throws(CacheMiss) {
-        guard let cache = use.cache else { throw .noCache }
+    init(_ prepared: PreparedRequest, _ use: CacheUse, in surroundings: CacheSurroundings) async throws {
+        guard let cache = use.cache else { throw CacheMiss.noCache }
         storesForGet = use.storesForGet(prepared)
-        let method = storesForGet ? HTTPMethod.get : nil
-        identification = try CacheIdentification(prepared, appVersion: cache.appVersion, method: method)
-        (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
-        ticket = cache.ticket
         let rest = prepared.deadline.map { $0.time - surroundings.timeline.now() }
         patience = CachePatience(maximum: cache.patience, until: rest)
+        var user = RequestUser(prepared)
+        if !user.fields.isEmpty { user.secret = try await cache.secret.value(patience) }
+        let method = storesForGet ? HTTPMethod.get : nil
+        identification = try CacheIdentification(prepared, of: user, appVersion: cache.appVersion, method: method)
+        (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
+        ticket = cache.ticket
         cache.observations.addIgnoredParameters(prepared.ignoredParameters)
-        if prepared.hasInterceptor(of: cache.observations.untrustedHooks) { throw .unknownScope }
     }
 
     var policy: CachePolicy { use.policy }
-    var fields: HTTPHeaders { prepared.outgoing.headers }
-    var place: CachePlace { identification.place(of: fields) }
+    var fields: HTTPHeaders { identification.selecting }
+    var place: CachePlace { identification.place }
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func response(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
@@ -158,8 +159,7 @@ struct CacheLookup: Sendable {
         var place = place
         switch try await lookUp(at: &place).decision {
         case .use(let age), .useAndRevalidate(let age, _): return .hit(age: age)
-        // Its adapters have run for the plan.
-        case .miss(let reason, _): return .miss(prepared.isUnidentified ? .unknownScope : reason)
+        case .miss(let reason, _): return .miss(reason)
         }
     }
 
@@ -192,27 +192,8 @@ struct CacheLookup: Sendable {
         return (entry, place)
     }
 
-    /// Whether the header fields that a stored response depends on are those that would be sent.
-    func matches(_ entry: CacheEntry) async throws -> Bool {
-        if entry.vary.isEmpty, !prepared.hasUndeclaredAdapter { return true }
-        // The names of credentials are compared last, because that takes longest.
-        let dependsOnChange =
-            prepared.mayChangeOnItsWay && entry.vary.contains { prepared.secrets.isCredential(header: $0.name) }
-        guard prepared.hasUndeclaredAdapter || dependsOnChange else {
-            return CacheControl.matches(entry, request: fields)
-        }
-        let fields: HTTPHeaders
-        do {
-            fields = try await prepared.previewed().headers
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            // What would be sent is not known; the send itself throws the error.
-            throw CacheMiss.unknownScope
-        }
-        if prepared.isUnidentified { throw CacheMiss.unknownScope }
-        return CacheControl.matches(entry, request: fields)
-    }
+    /// Whether the header fields that a stored response depends on are those of the request.
+    func matches(_ entry: CacheEntry) -> Bool { CacheControl.matches(entry, request: fields) }
 
     /// Returns a stored response as that of the send, or `nil` if the request does not accept it; others may.
     ///
@@ -268,7 +249,8 @@ struct CacheLookup: Sendable {
         guard error is GateRejection || error.isFailureOfNetwork else { return nil }
         let error = (error as? GateRejection)?.error ?? error
         // The stored response may belong to another user than the failed request.
-        if prepared.isUnidentified { return nil }
+        prepared.checkUser()
+        if prepared.isOfOtherUser { return nil }
         if let stored, let fallback {
             return try hit(stored, age: fallback, .stale(age: fallback, error: error))
         }

@@ -6,11 +6,10 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     case bypassed
     /// The method is neither GET nor HEAD, and ``CacheIdentity/allowsAnyMethod`` is not set.
     case methodNotCached
-    /// The request has an `Authorization` field, and neither a session nor ``CacheIdentity/user`` identifies its user.
+    /// An adapter or an interceptor declares no ``CredentialScoping/credentialScope(for:)``.
     ///
-    /// Also if an adapter or an interceptor without a scope has changed the request or created the response, or if its
-    /// scope has changed since the request was identified, so that the response may belong to another user
-    /// (``CredentialScoping``). Such a response is neither stored nor shared.
+    /// Also if the user has changed since the request was prepared, or if a hook has created the response, so that it may
+    /// belong to another user. Such a response is neither stored nor shared.
     case unknownScope
     /// Nothing is stored for this method, URL, user, variant and version.
     case absent

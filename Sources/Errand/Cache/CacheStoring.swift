@@ -44,7 +44,13 @@ extension PreparedRequest {
 
 extension CacheEntry {
     /// Creates an entry from a response to a request.
-    init(_ response: RawResponse, to prepared: PreparedRequest, scope: String, requested: Date, received: Date) {
+    init(
+        _ response: RawResponse,
+        to prepared: PreparedRequest,
+        as identification: CacheIdentification,
+        requested: Date,
+        received: Date
+    ) {
         self.init(
             response,
             method: prepared.outgoing.method,
@@ -52,12 +58,12 @@ extension CacheEntry {
             received: received,
             version: prepared.cacheIdentity.version,
             variant: prepared.cacheIdentity.variant,
-            scope: scope
+            scope: identification.scope
         )
         user = CacheIdentity.digest(ofUser: prepared.cacheIdentity.user)
         isMemoryOnly = prepared.storesInMemoryOnly
         headers = CacheControl.storedHeaders(response.headers)
-        vary = CacheControl.vary(response.headers, request: response.cacheNote?.sent ?? prepared.outgoing.headers)
+        vary = CacheControl.vary(response.headers, request: identification.selecting)
     }
 }
 
@@ -89,13 +95,10 @@ extension CachePolicy {
 
 /// What an attempt records of its exchange for the cache and for coalescing.
 final class CacheNote: ExchangeNote {
-    /// Whether the request that was sent may belong to another user than the one that was identified; see
-    /// ``IdentityCheck``.
-    let isUnidentified: Bool
-    /// The header fields that were sent.
+    /// The number of the send.
+    let send: Int
+    /// The header fields that were sent, without those of exchange interceptors.
     let sent: HTTPHeaders
-    /// Those that the interceptors received, or `nil` if there are none.
-    private let adapted: HTTPHeaders?
     /// A ticket from before the request was sent, which another send may have done, and from before the validated response
     /// was looked up; `nil` if the cache is not used.
     let ticket: CacheRemovals.Ticket?
@@ -103,41 +106,26 @@ final class CacheNote: ExchangeNote {
     let validated: CacheEntry?
 
     /// Creates the note of an exchange.
-    ///
-    /// - Parameters:
-    ///   - sent: The header fields that were sent.
-    ///   - adapted: Those that the interceptors received, or `nil` if there are none.
-    ///   - ticket: A ticket from before the request was sent.
-    init(sent: HTTPHeaders, adapted: HTTPHeaders?, ticket: CacheRemovals.Ticket?) {
-        (self.sent, self.adapted, self.ticket) = (sent, adapted, ticket)
-        (isUnidentified, validated) = (false, nil)
+    init(send: Int, sent: HTTPHeaders, ticket: CacheRemovals.Ticket?, validated: CacheEntry? = nil) {
+        (self.send, self.sent, self.ticket, self.validated) = (send, sent, ticket, validated)
     }
-
-    private init(_ note: CacheNote?, isUnidentified: Bool, validated: CacheEntry?, ticket: CacheRemovals.Ticket?) {
-        (sent, adapted) = (note?.sent ?? [:], note?.adapted)
-        (self.isUnidentified, self.validated, self.ticket) = (isUnidentified, validated, ticket)
-    }
-
-    /// The note of an exchange of which nothing else is known.
-    static let unidentified = CacheNote(nil, isUnidentified: true, validated: nil, ticket: nil)
-
-    /// The same note for an exchange whose response may belong to another user.
-    var unidentified: CacheNote { CacheNote(self, isUnidentified: true, validated: validated, ticket: ticket) }
 
     /// Returns the same note for an exchange whose response validated a stored one, which was looked up after a ticket.
     func validating(_ entry: CacheEntry, since lookup: CacheRemovals.Ticket) -> CacheNote {
         let ticket = ticket?.noLater(than: lookup, includesURL: true) ?? lookup
-        return CacheNote(self, isUnidentified: isUnidentified, validated: entry, ticket: ticket)
+        return CacheNote(send: send, sent: sent, ticket: ticket, validated: entry)
     }
 
     /// Whether one of these fields was changed before sending, so that its value isn't known when a response that depends
     /// on it is looked up.
     ///
-    /// The value of a credential is known if an adapter or a session adds it.
+    /// A credential of the known user may change, but not cookies, which may be about anything.
     func isChanged(_ names: [String], since prepared: PreparedRequest) -> Bool {
-        names.contains { name in
-            let isCredential = prepared.secrets.isCredential(header: name)
-            return sent[name] != (isCredential ? adapted ?? sent : prepared.outgoing.headers)[name]
+        lazy var user = RequestUser(prepared)
+        return names.contains { name in
+            if name == "cookie", !prepared.exchangeInterceptors.isEmpty, user.isNamed { return true }
+            guard sent[name] != prepared.outgoing.headers[name] else { return false }
+            return name == "cookie" || !prepared.secrets.isCredential(header: name) || user.isAnyone
         }
     }
 }

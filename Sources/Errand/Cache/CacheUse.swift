@@ -105,12 +105,12 @@ final class CacheValidation: Sendable {
     ///
     /// - Parameters:
     ///   - response: The response of the attempt.
-    ///   - url: The URL of the request.
-    ///   - request: The header fields of the request, without the conditions.
+    ///   - prepared: The request, without the conditions.
     /// - Returns: The response of the send.
     /// - Throws: ``Mismatch``.
     @inline(never)
-    func merged(_ response: RawResponse, for url: URL, by request: HTTPHeaders) throws -> RawResponse {
+    func merged(_ response: RawResponse, for prepared: PreparedRequest) throws -> RawResponse {
+        let (url, request) = (prepared.outgoing.url, prepared.outgoing.headers)
         let merged: CacheEntry?
         let requested = ticket.date
         switch (response.statusCode, isContinuation) {
@@ -127,13 +127,13 @@ final class CacheValidation: Sendable {
         default: return response
         }
         // After a redirect, or if a hook chose another URL, another resource was compared with the conditions. If the
-        // request was another user's, the stored response is not this user's.
+        // request was another user's, the stored response is not this user's. Without a note, a hook made the response.
         guard response.redirects.isEmpty, entry.isStored(for: response.storedURL), let note = response.cacheNote,
-            !note.isUnidentified, var merged, var whole = merged.response(for: url, by: request)
+            !prepared.isOfOtherUser, var merged, var whole = merged.response(for: url, by: request)
         else {
             throw Mismatch(response)
         }
-        merged.vary = CacheControl.vary(merged.headers, request: note.sent)
+        merged.vary = CacheControl.vary(merged.headers, request: prepared.selectingHeaders(of: RequestUser(prepared)))
         // Cookies, and the fields that `no-cache` names, are for the caller of this response, and not stored.
         let unstored = CacheDirectives(response.headers).noCacheFields.filter { !CacheControl.describesContent($0) }
         let names = FieldNames(["Set-Cookie"] + unstored)

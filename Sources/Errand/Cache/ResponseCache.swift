@@ -19,6 +19,8 @@ public final class ResponseCache: Sendable {
     /// The maximum time that a send waits for the disk, in milliseconds.
     let patience: Int
     let now: @Sendable () -> Date
+    /// The secret of digests of credentials.
+    let secret: CacheSecret
 
     // The store in memory is changed under this lock, so that it is always consistent with the pending changes.
     let state = Lock(State())
@@ -89,6 +91,7 @@ public final class ResponseCache: Sendable {
         self.appVersion = appVersion
         self.maximumHeuristicLifetime = maximumHeuristicLifetime
         self.now = now
+        secret = CacheSecret(in: (disk as? DiskStore)?.files)
         let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
         reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)", timers: timers, patience: patience) }
         self.timers = timers

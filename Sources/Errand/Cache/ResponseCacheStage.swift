@@ -25,8 +25,8 @@ struct ResponseCacheStage: Sendable {
         guard let use = prepared.cacheUse else { return try await surroundings.fetch(prepared, nil) }
         let lookup: CacheLookup
         do {
-            lookup = try CacheLookup(prepared, use, in: surroundings)
-        } catch {
+            lookup = try await CacheLookup(prepared, use, in: surroundings)
+        } catch let error as CacheMiss {
             if use.allowsOnlyStored(for: prepared.outgoing.headers) { throw prepared.notCached(error) }
             var accepted = try await surroundings.fetch(prepared, nil)
             accepted.times.cacheMiss = error

@@ -5,8 +5,9 @@ internal import Foundation
 /// The config's interceptors run in their order, the first outermost, then the service's; inside them redirects are
 /// followed and bytes sent. Write one for a handshake, a circuit breaker or a mock.
 ///
-/// One that changes the request, creates a response of its own or throws an error of its own keeps the response from
-/// being stored and shared, unless it declares a scope (``CredentialScoping/credentialScope(for:)``).
+/// It keeps responses from being stored and shared unless it declares a scope, which is empty if it adds no credential
+/// (``CredentialScoping/credentialScope(for:)``). A response that it makes, in place of the received one, is never stored or
+/// shared.
 public protocol Interceptor: CredentialScoping {
     /// Sends the request of an attempt, or returns a response without sending.
     ///

@@ -42,11 +42,11 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
     /// To Swift it is a property of the request's own, and the default formatter makes the model. This is found in debug builds
     /// only.
     case formatterOfAnotherModel(String, of: String)
-    /// The cache policy has no effect, because adapters or interceptors of these types change the request or create the
-    /// response, and have no ``CredentialScoping/credentialScope(for:)``.
+    /// Nothing is stored or shared, because adapters or interceptors of these types have no
+    /// ``CredentialScoping/credentialScope(for:)``.
+    ///
+    /// In release builds, too, it is a line on the standard error if there is no logging accessory.
     case hooksWithoutScope([String])
-    /// The cache policy has no effect, because the request has an `Authorization` field, and nothing says whose it is.
-    case credentialWithoutUser
 
     /// What is wrong, and what to do.
     public var description: String {
@@ -74,11 +74,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
             "the formatter has no effect, because its Output is not declared to be the Model, \(model): declare "
                 + "'var formatter: some ResponseFormatter<\(model)>', or the Model that it makes"
         case .hooksWithoutScope(let hooks):
-            "the cache policy has no effect, because of \(hooks.joined(separator: ", ")): declare credentialScope(for:) there, "
-                + "which returns whose response it is, or an empty text if it is the same for every user"
-        case .credentialWithoutUser:
-            "the cache policy has no effect, because nothing says whose credential is sent: declare 'var cacheIdentity: "
-                + "CacheIdentity { CacheIdentity(user: …) }' in the request, or use an AuthenticationSession"
+            "nothing is stored or shared, because of \(hooks.joined(separator: ", ")): declare credentialScope(for:) there, "
+                + "which returns the user whose credential it adds, or an empty text if it adds none"
         }
     }
 }

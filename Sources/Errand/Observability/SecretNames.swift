@@ -38,16 +38,6 @@ struct SecretNames: Sendable {
         return false
     }
 
-    /// Whether the value of a header field of this name refers to no user, as that of `User-Agent` or `X-Request-ID`.
-    ///
-    /// Any other field may refer to one: services have names of their own for that.
-    static func namesNoUser(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return namesOneRequest(name) || endingsOfOneRequest.contains(where: name.hasSuffix)
-            || fieldsOfNoUser.contains(name)
-            || beginningsOfNoUser.contains(where: name.hasPrefix) || endingsOfNoUser.contains(where: name.hasSuffix)
-    }
-
     /// Whether a header field of this name distinguishes requests for traces or against repetition, as
     /// `X-Request-ID` does, without an effect on the response.
     static func namesOneRequest(_ name: String) -> Bool {
@@ -57,7 +47,7 @@ struct SecretNames: Sendable {
 
     /// Whether a word of a header field's name often refers to a user, as in `X-Org-ID`.
     static func mayNameUser(_ name: String) -> Bool {
-        guard !namesNoUser(name) else { return false }
+        guard !name.isSameFieldName(as: "User-Agent"), !namesOneRequest(name) else { return false }
         return name.isSameFieldName(as: "From") || words(of: name).contains { wordsForUsers.contains($0) }
     }
 
@@ -67,17 +57,7 @@ struct SecretNames: Sendable {
         "workspace",
     ]
 
-    private static let beginningsOfNoUser = ["accept", "content-", "sec-ch-", "sec-fetch-"]
-    private static let endingsOfNoUser = ["transaction-id", "-version", "-timestamp"]
-    // Content negotiation and the message itself.
-    private static let fieldsOfNoUser: Set<String> = [
-        "cache-control", "connection", "date", "dnt", "expect", "max-forwards", "pragma", "prefer", "priority",
-        "save-data", "sec-gpc", "te", "transfer-encoding", "user-agent", "x-amz-content-sha256", "x-amz-date",
-        "x-requested-with",
-    ]
-
     private static let beginningsOfOneRequest = ["x-b3-", "x-datadog-"]
-    private static let endingsOfOneRequest = ["request-id", "trace-id", "correlation-id", "-nonce"]
     // Tracing, and what makes a request unique. Only whole names: `Pull-Request-ID` is of the service.
     private static let fieldsOfOneRequest: Set<String> = [
         "b3", "client-request-id", "correlation-id", "elastic-apm-traceparent", "idempotency-key", "newrelic",

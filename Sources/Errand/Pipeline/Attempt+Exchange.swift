@@ -49,7 +49,7 @@ extension Pipeline {
         }
         let next = AttemptChain { [self] request in
             let scope = first.interceptor.credentialScope(of: request, isRedirected: !redirects.isEmpty)
-            prepared.identityCheck?.check(scope, by: first.hook, of: prepared)
+            prepared.checkUser(scope, of: first)
             if prepared.receiver != nil {
                 // The cookies after a redirect, too.
                 let sent = first.interceptor.credentialScope(of: request, isRedirected: false)

@@ -39,7 +39,6 @@ extension Pipeline {
         } else {
             var context = prepared.context
             context.attempt = attempt
-            prepared.identityCheck?.beginAttempt()
             response = try await intercept(
                 outgoing,
                 prepared.interceptors[...],
@@ -50,9 +49,8 @@ extension Pipeline {
             )
         }
         response.credentialVersion = outgoing.credentialVersion
-        if prepared.isUnidentified {
-            response.cacheNote = response.cacheNote?.unidentified ?? .unidentified
-        }
+        // What is of no exchange of this send was made by an interceptor, or kept from another send.
+        if let check = prepared.userCheck, response.cacheNote?.send != prepared.context.id { check.fail() }
         return response
     }
 
@@ -71,7 +69,7 @@ extension Pipeline {
             try prepared.withholdCredentials(from: &outgoing)
             if outgoing.url != prepared.outgoing.url { try outgoing.normalize() }
             try outgoing.validate()
-            return try await follow(outgoing, adapted: adapted, of: prepared, record)
+            return try await follow(outgoing, of: prepared, record)
         }
         let hook = prepared.adapters.count + interceptors.startIndex
         // Also a jar that another one replaces.
@@ -80,7 +78,6 @@ extension Pipeline {
             return try await intercept(outgoing, rest, adapted: adapted, of: prepared, context, record)
         }
         let next = AttemptChain { [self] request in
-            prepared.identityCheck?.compare(request, with: outgoing, by: hook, of: prepared)
             prepared.noteCredentials(of: request, addedTo: outgoing, by: hook)
             return try await intercept(
                 request,
@@ -91,39 +88,30 @@ extension Pipeline {
                 record
             )
         }
-        guard let check = prepared.identityCheck else {
-            return try await first.intercept(outgoing, for: context, next: next)
-        }
-        do {
-            var response = try await first.intercept(outgoing, for: context, next: next)
-            check.attribute(&response, to: hook, of: prepared)
-            return response
-        } catch {
-            check.didThrow(error, by: hook, of: prepared)
-            throw error
-        }
+        var own = context
+        own.credentialScope = prepared.scopes[hook]
+        return try await first.intercept(outgoing, for: own, next: next)
     }
 
     /// Sends a request and follows redirects as the policy allows.
     ///
     /// - Parameters:
     ///   - outgoing: The request to send.
-    ///   - adapted: The request that the interceptors received, or `nil` if there are none.
     ///   - prepared: The prepared request of the send.
     ///   - record: Records what the attempt sent so far, or `nil` if it isn't needed.
     /// - Returns: The last response.
     /// - Throws: ``NetworkError``, an error of the policy's veto, or `CancellationError`.
     func follow(
         _ outgoing: consuming OutgoingRequest,
-        adapted: OutgoingRequest? = nil,
         of prepared: PreparedRequest,
         _ record: AttemptRecord?
     ) async throws -> RawResponse {
+        prepared.checkUser()
         if let key = record?.idempotencyKey, !outgoing.method.isIdempotent {
             // Adapters run for each attempt; with a new key, the server could process the request twice.
             outgoing.headers["Idempotency-Key"] = key
         }
-        var trail = RedirectTrail(of: prepared, sending: outgoing.headers, adapted: adapted?.headers)
+        var trail = RedirectTrail(of: prepared, sending: outgoing.headers)
         while true {
             do {
                 // Code of the user may return after the end of the send.
@@ -268,9 +256,10 @@ private struct RedirectTrail {
     /// The time of the first request, once it was redirected.
     private var began = Duration.zero
 
-    init(of prepared: PreparedRequest, sending sent: HTTPHeaders, adapted: HTTPHeaders?) {
-        let isNoted = prepared.cacheUse != nil || prepared.identityCheck != nil
-        note = isNoted ? CacheNote(sent: sent, adapted: adapted, ticket: prepared.cacheUse?.cache?.ticket) : nil
+    init(of prepared: PreparedRequest, sending sent: HTTPHeaders) {
+        let isNoted = prepared.cacheUse != nil || prepared.userCheck != nil
+        let (id, ticket) = (prepared.context.id, prepared.cacheUse?.cache?.ticket)
+        note = isNoted ? CacheNote(send: id, sent: sent, ticket: ticket) : nil
     }
 
     /// Completes a response with what came before it, and invalidates what its request has changed.
@@ -286,10 +275,7 @@ private struct RedirectTrail {
             began = timeline.now() - (response.timing?.total ?? .zero)
         }
         if !redirects.isEmpty { response.timing?.begin(at: began, ended: timeline.now()) }
-        if let note {
-            response.cacheNote = note
-            prepared.identityCheck?.didExchange(note)
-        }
+        if let note { response.cacheNote = note }
         if prepared.hasCache, !outgoing.method.isSafe {
             prepared.invalidate(by: response, to: outgoing, isFirst: redirects.isEmpty)
         }

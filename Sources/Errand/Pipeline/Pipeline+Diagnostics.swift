@@ -6,6 +6,14 @@ extension PreparedRequest {
     /// Whether its cache policy has no effect.
     private var ignoresCachePolicy: Bool { cacheUse != nil && settings.cache == nil }
 
+    /// Whether its response would be stored or shared if all hooks had a scope.
+    private var lacksScope: Bool {
+        scopes.contains(nil) && (cacheUse != nil && settings.cache != nil || duplicatePolicy == .share)
+    }
+
+    /// The hooks because of which its response is neither stored nor shared, or `nil` if it is.
+    var scopeDiagnostic: Diagnostic? { lacksScope ? .hooksWithoutScope(hooksWithoutScope) : nil }
+
     /// What is wrong with its cache policy, or `nil` if nothing is.
     var cacheDiagnostic: Diagnostic? {
         guard ignoresCachePolicy else { return nil }
@@ -13,39 +21,27 @@ extension PreparedRequest {
         return .cachePolicyWithoutCache
     }
 
-    /// Whether there may be something to report before it is sent; without a cache policy, only in debug builds.
+    /// Whether there may be something to report before it is sent; without a cache policy or sharing, only in debug builds.
     var isDiagnosed: Bool {
         #if DEBUG
         true
         #else
-        ignoresCachePolicy
+        ignoresCachePolicy || lacksScope
         #endif
-    }
-}
-
-extension PreparedRequest {
-    /// The types of the hooks without a scope because of which the response belongs to no known user.
-    fileprivate var hooksWithoutScope: [String] {
-        let changing = identityCheck?.allHooks ?? []
-        guard !changing.isEmpty else { return [] }
-        let open = zip(hooks, scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" }
-        return Set(open).intersection(changing).sorted()
     }
 }
 
 extension Pipeline {
     /// Reports what a response shows of the declarations of its request.
-    func diagnose(_ accepted: borrowing AcceptedResponse, of prepared: PreparedRequest, as send: Send) async {
-        if send.type.mayLackModel, accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
-        guard accepted.times.cacheMiss == .unknownScope else { return }
-        if prepared.hasUnknownUser { await report(.credentialWithoutUser, of: send) }
-        let hooks = prepared.hooksWithoutScope
-        if !hooks.isEmpty { await report(.hooksWithoutScope(hooks), of: send) }
+    func diagnose(_ accepted: borrowing AcceptedResponse, as send: Send) async {
+        if accepted.payload.hasMembers { await report(.contentWithoutModel, of: send) }
     }
 
     /// Reports what the declarations of a request show before it is sent.
     func diagnose(_ request: some Request, _ prepared: PreparedRequest, as send: Send) async {
-        if let diagnostic = prepared.cacheDiagnostic { await report(diagnostic, of: send) }
+        for case let diagnostic? in [prepared.cacheDiagnostic, prepared.scopeDiagnostic] {
+            await report(diagnostic, of: send)
+        }
         #if DEBUG
         for diagnostic in IgnoredMembers.diagnostics(of: request) { await report(diagnostic, of: send) }
         #endif
@@ -54,10 +50,11 @@ extension Pipeline {
     func report(_ diagnostic: Diagnostic, of send: Send) async {
         guard diagnostics.isNew(diagnostic, of: send.type.id) else { return }
         await send.notify(.didDiagnose(diagnostic))
-        #if DEBUG
+        #if !DEBUG
+        guard case .hooksWithoutScope = diagnostic else { return }
+        #endif
         guard !send.accessories.names.contains("LoggingAccessory") else { return }
         StandardError.write("Errand: \(send.context.typeName): \(diagnostic)".oneLine + "\n")
-        #endif
     }
 }
 

@@ -30,9 +30,7 @@ extension Pipeline {
         } catch {
             throw await end(send, throwing: error, delivering: deliver)  // 12
         }
-        if send.type.mayLackModel || accepted.times.cacheMiss == .unknownScope {
-            await diagnose(accepted, of: prepared, as: send)
-        }
+        if send.type.mayLackModel { await diagnose(accepted, as: send) }
         if deliver != nil || !send.accessories.isEmpty {
             let response = Response(model: model, of: copy accepted)
             await notifyEnd(of: send, Outcome(copy accepted), delivering: deliver, .success(response))  // 12

@@ -155,10 +155,7 @@ extension Pipeline {
                     }
                     return try await adaptAndTransmit(prepared, attempt: attempt, validating: entry, record)  // 6
                 }
-                if let entry {
-                    let request = prepared.outgoing
-                    received = try entry.merged(received, for: request.url, by: request.headers)
-                }
+                if let entry { received = try entry.merged(received, for: prepared) }
                 return try judge(consume received, of: prepared, attempt: attempt)  // 7, 8
             }
         }

@@ -24,19 +24,11 @@ extension PreparedRequest {
         context.attempt = attempt
         for (index, adapter) in adapters.enumerated() {
             let before = request
-            guard let identityCheck else {
-                try await adapter.adapt(&request, for: context)
-                noteCredentials(of: request, addedTo: before, by: index)
-                continue
-            }
-            do {
-                try await adapter.adapt(&request, for: context)
-            } catch {
-                identityCheck.didThrow(error, by: index, of: self)
-                throw error
-            }
-            identityCheck.compare(request, with: before, by: index, of: self)
+            context.credentialScope = scopes[index]
+            try await adapter.adapt(&request, for: context)
+            noteCredentials(of: request, addedTo: before, by: index)
         }
+        context.credentialScope = nil
         if !adapters.isEmpty { try withholdCredentials(from: &request) }
         try await pinnedCredential?.place(on: &request, for: context)
         if let receiver, let credential = pinnedCredential, credential.hasLoggedIn {
@@ -61,14 +53,5 @@ extension PreparedRequest {
     func noteScope(_ scope: String?, ofHook hook: Int) {
         guard let receiver, let text = DownloadIdentity.scope(scope, ofHook: hook, of: self) else { return }
         receiver.didAdd([text])
-    }
-
-    /// Whether adapters have to run before a response of another send is used, because one without a scope may add a
-    /// credential.
-    var hasUndeclaredAdapter: Bool { identityCheck != nil && scopes.prefix(adapters.count).contains(nil) }
-
-    /// Returns the request as adapters and the session change it now, without sending it.
-    func previewed() async throws -> OutgoingRequest {
-        try await stop.run { try await self.adapted(attempt: 1) }
     }
 }

@@ -24,10 +24,10 @@ final class PreparedRequest: Sendable {
     let accessories: AccessoryChain
     /// How the cache is used, or `nil` if it is not.
     let cacheUse: CacheUse?
-    /// The credential scopes of adapters and interceptors when the request was prepared, or `nil` if they are not needed.
-    let pinnedScopes: [String?]?
-    /// Compares the sent request with the identified one; `nil` if nothing is shared or stored, or nothing can change.
-    let identityCheck: IdentityCheck?
+    /// The credential scopes of adapters and interceptors when the request was prepared.
+    let scopes: [String?]
+    /// Whether another user than the prepared one was seen; `nil` if nothing is shared or stored.
+    let userCheck: UserCheck?
     /// Whether its gates have admitted it, which they decide once.
     let isAdmitted = Atomic(false)
     /// Whether a body that can be read only once was passed to the transport.
@@ -84,12 +84,14 @@ final class PreparedRequest: Sendable {
         cacheUse =
             isInMemory ? CacheUse.of(settings.cachePolicy.value, step: step, cache: settings.cache) : nil
         let isGivenToOthers = isInMemory && (cacheUse != nil || settings.request.duplicatePolicy == .share)
-        let mayChange = !(adapters.isEmpty && interceptors.isEmpty)
-        identityCheck = isGivenToOthers && mayChange ? IdentityCheck() : nil
-        pinnedScopes =
-            isGivenToOthers
-            ? adapters.map { $0.credentialScope(for: context) } + interceptors.map { $0.credentialScope(for: context) }
-            : nil
+        // The cookies of a jar are compared only if they matter.
+        let countsCookies = isGivenToOthers || !isInMemory
+        scopes =
+            adapters.map { $0.credentialScope(for: context) }
+            + interceptors.map { hook in
+                countsCookies || !(hook is any ExchangeInterceptor) ? hook.credentialScope(for: context) : ""
+            }
+        userCheck = isGivenToOthers && !scopes.isEmpty && !scopes.contains(nil) ? UserCheck() : nil
         self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.request.service.sendGates)
         queued = settings.throttle.value.isLimited ? Lock(.zero) : nil
@@ -100,48 +102,17 @@ final class PreparedRequest: Sendable {
         self.stop = stop
     }
 
-    /// Creates the same request for several sends that share it, with other accessories and without a deadline.
-    convenience init(
-        _ other: PreparedRequest,
-        notifying accessories: AccessoryChain,
-        endedBy stop: StopSignal,
-        isPassing: Bool
-    ) {
-        // A change that is found during this send also applies to the send that waits for it.
-        let check = other.identityCheck
-        self.init(
-            other,
-            as: other.context,
-            notifying: accessories,
-            deadline: nil,
-            check: check,
-            isPassing: isPassing,
-            pinnedCredential: other.pinnedCredential,
-            endedBy: stop
-        )
-    }
-
     /// Creates the same request as a separate send, without accessories, with a new number and a new deadline.
     convenience init(inBackground other: PreparedRequest, id: Int, timeline: Timeline) {
-        let context = RequestContext(
-            id: id,
-            typeName: other.context.typeName,
-            method: other.context.method,
-            url: other.context.url,
-            serviceID: other.context.serviceID,
-            tag: other.context.tag,
-            attributes: other.context.attributes,
-            allowsCredentials: other.context.allowsCredentials,
-            sharing: other.settings.config.secrets
-        )
+        var context = other.context
+        context.id = id
         let deadline = other.deadline.map { Deadline($0.limit, from: timeline.now(), on: timeline) }
         self.init(
             other,
             as: context,
             notifying: AccessoryChain([]),
             deadline: deadline,
-            check: other.identityCheck.map { _ in IdentityCheck() },
-            isPassing: false,
+            check: other.userCheck.map { _ in UserCheck() },
             pinnedCredential: other.pinnedCredential.map(PinnedCredential.init(inBackground:))
         )
     }
@@ -156,27 +127,28 @@ final class PreparedRequest: Sendable {
             as: context,
             notifying: other.accessories,
             deadline: other.deadline,
-            check: other.identityCheck,
             isPassing: other.isPassing,
-            pinnedCredential: other.pinnedCredential,
             at: fallback,
             endedBy: other.stop
         )
     }
 
-    private init(
+    /// Creates the same request for another send of it, with other accessories and another deadline.
+    ///
+    /// Another user that is seen during this send also matters to the send that waits for it.
+    init(
         _ other: PreparedRequest,
-        as context: RequestContext,
+        as context: RequestContext? = nil,
         notifying accessories: AccessoryChain,
         deadline: Deadline?,
-        check: IdentityCheck?,
-        isPassing: Bool,
-        pinnedCredential: PinnedCredential?,
+        check: UserCheck? = nil,
+        isPassing: Bool = false,
+        pinnedCredential: PinnedCredential? = nil,
         at fallback: BuiltRequest? = nil,
         endedBy stop: StopSignal = StopSignal()
     ) {
         self.isPassing = isPassing
-        self.context = context
+        self.context = context ?? other.context
         settings = other.settings
         built = fallback ?? other.built
         fallbacks = fallback == nil ? other.fallbacks : []
@@ -184,12 +156,12 @@ final class PreparedRequest: Sendable {
         interceptors = other.interceptors
         exchangeInterceptors = other.exchangeInterceptors
         sendInterceptors = other.sendInterceptors
-        self.pinnedCredential = pinnedCredential
+        self.pinnedCredential = pinnedCredential ?? other.pinnedCredential
         transportIdentity = other.transportIdentity
         self.accessories = accessories
         cacheUse = other.cacheUse
-        pinnedScopes = other.pinnedScopes
-        identityCheck = check
+        scopes = other.scopes
+        userCheck = check ?? other.userCheck
         typeID = other.typeID
         sendGates = other.sendGates
         queued = other.queued

@@ -3,7 +3,7 @@ public import Foundation
 /// The send that an accessory, a filter, an adapter or an error belongs to.
 public struct RequestContext: Sendable, Identifiable {
     /// The number of the send, unique in this process.
-    public let id: Int
+    public internal(set) var id: Int
     private var facts: Facts
     /// Notifies interceptors that the body has begun, or `nil` if it is collected in memory.
     var beginning: BodyBeginning? { facts.beginning }
@@ -28,6 +28,10 @@ public struct RequestContext: Sendable, Identifiable {
     /// It is `true` if the URL's origin is one of theirs or the request's ``CredentialPolicy`` allows it. A URL filter
     /// or adapter that adds a credential, such as a token or an API key, adds it only in this case.
     public internal(set) var allowsCredentials: Bool
+    /// The credential scope that this adapter or interceptor had when the request was prepared, or `nil` if it has none.
+    ///
+    /// One that adds the credential of this user, in place of the current one, never mixes two users.
+    public internal(set) var credentialScope: String?
     /// The values that the request or an earlier stage passes to later stages.
     public var attributes: [String: any Sendable]
 

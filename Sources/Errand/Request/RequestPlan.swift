@@ -154,7 +154,8 @@ extension RequestPlan {
                 if let diagnostic = prepared.cacheDiagnostic {
                     add("cache", "\(diagnostic)", resolved.cachePolicy.source)
                 }
-                add("identity", prepared.identityText, .library)
+                let open = prepared.hooksWithoutScope.joined(separator: ", ")
+                add("identity", open.isEmpty ? "known" : "unknown: \(open) declares no credential scope", .library)
             case "cacheStorage": setting(name, resolved.cacheStorage)
             case "duplicateKey":
                 add(

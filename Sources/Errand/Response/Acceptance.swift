@@ -56,9 +56,6 @@ public struct Acceptance: Sendable, Hashable, CustomStringConvertible {
         return copy
     }
 
-    /// A text that contains all conditions, for comparing two sends.
-    var identity: String { "\(statusCodes) \(contentTypes) \(String(reflecting: shape))" }
-
     /// Returns the reason for rejecting a response, or `nil` if it is accepted.
     func failure(of response: RawResponse) -> NetworkError? {
         failure(of: response, hasBody: !response.body.isEmpty)

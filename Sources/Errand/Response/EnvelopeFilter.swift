@@ -28,7 +28,7 @@ internal import Foundation
 ///     return filter
 /// }
 /// ```
-public struct EnvelopeFilter: ResponseFilter {
+public struct EnvelopeFilter: ResponseFilter, Hashable {
     /// The path of the code, or `nil` if there is none and the status determines success.
     public var code: JSONPath? { didSet { prepare() } }
     /// The path of the service's message, or `nil` if there is none.

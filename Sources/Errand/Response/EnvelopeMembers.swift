@@ -1,7 +1,9 @@
 internal import Foundation
 
 /// The paths of an envelope's members, prepared for finding all of them in one pass.
-final class EnvelopeMembers: Sendable {
+///
+/// All are equal, because the filter whose paths they are made of compares these.
+final class EnvelopeMembers: Sendable, Hashable {
     /// The path of one member: its names, and the steps after them that are not names.
     struct Place: Sendable {
         /// The index in the tree, or `nil` for the whole body.
@@ -47,6 +49,9 @@ final class EnvelopeMembers: Sendable {
         self.tree = tree
         self.mistake = mistake
     }
+
+    static func == (one: EnvelopeMembers, other: EnvelopeMembers) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
 
     /// Finds all members in the pass that validates the body.
     ///

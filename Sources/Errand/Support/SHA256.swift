@@ -151,9 +151,12 @@ struct FieldDigest {
     private var hash = SHA256()
 
     mutating func add(_ text: String) {
-        withUnsafeBytes(of: UInt64(text.utf8.count).littleEndian) { hash.update($0) }
+        add(text.utf8.count)
         hash.update(text.utf8)
     }
+
+    /// Adds a number, such as that of the texts that follow.
+    mutating func add(_ number: Int) { withUnsafeBytes(of: Int64(number).littleEndian) { hash.update($0) } }
 
     /// Adds bytes without their length; nothing may follow them.
     mutating func addLast(_ bytes: some Sequence<UInt8>) { hash.update(bytes) }

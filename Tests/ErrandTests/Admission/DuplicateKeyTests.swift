@@ -13,11 +13,11 @@ import Testing
         func credentialScope(for context: RequestContext) -> String? { scope }
     }
 
-    private let filters = FilterIdentities()
+    private let filters = FilterNumbers()
 
     private func key(
         _ request: some Request,
-        scope: String? = nil,
+        scope: String? = "",
         config: NetworkConfig = .test
     ) throws -> DuplicateKey {
         var config = config
@@ -41,6 +41,28 @@ import Testing
             key(request, scope: "user 2"), key(request.expecting(Data.self)), key(GeneralRequest("/y")),
         ]
         #expect(Set(others).count == others.count)
+    }
+
+    /// It may be sent for any user, but it replaces, rejects and delays others all the same.
+    @Test func aHookWithoutAScopePreventsOnlySharing() throws {
+        let (open, same) = try (key(request, scope: nil), key(request, scope: nil))
+        #expect(open == same && !open.isShareable)
+        #expect(try key(request, scope: "").isShareable && key(request, scope: "user 1").isShareable)
+    }
+
+    @Test func equalFiltersHaveOneNumberAndFewAreRemembered() {
+        struct Pick: ResponseFilter, Hashable {
+            let key: Int
+            func filter(_ response: RawResponse, for context: RequestContext) throws -> Payload { Payload(Data()) }
+        }
+        let numbers = FilterNumbers()
+        let first = (0..<200).map { numbers.number(of: Pick(key: $0)) }
+        #expect(Set(first).count == 200 && !first.contains(nil))
+        #expect(numbers.number(of: Pick(key: 199)) == first[199])
+        #expect(numbers.number(of: PassthroughFilter()) == nil)
+        let envelope = EnvelopeFilter(code: "code", data: "data")
+        #expect(numbers.number(of: envelope) == numbers.number(of: EnvelopeFilter(code: "code", data: "data")))
+        #expect(numbers.number(of: envelope) != numbers.number(of: EnvelopeFilter(code: "code", data: "list")))
     }
 
     @Test(arguments: ["X-Trace", "traceparent", "X-Request-ID", "X-B3-SpanId", "X-Nonce", "Idempotency-Key"])

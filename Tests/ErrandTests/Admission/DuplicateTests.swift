@@ -335,7 +335,7 @@ struct DuplicateTests {
                 prepared,
                 body: body ?? prepared.outgoing.body,
                 isPassing: false,
-                filters: FilterIdentities()
+                filters: FilterNumbers()
             )
         }
         #expect(try key(request) == key(request.idempotencyKey(.automatic)))

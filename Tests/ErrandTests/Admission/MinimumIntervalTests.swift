@@ -98,7 +98,7 @@ struct MinimumIntervalTests {
             let send = Agent(config: .test).makeSend(request)
             let prepared = try send.prepare(request)
             return try #require(
-                DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterIdentities())
+                DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterNumbers())
             )
         }
         for number in 0..<2 * MinimumIntervals.maximumCount {

@@ -13,7 +13,7 @@ struct CredentialScopeTests {
     }
 
     private static func identity(of prepared: PreparedRequest) -> DuplicateKey? {
-        DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterIdentities())
+        DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: false, filters: FilterNumbers())
     }
 
     private static func identity(_ rig: AuthenticationRig) throws -> DuplicateKey {

@@ -207,7 +207,9 @@ import Testing
     /// A server chooses how many fields a response has, and how many `no-cache` names.
     @Test func timeOfAValidationDoesNotGrowWithFieldsTimesNames() throws {
         let ticket = ResponseCache(disk: nil).ticket
-        let url = try #require(URL(string: "https://api.example/x"))
+        let request = GeneralRequest("https://api.example/x")
+        let prepared = try Agent(config: .test).makeSend(request).prepare(request)
+        let url = prepared.outgoing.url
         func fields(_ name: String, _ count: Int) -> [HTTPHeaders.Field] {
             (0..<count).map { HTTPHeaders.Field(name: "\(name)-\($0)", value: "1") }
         }
@@ -218,10 +220,10 @@ import Testing
                 headers: ["Cache-Control": "no-cache=\"\(names.joined(separator: ", "))\"", "Y-1": "2"],
                 url: url
             )
-            response.cacheNote = CacheNote(sent: [:], adapted: nil, ticket: ticket)
+            response.cacheNote = CacheNote(send: 0, sent: [:], ticket: ticket)
             let stored = entry(HTTPHeaders(fields("X", count)))
             let validation = CacheValidation(entry: stored, conditions: [:], ticket: ticket) { Self.start }
-            let merged = try? validation.merged(response, for: url, by: [:])
+            let merged = try? validation.merged(response, for: prepared)
             #expect(merged?.headers["Y-1"] == "2" && merged?.headers["X-1"] == "1")
             #expect(merged?.headers.contains("X-0") == false)
         }

@@ -143,8 +143,23 @@ import Testing
         }
     }
 
-    @Test(arguments: [Shown.bearer, .bareAdapter, .interceptor])
-    func responseToAnUnidentifiedAuthorizationIsNotStored(shown: Shown) async throws {
+    @Test(arguments: [Shown.bearer, .bearerAndVariant, .apiKey, .cookie])
+    func responseToADeclaredCredentialIsStored(shown: Shown) async throws {
+        let cache = ResponseCache(disk: nil)
+        let transport = StubTransport { .text(Self.user($0)) }
+        for user in ["alice", "bob", "alice"] {
+            var config = NetworkConfig.test {
+                $0.cache = cache
+                $0.cachePolicy = .cacheElseNetwork(maxAge: .seconds(60))
+            }
+            let request = show(user, shown, in: &config, GeneralRequest("/me").expecting(String.self))
+            #expect(try await Agent(config: config, transport: transport).send(request) == user)
+        }
+        #expect(transport.requestCount == 2)
+    }
+
+    @Test(arguments: [Shown.variant, .bareAdapter, .interceptor])
+    func responseToAHookWithoutAScopeIsNotStored(shown: Shown) async throws {
         let cache = ResponseCache(disk: nil)
         var config = NetworkConfig.test {
             $0.cache = cache
@@ -189,6 +204,7 @@ import Testing
             func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
                 request.headers["X-Locale"] = "de"
             }
+            func credentialScope(for context: RequestContext) -> String? { "" }
         }
         let rig = CachedRig(
             config: { $0.adapters = [Locale()] },

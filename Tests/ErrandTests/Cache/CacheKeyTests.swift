@@ -23,12 +23,16 @@ import Testing
             base.header("X-Api-Key", "two"),
             base.header("X-Tenant", "t").cacheIdentity(CacheIdentity(headers: ["x-tenant"])),
             base.cacheIdentity(CacheIdentity(user: "v")),
-            base.authorization(.bearer("a")).cacheIdentity(CacheIdentity(user: "v")),
-            base.authorization(.bearer("b")).cacheIdentity(CacheIdentity(user: "v")),
+            base.authorization(.bearer("a")), base.authorization(.bearer("b")), base.header("Cookie", "a"),
         ]
         var keys = Set(try others.map { try rig.agent.cacheKey(for: $0) })
         #expect(keys.count == others.count)
         #expect(try keys.contains(rig.agent.cacheKey(for: base.header("X-Other", "1").tag("t"))))
+        // The user is named, whatever the token is.
+        for token in ["a", "b"] {
+            let own = base.authorization(.bearer(token)).header("Cookie", token)
+            #expect(try keys.contains(rig.agent.cacheKey(for: own.cacheIdentity(CacheIdentity(user: "v")))))
+        }
         let later = CachedRig(appVersion: "2") { _ in .json("1") }
         keys.insert(try later.agent.cacheKey(for: base))
         #expect(keys.count == others.count + 1)
@@ -37,7 +41,7 @@ import Testing
     @Test func keysAreTheSameInEveryProcess() throws {
         let rig = rig()
         let key = try rig.agent.cacheKey(for: request)
-        #expect(key.description == "43c76489bdadbd2980be4e341df0b9bf708f188c5f66b7a1e064d63f3bce4204")
+        #expect(key.description == "43c76489bdadbd294b40c3121e51b0dc5b8f33db699db343b114162df557d593")
     }
 
     @Test func equalSetsHaveOneKey() throws {

@@ -131,6 +131,7 @@ import Testing
             func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
                 if context.tag == "post" { request.method = .post }
             }
+            func credentialScope(for context: RequestContext) -> String? { "" }
         }
         let rig = CachedRig(.networkOnly, config: { $0.adapters = [Posting()] }, responding: { _ in .json("1") })
         let request = GeneralRequest("/x").expecting(Int.self)

@@ -264,7 +264,7 @@ import Testing
         #expect(try await forecast(request.header("Range", "bytes=0-1,3-4")) == .miss(.bypassed))
         #expect(try await forecast(request.header("If-None-Match", "\"1\"")) == .miss(.bypassed))
         #expect(try await forecast(request.header("Cache-Control", "no-store")) == .miss(.bypassed))
-        #expect(try await forecast(request.authorization(.bearer("t"))) == .miss(.unknownScope))
+        #expect(try await forecast(request.authorization(.bearer("t"))) == .miss(.absent))
         #expect(try await forecast(request.cachePolicy(.reload)) == .miss(.bypassed))
         #expect(try await forecast(request.cachePolicy(.networkOnly)) == .unused)
         rig.agent.config.cache = nil

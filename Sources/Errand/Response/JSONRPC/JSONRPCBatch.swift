@@ -30,7 +30,7 @@ extension GeneralRequest {
 /// A filter that unwraps the response to a JSON-RPC 2.0 batch: an array of responses, or a single error.
 ///
 /// Source: the specification at jsonrpc.org, section 6.
-public struct JSONRPCBatchFilter: ResponseFilter {
+public struct JSONRPCBatchFilter: ResponseFilter, Hashable {
     private let single: JSONRPCFilter
     private static let noResponses = Data("[]".utf8)
 

@@ -8,7 +8,7 @@ internal import Foundation
 /// may be empty.
 ///
 /// Source: the specification at jsonrpc.org, section 5.
-public struct JSONRPCFilter: ResponseFilter {
+public struct JSONRPCFilter: ResponseFilter, Hashable {
     /// The codes whose error is marked ``ServiceError/isIgnorable``.
     public var ignorable: Set<ServiceCode>
     /// Whether a response must contain `"jsonrpc": "2.0"`; `true` by default.

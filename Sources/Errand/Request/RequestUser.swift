@@ -1,0 +1,153 @@
+internal import Foundation
+internal import Synchronization
+
+/// Who the user of a request is, as far as it is known before hooks run.
+///
+/// A session or ``CacheIdentity/user`` names the user, whose tokens may change. Without a name, it is the owner of the declared
+/// credentials. What adapters and interceptors add is accounted for by their scopes; one without a scope leaves the user
+/// unknown.
+struct RequestUser: Sendable {
+    /// Whether all adapters and interceptors declare a scope, so that a response may be stored and shared.
+    let isKnown: Bool
+    /// Whether a session or the request names the user, whatever the tokens are.
+    let isNamed: Bool
+    /// Whether nothing says that the hooks add something of one user.
+    var isAnyone: Bool { !isNamed && scopes.allSatisfy(\.isEmpty) }
+    /// The scope of the session; empty if there is none, or nobody is logged in.
+    let login: String
+    /// The header fields of the request that tell users apart: the declared credentials, and those whose name refers to a user.
+    let fields: [HTTPHeaders.Field]
+    /// The secret with which the digest of declared credentials is keyed, because a short one could be guessed.
+    var secret = ""
+    /// The session's service, the user that the request names, and the transport.
+    private let names: [String]
+    /// The scopes of adapters and interceptors, in their order.
+    private let scopes: [String]
+
+    init(_ prepared: PreparedRequest) {
+        let (declared, session) = (prepared.cacheIdentity.user, prepared.pinnedCredential?.session)
+        let login = prepared.pinnedCredential?.scope ?? ""
+        let isNamed = !declared.isEmpty || !login.isEmpty && session?.appliesTo(prepared.outgoing.url) == true
+        (self.login, self.isNamed) = (login, isNamed)
+        let service = prepared.settings.request.service
+        // Sessions of two services may have equal scopes.
+        let serviceID = session != nil && service.authentication.session != nil ? service.id : ""
+        names = [serviceID, declared, prepared.transportIdentity]
+        let known = prepared.scopes
+        isKnown = !known.contains(nil)
+        // The library's own interceptors of each exchange add nothing but cookies and `Authorization`.
+        scopes = zip(prepared.hooks, known).map { isNamed && $0 is any ExchangeInterceptor ? "" : $1 ?? "" }
+        let (secrets, counted) = (prepared.secrets, prepared.cacheIdentity.headers)
+        fields = prepared.outgoing.headers.filter { field in
+            if isNamed, Self.tokens.contains(field.name) {
+                return counted.contains { $0.isSameFieldName(as: field.name) }
+            }
+            return secrets.isCredential(header: field.name) || SecretNames.mayNameUser(field.name)
+        }.sortedUnspecialized { ($0.name.lowercased(), $0.value) < ($1.name.lowercased(), $1.value) }
+    }
+
+    /// The fields that do not count if the user is named.
+    private static let tokens = FieldNames(["Authorization", "Cookie"])
+
+    /// Adds the user to a digest.
+    func add(to digest: inout FieldDigest) {
+        for list in [[login], names, scopes] {
+            digest.add(list.count)
+            for text in list { digest.add(text) }
+        }
+        digest.add(fields.count)
+        guard !fields.isEmpty else { return }
+        digest.add(secret)
+        for field in fields {
+            digest.add(field.name.lowercased())
+            digest.add(String(field.lastingValue))
+        }
+    }
+}
+
+/// A digest of the user of a request, which may be written.
+struct UserDigest: Sendable, Hashable {
+    /// 64 hexadecimal digits.
+    let text: String
+}
+
+extension PreparedRequest {
+    /// Returns a digest of the user, or `nil` if the user is not known before hooks run.
+    ///
+    /// A gate may still log a user in, so it is called when the digest is needed. Secret pairs of the query count, except the
+    /// parameters of a signature.
+    ///
+    /// - Parameter secret: A random text; digests with another one differ.
+    /// - Returns: The digest, or `nil` if an adapter or interceptor declares no scope.
+    func user(keyedBy secret: String) -> UserDigest? {
+        let user = RequestUser(self)
+        guard user.isKnown else { return nil }
+        var digest = FieldDigest()
+        digest.add(secret)
+        user.add(to: &digest)
+        let pairs = (outgoing.url.query() ?? "").split(separator: "&")
+        let signature = URLSignature(of: pairs)
+        for text in [outgoing.url.user(), outgoing.url.password()] { digest.add(text ?? "") }
+        for pair in pairs where secrets.isCredential(pair: pair) && !signature.changes(pair) {
+            digest.add(String(pair))
+        }
+        return UserDigest(text: digest.hexadecimal())
+    }
+
+    /// The adapters, then the interceptors.
+    var hooks: [any CredentialScoping] { adapters + (interceptors as [any CredentialScoping]) }
+
+    /// The types of the hooks without a scope, because of which a response is neither stored nor shared.
+    var hooksWithoutScope: [String] { zip(hooks, scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" } }
+
+    /// Whether an exchange of the send was not that of the user who was known before hooks ran.
+    var isOfOtherUser: Bool {
+        userCheck?.hasFailed.load(ordering: .relaxed) == true || pinnedCredential?.hasLoggedIn == true
+    }
+
+    /// Compares the scopes of adapters and interceptors now with those that were known before.
+    func checkUser() {
+        guard let userCheck, !hooks.isEmpty else { return }
+        let isSame = zip(hooks, scopes).allSatisfy { hook, scope in
+            // What the library's own add is compared at each exchange.
+            hook is any ExchangeInterceptor || hook.credentialScope(for: context) == scope
+        }
+        if !isSame { userCheck.fail() }
+    }
+
+    /// Compares the scope of an exchange that an interceptor of the library's own has changed with the one before.
+    func checkUser(_ scope: String?, of hook: ExchangeHook) {
+        guard let userCheck, scope != scopes[hook.hook], !RequestUser(self).isNamed else { return }
+        userCheck.fail()
+    }
+
+    /// Whether a result may be given to sends of the same identity.
+    func mayShare(_ result: Result<AcceptedResponse, any Error>) -> Bool {
+        switch result {
+        case .success(let accepted):
+            guard !isOfOtherUser else { return false }
+            guard let note = accepted.response.cacheNote else { return true }
+            let names = CacheControl.varyNames(accepted.response.headers)
+            return names.contains("*") ? note.sent == outgoing.headers : !note.isChanged(names, since: self)
+        case .failure(let error):
+            // A hook may have thrown it after a change of the user.
+            checkUser()
+            // A mismatch concerns the stored response of one send only.
+            return !(error is CacheValidation.Mismatch) && !isOfOtherUser
+        }
+    }
+}
+
+/// Whether an exchange of a send was another user's than the one who was known before.
+final class UserCheck: Sendable {
+    let hasFailed = Atomic(false)
+
+    func fail() { hasFailed.store(true, ordering: .relaxed) }
+}
+
+extension HTTPHeaders.Field {
+    /// The access key of a credential of AWS, whose signature changes with each request, or the complete value.
+    fileprivate var lastingValue: Substring {
+        value.hasPrefix("AWS4-") ? value.prefix { $0 != "/" } : value[...]
+    }
+}
