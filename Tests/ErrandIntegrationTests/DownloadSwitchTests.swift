@@ -71,7 +71,8 @@ import Testing
             try await Agent(config: config).download(GeneralRequest("/mine"), to: host.file("a"))
             #expect(host.data("a") == Self.users[user] && host.names == ["a"])
             let hasRange = host.server.requests.last?.headers["Range"] != nil
-            #expect(hasRange == (user == "alice"))
+            // Without a scope, nothing says whose the first bytes are.
+            #expect(hasRange == (user == "alice" && isScoped))
         }
     }
 
@@ -85,7 +86,7 @@ import Testing
 
     /// The request's own URL has no cookies.
     @Test(arguments: [true, false])
-    func cookiesThatAreSentAfterARedirectIdentifyTheUser(isLoggedInElsewhere: Bool) async throws {
+    func withCookiesAfterARedirectADownloadStartsAnew(isLoggedInElsewhere: Bool) async throws {
         host.server.on(.get, "/latest", .redirect(to: "/private/export"))
         let place = try #require(URL(string: "\(host.server.baseURL)/private/"))
         let (jar, latest) = (CookieJar(), GeneralRequest("/latest"))
@@ -99,11 +100,12 @@ import Testing
             serve("/private/export", by: "Cookie")
             jar.set("sid=alice; Path=/private", from: place)
             await #expect(throws: NetworkError.self) { try await agent.download(latest, to: host.file("a")) }
-            #expect(host.data("a.part")?.count == 100_000)
+            #expect(host.names == [])
             jar.set("sid=\(user); Path=/private", from: place)
             let file = try await agent.download(latest, to: host.file("a"))
             #expect(host.data("a") == Self.users[user] && host.names == ["a"])
-            #expect(file.resumedByteCount == (user == "alice" ? 100_000 : 0))
+            #expect(file.resumedByteCount == 0)
+            try FileManager.default.removeItem(at: file.url)
         }
     }
 
@@ -126,5 +128,6 @@ import Testing
         func adapt(_ request: inout OutgoingRequest, for context: RequestContext) async throws {
             if context.attempt == 2 { body() }
         }
+        func credentialScope(for context: RequestContext) -> String? { "" }
     }
 }

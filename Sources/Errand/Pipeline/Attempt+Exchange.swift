@@ -50,11 +50,6 @@ extension Pipeline {
         let next = AttemptChain { [self] request in
             let scope = first.interceptor.credentialScope(of: request, isRedirected: !redirects.isEmpty)
             prepared.checkUser(scope, of: first)
-            if prepared.receiver != nil {
-                // The cookies after a redirect, too.
-                let sent = first.interceptor.credentialScope(of: request, isRedirected: false)
-                prepared.noteScope(sent, ofHook: first.hook)
-            }
             let rest = interceptors.dropFirst()
             return try await intercept(request, rest, of: prepared, context, record, after: redirects)
         }

@@ -58,7 +58,7 @@ extension PreparedRequest {
         context.beginning?.notify(head)
         // A stream may be interrupted, or last for hours.
         if hasCache, !outgoing.method.isSafe { invalidate(by: head, to: outgoing, isFirst: redirects.isEmpty) }
-        let status = try await receiver.receive(response, head, to: outgoing, report: report)
+        let status = try await receiver.receive(response, head, to: outgoing, of: self, report: report)
         return RawResponse(response, status, Data(), to: outgoing, elapsed: elapsed())
     }
 

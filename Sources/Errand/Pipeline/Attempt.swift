@@ -78,8 +78,7 @@ extension Pipeline {
             return try await intercept(outgoing, rest, adapted: adapted, of: prepared, context, record)
         }
         let next = AttemptChain { [self] request in
-            prepared.noteCredentials(of: request, addedTo: outgoing, by: hook)
-            return try await intercept(
+            try await intercept(
                 request,
                 interceptors.dropFirst(),
                 adapted: adapted,

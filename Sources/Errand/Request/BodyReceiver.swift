@@ -21,13 +21,6 @@ protocol BodyReceiver: AnyObject, Sendable {
     /// - Throws: An error that ends the attempt.
     func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws
 
-    /// Notes what identifies the user of the current attempt's request, and may not have been known before it: the credentials
-    /// of hooks without a credential scope, the scopes of the others, whose user or cookies may have changed, or the scope of a
-    /// credential that a session has obtained meanwhile.
-    ///
-    /// - Parameter credentials: Texts that are secret.
-    func didAdd(_ credentials: [String])
-
     /// The status by which the request's ``Acceptance`` judges a response: that of the complete content for a part that
     /// the receiver has requested.
     func judgedStatus(of response: TransportResponse) -> Int
@@ -47,6 +40,7 @@ protocol BodyReceiver: AnyObject, Sendable {
     ///   - response: The response, whose body has not been read.
     ///   - head: The same response without its body, with the redirects that led to it.
     ///   - request: The request that was sent.
+    ///   - prepared: The prepared request of the send.
     ///   - report: Reports progress, or `nil` if nobody observes it.
     /// - Returns: The status of the response for the following stages.
     /// - Throws: An error that ends the attempt; see ``wantsAnotherResponse``.
@@ -54,6 +48,7 @@ protocol BodyReceiver: AnyObject, Sendable {
         _ response: TransportResponse,
         _ head: RawResponse,
         to request: OutgoingRequest,
+        of prepared: PreparedRequest,
         report: ProgressReport?
     ) async throws -> Int
 
@@ -66,6 +61,5 @@ protocol BodyReceiver: AnyObject, Sendable {
 extension BodyReceiver {
     var isStream: Bool { false }
     var wantsAnotherResponse: Bool { false }
-    func didAdd(_ credentials: [String]) {}
     func judgedStatus(of response: TransportResponse) -> Int { response.statusCode }
 }

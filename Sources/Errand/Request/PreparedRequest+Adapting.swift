@@ -23,35 +23,14 @@ extension PreparedRequest {
         var context = context
         context.attempt = attempt
         for (index, adapter) in adapters.enumerated() {
-            let before = request
             context.credentialScope = scopes[index]
             try await adapter.adapt(&request, for: context)
-            noteCredentials(of: request, addedTo: before, by: index)
         }
         context.credentialScope = nil
         if !adapters.isEmpty { try withholdCredentials(from: &request) }
         try await pinnedCredential?.place(on: &request, for: context)
-        if let receiver, let credential = pinnedCredential, credential.hasLoggedIn {
-            receiver.didAdd([credential.scope])
-        }
         if request.url != outgoing.url { try request.normalize() }
         try request.validate()
         return request
-    }
-
-    /// Informs the receiver of the scope of a hook that has changed a request, or else of the credentials that it has added.
-    func noteCredentials(of request: OutgoingRequest, addedTo before: OutgoingRequest, by hook: Int) {
-        guard let receiver else { return }
-        if let scope = hooks[hook].credentialScope(for: context) {
-            noteScope(scope, ofHook: hook)
-        } else {
-            receiver.didAdd(request.credentials(addedTo: before, of: secrets))
-        }
-    }
-
-    /// Informs the receiver of the scope of a hook, which may have changed since the request was identified.
-    func noteScope(_ scope: String?, ofHook hook: Int) {
-        guard let receiver, let text = DownloadIdentity.scope(scope, ofHook: hook, of: self) else { return }
-        receiver.didAdd([text])
     }
 }

@@ -91,7 +91,8 @@ final class PreparedRequest: Sendable {
             + interceptors.map { hook in
                 countsCookies || !(hook is any ExchangeInterceptor) ? hook.credentialScope(for: context) : ""
             }
-        userCheck = isGivenToOthers && !scopes.isEmpty && !scopes.contains(nil) ? UserCheck() : nil
+        let isKept = isGivenToOthers || content.receiver?.isStream == false
+        userCheck = isKept && !scopes.isEmpty && !scopes.contains(nil) ? UserCheck() : nil
         self.typeID = typeID
         sendGates = config.value.sendGates.and(settings.request.service.sendGates)
         queued = settings.throttle.value.isLimited ? Lock(.zero) : nil

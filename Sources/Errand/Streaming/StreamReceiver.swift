@@ -86,6 +86,7 @@ final class StreamReceiver: BodyReceiver {
         _ response: TransportResponse,
         _ head: RawResponse,
         to request: OutgoingRequest,
+        of prepared: PreparedRequest,
         report: ProgressReport?
     ) async throws -> Int {
         let chunks = response.body.chunks

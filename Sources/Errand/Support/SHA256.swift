@@ -74,27 +74,6 @@ package struct SHA256 {
     /// The number of bytes so far.
     var count: UInt64 { byteCount }
 
-    /// The state after the bytes so far, from which another process can continue.
-    var snapshot: [UInt8] {
-        let words = [state.0, state.1, state.2, state.3, state.4, state.5, state.6, state.7]
-        return words.flatMap { word in withUnsafeBytes(of: word.bigEndian, Array.init) }
-            + withUnsafeBytes(of: byteCount.bigEndian, Array.init) + pending.prefix(pendingCount)
-    }
-
-    /// Continues from a snapshot, or returns `nil` if that is not one.
-    init?(snapshot: [UInt8]) {
-        guard snapshot.count >= 40 else { return nil }
-        let words = (0..<8).map { index in
-            snapshot[index * 4..<index * 4 + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        }
-        state = (words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7])
-        byteCount = snapshot[32..<40].reduce(0) { $0 << 8 | UInt64($1) }
-        let rest = snapshot[40...]
-        guard rest.count == Int(byteCount % 64) else { return nil }
-        pending.replaceSubrange(0..<rest.count, with: rest)
-        pendingCount = rest.count
-    }
-
     private mutating func finish() -> State {
         let bitCount = byteCount &* 8
         update(CollectionOfOne(UInt8(0x80)))

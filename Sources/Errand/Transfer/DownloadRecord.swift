@@ -1,18 +1,16 @@
 internal import Foundation
 
 /// What is known of an unfinished download: the content of the file beside its bytes.
+///
+/// It contains no secret.
 struct DownloadRecord: Codable, Sendable, Hashable {
     /// The version of the format; a record of another one is not used.
     var version = Self.currentVersion
-    /// The method, the origin and the path of the request.
-    var request: String
-    /// A random text that all digests of secrets contain.
+    /// A random text that the digests contain, so that equal ones are not seen to be equal.
     var salt: String
-    /// A digest of ``DownloadIdentity/user``.
-    var user: String
-    /// A digest of the credential scopes of hooks, and of the credentials that those without one added to the request.
-    var added: String
-    /// The URL of the response, after redirects, as ``location(_:without:salt:)``.
+    /// A digest of the content and the user, of which no more is written.
+    var identity: String
+    /// A digest of the URL of the response, after redirects: two mirrors may use one tag for two contents.
     var location: String
     /// The value for `If-Range`: a strong entity tag or date, or `nil` if the rest cannot be requested alone.
     var validator: String?
@@ -23,50 +21,64 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     /// The number of bytes that the disk has confirmed, so that they survive a crash of the system.
     var synced: Int64 = 0
     /// The boot of the system in which the bytes were written, or `nil` if it is not known.
-    var boot: String?
-    /// The state of the SHA-256 of the bytes when the file was closed, or `nil` if it was not computed.
-    var digest: Data?
-    /// What shows that ``digest`` is that of the file as it is, or `nil` if there is none.
-    var seal: String?
+    var boot = SystemBoot.id
 
-    static let currentVersion = 2
+    static let currentVersion = 3
 
     /// The maximum size of a record's file.
     static let maximumSize = 16 << 10
     /// The maximum size of a text in a record, which servers can influence.
     private static let maximumTextSize = 2 << 10
 
+    /// What an unfinished download belongs to: a URL, and the user for whom it is sent.
+    ///
+    /// The server's validator alone does not distinguish the contents of two users: many servers make it of a time and a size.
+    struct Content: Sendable, Hashable {
+        let place: String
+        let user: String
+
+        /// - Returns: `nil` if the user is not known, so that nothing is continued.
+        init?(of prepared: PreparedRequest, at url: URL) {
+            guard let user = prepared.user(keyedBy: "") else { return nil }
+            self.init(at: url, for: user.text)
+        }
+
+        init(at url: URL, for user: String) { (place, self.user) = (url.contentText, user) }
+    }
+
     /// Creates the record of a complete response, before its first byte.
-    init(
-        of identity: DownloadIdentity,
-        adding added: [String] = [],
-        location: String,
-        headers: HTTPHeaders,
-        statusCode: Int,
-        fileName: String?,
-        boot: String?,
-        salt: String = Self.randomSalt()
-    ) {
-        request = identity.request
+    ///
+    /// - Parameters:
+    ///   - content: What it belongs to, or `nil` if the user is not known.
+    ///   - location: The URL of the response.
+    ///   - headers: The header fields of the response.
+    ///   - statusCode: The status of the response.
+    ///   - fileName: As in ``fileName``.
+    init(of content: Content?, at location: URL, headers: HTTPHeaders, statusCode: Int, fileName: String?) {
+        let salt = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
         self.salt = salt
-        user = DownloadIdentity.digest(identity.user, salt: salt)
-        self.added = DownloadIdentity.digest(added, salt: salt)
-        self.location = location
+        identity = content.map { Self.digest([$0.place, $0.user], salt: salt) } ?? ""
+        self.location = Self.digest([location.contentText], salt: salt)
         self.fileName = fileName
-        self.boot = boot
         guard headers.hasIdentityCoding else { return }
         length = headers["Content-Length"].flatMap(Self.length)
         let units = headers["Accept-Ranges"]?.lowercased()
-        guard statusCode == 200, units != "none", location.utf8.count <= Self.maximumTextSize,
-            let validator = StrongValidator(headers), validator.fieldValue.utf8.count <= Self.maximumTextSize
+        guard content != nil, statusCode == 200, units != "none", let validator = StrongValidator(headers),
+            validator.fieldValue.utf8.count <= Self.maximumTextSize
         else { return }
         // Variants may have one date, but never one tag.
         if case .date = validator, Self.varies(headers) { return }
         self.validator = validator.fieldValue
     }
 
-    static func randomSalt() -> String {
-        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
+    func isOf(_ content: Content) -> Bool { identity == Self.digest([content.place, content.user], salt: salt) }
+    func isOf(_ location: URL) -> Bool { self.location == Self.digest([location.contentText], salt: salt) }
+
+    private static func digest(_ texts: [String], salt: String) -> String {
+        var digest = FieldDigest()
+        digest.add(salt)
+        for text in texts { digest.add(text) }
+        return digest.hexadecimal()
     }
 
     /// Reads a length; one that does not fit is the largest, because libcurl then accepts any body up to the end of the
@@ -83,31 +95,12 @@ struct DownloadRecord: Codable, Sendable, Hashable {
             .contains { !["", "accept-encoding", "origin"].contains($0) }
     }
 
-    /// Returns the pairs of the query that are equal in each URL of one content: without those of a signature, and of credentials
-    /// only the names.
-    static func lastingPairs(of url: URL, without secrets: Secrets) -> [String] {
-        let pairs = (url.query() ?? "").split(separator: "&")
-        let signature = URLSignature(of: pairs)
-        return pairs.filter { !signature.changes($0) }
-            .map { String(secrets.isCredential(pair: $0) ? $0.prefix { $0 != "=" } : $0) }
-    }
-
-    /// Returns the origin and the path of a URL, and a salted digest of its query.
-    static func location(_ url: URL, without secrets: Secrets, salt: String) -> String {
-        let digest = DownloadIdentity.digest(lastingPairs(of: url, without: secrets), salt: salt)
-        return "\(url.shownOrigin)\(url.path())?\(digest)"
-    }
-
-    /// Whether the request of the bytes had the same scopes of hooks, and the same credentials of those without one.
-    func isOf(adding added: [String]) -> Bool { self.added == DownloadIdentity.digest(added, salt: salt) }
-
-    /// Reads a record, or returns `nil` if it is none, one of another request or user, or one whose validator cannot be sent.
-    init?(_ data: Data, of identity: DownloadIdentity) {
+    /// Reads a record, or returns `nil` if it is none, or its validator cannot be sent.
+    init?(_ data: Data) {
         guard data.count <= Self.maximumSize, (try? JSONGuard.checkNesting(data)) != nil,
             let record = try? JSONDecoder().decode(DownloadRecord.self, from: data),
-            record.version == Self.currentVersion, record.request == identity.request, record.synced >= 0,
-            record.salt.utf8.count <= 64, record.user == DownloadIdentity.digest(identity.user, salt: record.salt),
-            record.length ?? 0 >= 0, record.fileName.map(FileName.isSafe) ?? true,
+            record.version == Self.currentVersion, record.synced >= 0, record.length ?? 0 >= 0,
+            record.fileName.map(FileName.isSafe) ?? true,
             record.validator.map({ StrongValidator(fieldValue: $0) != nil }) ?? true
         else { return nil }
         self = record
@@ -119,6 +112,35 @@ struct DownloadRecord: Codable, Sendable, Hashable {
     func usableLength(of fileLength: Int64, boot: String?) -> Int64 {
         guard validator != nil, length.map({ fileLength <= $0 }) ?? true else { return 0 }
         return boot != nil && boot == self.boot ? fileLength : min(fileLength, synced)
+    }
+}
+
+extension URL {
+    /// What of the URL names a content: all but the fragment, and the signature, which is another one whenever the URL is signed.
+    var contentText: String {
+        let parts = absoluteString.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1)
+        guard parts.count == 2 else { return String(parts.first ?? "") }
+        let pairs = parts[1].split(separator: "&")
+        let signature = URLSignature(of: pairs)
+        return "\(parts[0])?\(pairs.filter { !signature.changes($0) }.joined(separator: "&"))"
+    }
+
+    /// A digest of the URL without the parts that may contain a secret: whoever lists a folder reads the names in it.
+    ///
+    /// - Parameters:
+    ///   - shownPath: The path, with its secrets masked.
+    ///   - secrets: The names of secrets in the query.
+    /// - Returns: Eight hexadecimal digits.
+    func nameDigest(path shownPath: String, without secrets: Secrets) -> String {
+        let all = (query() ?? "").split(separator: "&")
+        let signature = URLSignature(of: all)
+        let pairs = all.filter { pair in
+            let value = pair.drop { $0 != "=" }.dropFirst().lowercased()
+            let isNested = value.contains("=") || value.contains("%3d")
+            return !isNested && !signature.changes(pair) && !secrets.isCredential(pair: pair)
+        }
+        let place = "\(host() ?? "")\(shownPath.prefix { $0 != ";" })?\(pairs.joined(separator: "&"))"
+        return String(SHA256.hexadecimal(place.utf8).prefix(8))
     }
 }
 

@@ -18,10 +18,10 @@ enum DownloadStep: Sendable, Hashable {
     /// - Parameters:
     ///   - statusCode: The status of the response.
     ///   - headers: The header fields of the response.
-    ///   - location: As in ``DownloadRecord/location``.
+    ///   - isAtPlace: Whether the response comes from the place that the earlier bytes came from.
     ///   - offset: The first position that was requested, or `nil` if all of the content was.
     ///   - record: What is known of the earlier bytes.
-    init(statusCode: Int, headers: HTTPHeaders, location: String, after offset: Int64?, of record: DownloadRecord?) {
+    init(statusCode: Int, headers: HTTPHeaders, isAtPlace: Bool, after offset: Int64?, of record: DownloadRecord?) {
         guard !Self.hasNoContent(statusCode) else {
             self = .reject(.status(statusCode))
             return
@@ -35,7 +35,7 @@ enum DownloadStep: Sendable, Hashable {
         case 206:
             let ranges = headers.values(for: "Content-Range")
             guard ranges.count == 1, let range = ContentRange(ranges[0]), headers.hasIdentityCoding,
-                location == record.location, Self.hasValidator(validator, headers),
+                isAtPlace, Self.hasValidator(validator, headers),
                 Int64(range.positions.lowerBound) == offset,
                 // Without it, nothing shows where the content ends.
                 let length = range.completeLength.map(Int64.init), record.length ?? length == length
@@ -45,7 +45,7 @@ enum DownloadStep: Sendable, Hashable {
             }
             self = .append
         case 416:
-            let isSame = location == record.location && Self.mayHaveValidator(validator, headers)
+            let isSame = isAtPlace && Self.mayHaveValidator(validator, headers)
             self = isSame && Self.length(headers) == offset && record.length ?? offset == offset ? .complete : .discard
         case 200, 203: self = .replace
         // What is there is worth more than what no request for a part can be answered with.

@@ -35,57 +35,45 @@ struct DownloadTarget: Sendable, Hashable {
     /// The maximum number of unfinished files whose requests have equal names.
     private static let maximumNameCount = 32
 
-    /// The path of the unfinished file without its suffix.
-    ///
-    /// In a folder it has to be known before the response, so it has the name in the URL, and a digest of the request, which
-    /// contains no secret.
-    func partialPath(for request: String, from url: URL) -> String {
-        if let name { return path(of: Self.shortened(name)) }
-        return path(of: FileName(from: url).text + "-" + SHA256.hexadecimal(request.utf8).prefix(8))
-    }
-
     /// Opens the unfinished file of a request.
-    func part(of identity: DownloadIdentity, from url: URL, isHashed: Bool) throws -> PartialFile {
-        let path = partialPath(for: identity.request, from: url)
-        do {
-            if isFolder, identity.hasUser { return try part(of: identity, near: path, isHashed: isHashed) }
-            return try PartialFile(for: path, of: identity, isHashed: isHashed)
-        } catch let error as NetworkError {
-            guard case .downloadInProgress = error.reason, let name else { throw error }
-            let error = NetworkError(.downloadInProgress(name))
-            throw error.with(note: "; if '\(name)' is meant to be a folder, create it first")
-        }
-    }
-
-    /// Opens an unfinished file in a folder, where the files of other users, or of URLs that differ in a secret, have the same
-    /// name.
     ///
-    /// It is numbered if such a download is running: a digest in the name would allow guesses of a short secret.
-    private func part(of identity: DownloadIdentity, near path: String, isHashed: Bool) throws -> PartialFile {
-        func open(_ path: String, _ claim: PartialFile.Claim) throws -> PartialFile? {
+    /// In a folder its name has to be known before the response: it has the name in the URL, and a digest of what is no secret.
+    /// It is numbered if a download of another user, or of a URL that differs in a secret, is running.
+    ///
+    /// - Parameters:
+    ///   - content: The content, or `nil` if nothing is continued.
+    ///   - file: The name in a folder.
+    ///   - isHashed: Whether the SHA-256 is computed.
+    /// - Returns: The file, which is locked.
+    /// - Throws: ``NetworkError/Reason/downloadInProgress(_:)``, or ``NetworkError/Reason/fileUnusable(_:)``.
+    func part(of content: DownloadRecord.Content?, inFolder file: String, isHashed: Bool) throws -> PartialFile {
+        if let name {
             do {
-                return try PartialFile(for: path, of: identity, isHashed: isHashed, claim: claim)
+                return try PartialFile(for: path(of: Self.shortened(name)), of: content, isHashed: isHashed)
             } catch let error as NetworkError {
                 guard case .downloadInProgress = error.reason else { throw error }
-                return nil
+                let error = NetworkError(.downloadInProgress(name))
+                throw error.with(note: "; if '\(name)' is meant to be a folder, create it first")
             }
         }
-        let inProgress = NetworkError(.downloadInProgress(String(path.split(separator: "/").last ?? "") + ".part"))
-        guard let claim = PartialFile.Claim(for: path, of: identity) else { throw inProgress }
-        let paths = (1...Self.maximumNameCount).map { $0 == 1 ? path : "\(path)-\($0)" }
-        if let own = paths.first(where: { PartialFile.exists(for: $0, of: identity) }) {
-            if let part = try open(own, claim) { return part }
-            // Otherwise a download of another user has begun to replace it.
-            if PartialFile.exists(for: own, of: identity) { throw inProgress }
+        let paths = (1...Self.maximumNameCount).map { path(of: $0 == 1 ? file : "\(file)-\($0)") }
+        if let content, let own = paths.first(where: { PartialFile.record(for: $0, of: content) != nil }) {
+            return try PartialFile(for: own, of: content, isHashed: isHashed)
         }
-        for path in paths { if let part = try open(path, claim) { return part } }
-        throw inProgress
+        for path in paths {
+            do {
+                return try PartialFile(for: path, of: content, isHashed: isHashed)
+            } catch let error as NetworkError {
+                guard case .downloadInProgress = error.reason else { throw error }
+            }
+        }
+        throw NetworkError(.downloadInProgress(file + ".part"))
     }
 
     /// Opens the unfinished file of a content that is there already.
     func part(named fileName: String?, isHashed: Bool) throws -> PartialFile {
         let name = name ?? fileName ?? FileName.fallback
-        return try PartialFile(for: path(of: Self.shortened(name)), of: DownloadIdentity(""), isHashed: isHashed)
+        return try PartialFile(for: path(of: Self.shortened(name)), of: nil, isHashed: isHashed)
     }
 
     /// Returns a name that leaves room for the suffixes of an unfinished file.

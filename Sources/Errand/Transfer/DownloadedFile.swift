@@ -17,6 +17,11 @@ public struct DownloadedFile: Sendable, CustomStringConvertible {
     /// The header fields of the last response.
     public let headers: HTTPHeaders
 
+    init(_ part: PartialFile, at path: String, resuming resumedByteCount: Int64, headers: HTTPHeaders) {
+        (url, byteCount, sha256) = (URL(filePath: path), part.length, part.digest)
+        (self.resumedByteCount, self.headers) = (resumedByteCount, headers)
+    }
+
     /// The file and its size, and what was resumed.
     public var description: String {
         let resumed = resumedByteCount > 0 ? ", \(resumedByteCount) of them by an earlier download" : ""

@@ -5,12 +5,10 @@ internal import Synchronization
 /// Receives a body into a file, across attempts and from where an earlier download ended.
 final class FileReceiver: BodyReceiver, StoppableExchange {
     private struct State {
-        /// The request of the first attempt, or `nil` before it; later ones, at mirrors too, are for the same file.
-        var source: Source?
         /// The place of the finished file, or `nil` before the first attempt.
         var target: DownloadTarget?
-        /// The scopes of hooks, and the credentials of those without one, in the requests of the current attempt.
-        var added: [String] = []
+        /// The request of the first attempt; later ones, at mirrors too, are for the same file.
+        var source: Source?
         /// The maximum size of the file.
         var limit = Int.max
         /// The unfinished file, or `nil` before the first attempt and after the last.
@@ -19,7 +17,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         var offset: Int64?
         /// Whether the request has a `Range` of its own.
         var isPart = false
-        /// The position after the part that the response declares to have, or `nil` if it has the whole content.
+        /// The position after the part that the response declares to have, or `nil` if it has the complete content.
         var end: Int64?
         /// Whether the rest of the content may be requested alone.
         var mayResume = false
@@ -51,13 +49,9 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
 
     private struct Source {
         let url: URL
-        let secrets: Secrets
-        let identity: DownloadIdentity
-
-        init(_ request: OutgoingRequest, of prepared: PreparedRequest) {
-            (url, secrets) = (request.url, prepared.secrets)
-            identity = DownloadIdentity(request, of: prepared)
-        }
+        /// The name of the unfinished file in a folder.
+        let partName: String
+        let content: DownloadRecord.Content?
     }
 
     private let url: URL
@@ -80,17 +74,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
 
     func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws {
         if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
-        let source = Source(request, of: prepared)
-        await waitForEndedDownloads()
-        try Task.checkCancellation()
-        try withOpenState { state in
-            state.source = state.source ?? source
-            (state.file, state.offset, state.wantsAnotherResponse) = (nil, nil, false)
-            (state.added, state.limit) = (source.identity.scopes, prepared.transportOptions.maximumBodySize)
-            state.isPart = request.headers.contains("Range")
-            state.mayResume = request.method == .get && !state.isPart
-            if state.part == nil { try open(&state) }
-        }
+        try await open(request, of: prepared)
         while try withOpenState({ try $0.part?.hashEarlierBytes() ?? false }) {
             try Task.checkCancellation()
             await Task.yield()
@@ -106,15 +90,40 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         request.headers["If-Range"] = range.validator
     }
 
-    func didAdd(_ credentials: [String]) {
-        withState { state in state.added += credentials.filter { !state.added.contains($0) } }
-    }
+    /// The number of times that a locked file is tried, 50 ms apart: who had it may just have been cancelled.
+    private static let tryCount = 20
 
     /// Opens the unfinished file; not before the first attempt, because a disk may take its time.
+    private func open(_ request: OutgoingRequest, of prepared: PreparedRequest) async throws {
+        let shownPath = request.declared?.shown ?? request.url.path()
+        let digest = request.url.nameDigest(path: shownPath, without: prepared.secrets)
+        let source = Source(
+            url: request.url,
+            partName: "\(FileName(from: request.url).text)-\(digest)",
+            content: DownloadRecord.Content(of: prepared, at: request.url)
+        )
+        for number in 1... {
+            try Task.checkCancellation()
+            do {
+                return try withOpenState { state in
+                    state.source = state.source ?? source
+                    (state.file, state.offset, state.wantsAnotherResponse) = (nil, nil, false)
+                    state.limit = prepared.transportOptions.maximumBodySize
+                    state.isPart = request.headers.contains("Range")
+                    state.mayResume = request.method == .get && !state.isPart
+                    if state.part == nil { try open(&state) }
+                }
+            } catch let error as NetworkError {
+                guard case .downloadInProgress = error.reason, number < Self.tryCount else { throw error }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+
     private func open(_ state: inout State) throws {
         guard let source = state.source else { throw CancellationError() }
         let target = try state.target ?? DownloadTarget(url)
-        let part = try target.part(of: source.identity, from: source.url, isHashed: options.sha256 != nil)
+        let part = try target.part(of: source.content, inFolder: source.partName, isHashed: options.sha256 != nil)
         (state.target, state.part, state.found) = (target, part, part.length)
     }
 
@@ -131,6 +140,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         _ response: TransportResponse,
         _ head: RawResponse,
         to request: OutgoingRequest,
+        of prepared: PreparedRequest,
         report: ProgressReport?
     ) async throws -> Int {
         let chunks = response.body.chunks
@@ -144,7 +154,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         }
         defer { withState { $0.isReceiving = false } }
         do {
-            if try begin(response, to: request) {
+            if try begin(response, to: request, of: prepared) {
                 chunks.cancel()
             } else {
                 try await read(chunks, report)
@@ -165,15 +175,17 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
     /// Does what the header section decides.
     ///
     /// - Returns: Whether all bytes are there already.
-    private func begin(_ response: TransportResponse, to request: OutgoingRequest) throws -> Bool {
+    private func begin(
+        _ response: TransportResponse,
+        to request: OutgoingRequest,
+        of prepared: PreparedRequest
+    ) throws -> Bool {
         try withOpenState { state in
             state.end = nil
             // An interceptor has sent the request again after its response was received.
             if state.part == nil { try open(&state) }
             guard let source = state.source, let (part, target) = state.open else { throw CancellationError() }
-            let salt = part.record?.salt ?? DownloadRecord.randomSalt()
-            let url = request.credential.removed(from: request.url)
-            let location = DownloadRecord.location(url, without: source.secrets, salt: salt)
+            let location = request.credential.removed(from: request.url)
             let range = response.headers["Content-Range"] ?? "none"
             if state.offset != nil, state.currentOffset == nil, [206, 416].contains(response.statusCode) {
                 state.wantsAnotherResponse = true
@@ -185,12 +197,13 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
                 : DownloadStep(
                     statusCode: response.statusCode,
                     headers: response.headers,
-                    location: location,
+                    isAtPlace: part.record?.isOf(location) ?? false,
                     after: state.currentOffset,
                     of: part.record
                 )
-            // Only the sent request shows whom hooks have sent it for, which may change with each attempt.
-            if [.append, .complete].contains(step), part.record?.isOf(adding: state.added) != true { step = .discard }
+            // Only what was sent shows whether hooks, or a login on the way, have made it another user's.
+            let isOfOtherUser = prepared.isOfOtherUser
+            if isOfOtherUser, [.append, .complete].contains(step) { step = .discard }
             if step == .complete, part.length > state.limit { throw NetworkError(.bodyTooLarge(limit: state.limit)) }
             switch step {
             case .append:
@@ -201,14 +214,11 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
                 }
             case .replace:
                 var record = DownloadRecord(
-                    of: part.identity,
-                    adding: state.added,
-                    location: location,
+                    of: isOfOtherUser ? nil : source.content,
+                    at: location,
                     headers: response.headers,
                     statusCode: response.statusCode,
-                    fileName: target.isFolder ? FileName(of: response.headers, from: url).text : nil,
-                    boot: SystemBoot.id,
-                    salt: salt
+                    fileName: target.isFolder ? FileName(of: response.headers, from: location).text : nil
                 )
                 try target.check(named: record.fileName, options)
                 // Of other requests, the rest cannot be requested alone.
@@ -242,18 +252,15 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
             try Task.checkCancellation()
             let progress: TransferProgress? = try withOpenState { state in
                 guard let part = state.part else { throw CancellationError() }
-                if let end = state.end, part.length + Int64(chunk.count) > end {
-                    let range = "\(part.length + Int64(chunk.count)) bytes in place of \(end)"
+                let length = part.length + Int64(chunk.count)
+                if let end = state.end, length > end {
                     // The rest would be requested again, and sent in the same way.
-                    throw state.abandon(because: NetworkError(.unexpectedRange(range)))
+                    throw state.abandon(because: NetworkError(.unexpectedRange("\(length) bytes in place of \(end)")))
                 }
-                if part.length + Int64(chunk.count) > state.limit {
-                    throw NetworkError(.bodyTooLarge(limit: state.limit))
-                }
-                if let limit = options.byteCount ?? part.record?.length, part.length + Int64(chunk.count) > limit {
-                    let actual = part.length + Int64(chunk.count)
-                    let error = NetworkError(.unexpectedLength(expected: limit, actual: actual))
-                    throw state.abandon(because: error.with(note: ", and the server sends at least \(actual)"))
+                if length > state.limit { throw NetworkError(.bodyTooLarge(limit: state.limit)) }
+                if let limit = options.byteCount ?? part.record?.length, length > limit {
+                    let error = NetworkError(.unexpectedLength(expected: limit, actual: length))
+                    throw state.abandon(because: error.with(note: ", and the server sends at least \(length)"))
                 }
                 try part.append(chunk)
                 return report == nil ? nil : state.steps.progress(at: part.length)
@@ -267,11 +274,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         let (file, last) = try withOpenState { state -> (OpenFile, TransferProgress?) in
             guard let part = state.part else { throw CancellationError() }
             if let length = part.record?.length, part.length < length { throw NetworkError(.closedInBody) }
-            do {
-                try check(part)
-            } catch {
-                throw state.abandon(because: error)
-            }
+            do { try check(part) } catch { throw state.abandon(because: error) }
             return (part.file, state.steps.last(at: part.length))
         }
         try await file.synchronized()
@@ -279,13 +282,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         try withOpenState { state in
             guard let (part, target) = state.open else { throw CancellationError() }
             let path = try target.finish(part, named: part.record?.fileName, options)
-            state.file = DownloadedFile(
-                url: URL(filePath: path),
-                byteCount: part.length,
-                resumedByteCount: state.found,
-                sha256: part.digest,
-                headers: response.headers
-            )
+            state.file = DownloadedFile(part, at: path, resuming: state.found, headers: response.headers)
             state.part = nil
         }
         if let last, let report { await report(last) }
@@ -302,46 +299,21 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
 
     // MARK: The end
 
-    /// Receivers whose sends have ended while a thread still used their files.
-    private static let unreleased = Lock<[FileReceiver]>([])
-
     func end() {
-        noteEnd()
-        // An attempt that waits for a disk releases the file later; the end of the send does not wait for it.
+        hasEnded.store(true, ordering: .sequentiallyConsistent)
         releaseIfEnded()
     }
 
     /// Releases the file because the send has to end; whoever ends it does not wait for a disk.
     func stop() {
-        noteEnd()
-        DispatchQueue.global().async { self.releaseIfEnded() }
-    }
-
-    private func noteEnd() {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
-        Self.unreleased.withLock { $0.append(self) }
+        DispatchQueue.global().async { self.releaseIfEnded() }
     }
 
     /// Releases the file after the end of the send, unless a thread uses it, which then does that.
     private func releaseIfEnded() {
-        guard hasEnded.load(ordering: .sequentiallyConsistent), state.withLockIfAvailable({ $0.part = nil }) != nil
-        else {
-            return
-        }
-        Self.unreleased.withLock { receivers in receivers.removeAll { $0 === self } }
-    }
-
-    /// Waits until the earlier downloads to the target that have ended have released their files too.
-    private func waitForEndedDownloads() async {
-        let receivers = Self.unreleased.withLock { [url] receivers in receivers.filter { $0.url == url } }
-        for receiver in receivers {
-            await withCheckedContinuation { continuation in
-                DispatchQueue.global().async {
-                    receiver.withState { $0.part = nil }
-                    continuation.resume()
-                }
-            }
-        }
+        guard hasEnded.load(ordering: .sequentiallyConsistent) else { return }
+        _ = state.withLockIfAvailable { $0.part = nil }
     }
 
     // MARK: The state
@@ -381,13 +353,7 @@ extension FileReceiver {
                 part.abandon()
                 throw error
             }
-            let file = DownloadedFile(
-                url: URL(filePath: path),
-                byteCount: part.length,
-                resumedByteCount: 0,
-                sha256: part.digest,
-                headers: payload.headers ?? [:]
-            )
+            let file = DownloadedFile(part, at: path, resuming: 0, headers: payload.headers ?? [:])
             state.file = file
             return file
         }

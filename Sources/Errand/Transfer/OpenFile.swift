@@ -47,7 +47,6 @@ final class OpenFile: Sendable {
                     unlink(path)
                     continue
                 }
-                // It changes the time of the last change, which the seal of an unfinished file contains.
                 if own.st_mode & 0o7777 != 0o600 { _ = fchmod(descriptor, 0o600) }
                 return file
             }
@@ -134,20 +133,6 @@ final class OpenFile: Sendable {
 
     /// The error if something else has changed the file.
     var changed: NetworkError { Self.unusable(path, "something else has changed it meanwhile") }
-
-    /// A text that is different after each change of the file, or `nil` if it cannot be read.
-    ///
-    /// Programs cannot set the time of the last change.
-    var stamp: String? {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
-        #if canImport(Darwin)
-        let time = status.st_ctimespec
-        #else
-        let time = status.st_ctim
-        #endif
-        return "\(status.st_dev).\(status.st_ino).\(status.st_size).\(time.tv_sec).\(time.tv_nsec)"
-    }
 
     func truncate(to length: Int64) throws(NetworkError) {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw Self.failure(path) }

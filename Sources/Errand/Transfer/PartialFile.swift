@@ -16,15 +16,13 @@ internal import Darwin
 /// Must not be used by two threads at once.
 final class PartialFile {
     /// The number of bytes after which the disk is asked to confirm them.
-    static let syncStep: Int64 = 64 << 20
+    private static let syncStep: Int64 = 64 << 20
     /// The number of bytes that are hashed without a pause, which takes some milliseconds.
     private static let hashStep: Int64 = 1 << 20
 
     private let path: String
     private let recordPath: String
     let file: OpenFile
-    let identity: DownloadIdentity
-    private let claim: Claim?
     private(set) var length: Int64
     private(set) var record: DownloadRecord?
     /// The SHA-256 of the bytes, or of the first ones before ``hashEarlierBytes()``; `nil` if it is not wanted.
@@ -32,53 +30,24 @@ final class PartialFile {
     private var isFinished = false
     /// Whether the file has bytes of something else, which are kept until there is a content.
     private var isForeign: Bool
-    private var sync = Synchronization()
-
-    /// What the disk was asked to confirm.
-    private struct Synchronization {
-        /// The length when it was last asked.
-        var asked: Int64 = 0
-        /// Whether it has confirmed.
-        let isDone = Lock(false)
-        var isRunning = false
-    }
-
-    /// An identity whose file one download of this process has in a folder, where it can have one of several names.
-    final class Claim: Sendable {
-        private struct Key: Sendable, Hashable {
-            let target: String
-            let identity: DownloadIdentity
-        }
-
-        private static let claimed = Lock<Set<Key>>([])
-        private let key: Key
-
-        /// - Returns: `nil` if another download has it.
-        init?(for target: String, of identity: DownloadIdentity) {
-            let key = Key(target: target, identity: identity)
-            guard Self.claimed.withLock({ $0.insert(key).inserted }) else { return nil }
-            self.key = key
-        }
-
-        deinit { _ = Self.claimed.withLock { $0.remove(key) } }
-    }
+    /// The length when the disk was last asked to confirm the bytes.
+    private var asked: Int64 = 0
+    /// The number of bytes that it has confirmed; another object for each content.
+    private var confirmed = Lock<Int64>(0)
 
     /// Opens or creates the file, locks it, and reads its record.
     ///
     /// - Parameters:
     ///   - target: The path of the file without the suffix `.part`.
-    ///   - identity: The request and its user; bytes of others are replaced when there is a content.
+    ///   - content: The content, or `nil` if nothing is continued; bytes of others are replaced when there is a response.
     ///   - isHashed: Whether the SHA-256 is computed.
-    ///   - claim: What shows other downloads of this process that the file is in use, if its lock is not enough.
     /// - Throws: ``NetworkError`` if another download has locked the file, or it cannot be created.
-    init(for target: String, of identity: DownloadIdentity, isHashed: Bool, claim: Claim? = nil) throws {
-        (self.identity, self.claim) = (identity, claim)
+    init(for target: String, of content: DownloadRecord.Content?, isHashed: Bool) throws {
         path = target + ".part"
         recordPath = path + ".json"
         file = try OpenFile.locked(path)
         let fileLength = try file.length()
-        record = OpenFile.contents(of: recordPath, upTo: DownloadRecord.maximumSize)
-            .flatMap { DownloadRecord($0, of: identity) }
+        record = content.flatMap { Self.record(for: target, of: $0) }
         length = record?.usableLength(of: fileLength, boot: SystemBoot.id) ?? 0
         isForeign = record == nil && fileLength > 0
         if !isForeign {
@@ -89,17 +58,15 @@ final class PartialFile {
             if length < fileLength { try file.truncate(to: length) }
         }
         record?.boot = SystemBoot.id
-        sync.asked = record?.synced ?? 0
-        if isHashed {
-            let recorded = record?.digest.flatMap { isSealed($0) ? SHA256(snapshot: Array($0)) : nil }
-            hash = recorded.flatMap { $0.count <= UInt64(length) ? $0 : nil } ?? SHA256()
-        }
+        asked = record?.synced ?? 0
+        confirmed = Lock(asked)
+        if isHashed { hash = SHA256() }
     }
 
-    /// Whether the unfinished file for a target is that of a request and its user.
-    static func exists(for target: String, of identity: DownloadIdentity) -> Bool {
-        OpenFile.contents(of: target + ".part.json", upTo: DownloadRecord.maximumSize)
-            .map { DownloadRecord($0, of: identity) != nil } ?? false
+    /// Returns the record of the unfinished file for a target, or `nil` if there is none of the content.
+    static func record(for target: String, of content: DownloadRecord.Content) -> DownloadRecord? {
+        OpenFile.contents(of: target + ".part.json", upTo: DownloadRecord.maximumSize).flatMap { DownloadRecord($0) }
+            .flatMap { $0.isOf(content) ? $0 : nil }
     }
 
     /// Adds the next bytes of an earlier download to the digest.
@@ -114,24 +81,13 @@ final class PartialFile {
         return end < length
     }
 
-    /// A digest of the state of the file and of its bytes, so that the latter is used for no other bytes.
-    private func seal(_ digest: Data) -> String? {
-        file.stamp.map { SHA256.hexadecimal(Array("\($0).".utf8) + digest) }
-    }
-
-    private func isSealed(_ digest: Data) -> Bool { record?.seal.map { $0 == seal(digest) } ?? false }
-
     /// Whether the rest can be requested alone.
     var isResumable: Bool { length > 0 && record?.validator != nil }
 
     deinit {
         if !isFinished {
             if isResumable, file.isAtPath {
-                noteSync()
-                let digest = hash.flatMap { $0.count == UInt64(length) ? Data($0.snapshot) : nil }
-                let seal = digest.flatMap { self.seal($0) }
-                record?.digest = digest
-                record?.seal = seal
+                record?.synced = confirmed.withLock { $0 }
                 try? save()
             } else {
                 remove()
@@ -163,9 +119,8 @@ final class PartialFile {
         try file.truncate(to: 0)
         isForeign = false
         unlink(recordPath)
-        length = 0
-        record = nil
-        sync = Synchronization()
+        (length, record) = (0, nil)
+        (asked, confirmed) = (0, Lock(0))
         if hash != nil { hash = SHA256() }
     }
 
@@ -183,11 +138,7 @@ final class PartialFile {
         }
         length += Int64(data.count)
         hash?.update(data)
-        if sync.isRunning, sync.isDone.withLock({ $0 }) {
-            noteSync()
-            try save()
-        }
-        if !sync.isRunning, length - sync.asked >= Self.syncStep { beginSync() }
+        try synchronize()
     }
 
     /// Checks that nothing else has changed the length of the file, or removed it.
@@ -201,20 +152,17 @@ final class PartialFile {
         }
     }
 
-    private func beginSync() {
-        guard record?.validator != nil else { return }
-        var next = Synchronization()
-        next.asked = length
-        next.isRunning = true
-        sync = next
-        file.whenSynchronized { [isDone = next.isDone] in isDone.withLock { $0 = true } }
-    }
-
-    /// Records what the disk has confirmed.
-    private func noteSync() {
-        guard sync.isRunning, sync.isDone.withLock({ $0 }) else { return }
-        record?.synced = sync.asked
-        sync.isRunning = false
+    /// Asks the disk to confirm the bytes after each step, and records what it has confirmed.
+    private func synchronize() throws {
+        guard length - asked >= Self.syncStep, record?.validator != nil, confirmed.withLock({ $0 }) == asked else {
+            return
+        }
+        if record?.synced != asked {
+            record?.synced = asked
+            try save()
+        }
+        asked = length
+        file.whenSynchronized { [confirmed, length] in confirmed.withLock { $0 = length } }
     }
 
     private func save() throws {

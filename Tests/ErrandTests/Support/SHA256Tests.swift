@@ -36,19 +36,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 63, 64, 65, 1_000]) func aSnapshotContinuesInAnotherValue(cut: Int) throws {
-        let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
-        var hash = SHA256()
-        hash.update(bytes[..<cut])
-        var other = try #require(SHA256(snapshot: hash.snapshot))
-        #expect(other.count == UInt64(cut))
-        other.update(bytes[cut...])
-        #expect(other.hexadecimal() == SHA256.hexadecimal(bytes))
-        #expect(SHA256(snapshot: Array(hash.snapshot.dropLast())) == nil)
-        #expect(SHA256(snapshot: hash.snapshot + [0]) == nil)
-    }
-
-    /// The constant is on disk: in the names of entries, and in their scopes.
+    /// The constant is in the names of files.
     @Test func aDigestOfTextsIsTheSameInEveryVersion() {
         var digest = FieldDigest()
         digest.add("alice")

@@ -6,23 +6,12 @@ import Testing
 
 /// The decision about a response to a download, by RFC 9110, sections 14.2 to 15.3.7.
 @Suite struct DownloadStepTests {
-    private static let place = "https://host/a"
+    private static let place = URL(filePath: "/a")
+    private static let content = DownloadRecord.Content(at: place, for: "alice")
 
-    private static func record(
-        _ validator: String? = "\"1\"",
-        length: Int64? = 1_000,
-        adding added: [String] = []
-    ) -> DownloadRecord {
-        var record = DownloadRecord(
-            of: DownloadIdentity("GET https://host/a", user: ["alice"]),
-            adding: added,
-            location: place,
-            headers: [:],
-            statusCode: 200,
-            fileName: nil,
-            boot: "b"
-        )
-        (record.validator, record.length) = (validator, length)
+    private static func record(_ validator: String? = "\"1\"", length: Int64? = 1_000) -> DownloadRecord {
+        var record = DownloadRecord(of: content, at: place, headers: [:], statusCode: 200, fileName: nil)
+        (record.validator, record.length, record.boot) = (validator, length, "b")
         return record
     }
 
@@ -30,10 +19,16 @@ import Testing
         _ status: Int,
         _ headers: HTTPHeaders,
         after offset: Int64? = 400,
-        at location: String = place,
+        at location: URL = place,
         of record: DownloadRecord? = record()
     ) -> DownloadStep {
-        DownloadStep(statusCode: status, headers: headers, location: location, after: offset, of: record)
+        DownloadStep(
+            statusCode: status,
+            headers: headers,
+            isAtPlace: record?.isOf(location) ?? false,
+            after: offset,
+            of: record
+        )
     }
 
     private let part: HTTPHeaders = ["Content-Range": "bytes 400-999/1000", "ETag": "\"1\""]
@@ -59,7 +54,7 @@ import Testing
             part.merging(["Content-Encoding": "gzip"]), ["Content-Range": "bytes 400-999/1000"], ["ETag": "\"1\""],
         ]
         for headers in others { #expect(step(206, headers) == .discard, "\(headers)") }
-        #expect(step(206, part, at: "https://other/a") == .discard)
+        #expect(step(206, part, at: URL(filePath: "/other")) == .discard)
     }
 
     @Test func aPartThatWasNotRequestedIsRejected() {
@@ -91,7 +86,7 @@ import Testing
         #expect(step(416, headers.merging(["ETag": "\"2\""]), after: 1_000) == .discard)
         #expect(step(416, [:], after: 1_000) == .discard)
         #expect(step(416, ["Content-Range": "bytes */99999999999999999999"], after: 1_000) == .discard)
-        #expect(step(416, headers, after: 1_000, at: "https://other/a") == .discard)
+        #expect(step(416, headers, after: 1_000, at: URL(filePath: "/other")) == .discard)
         let date = "Sun, 22 Nov 2026 10:00:00 GMT"
         let dated = Self.record(date)
         #expect(step(416, headers, after: 1_000, of: dated) == .complete)
@@ -100,33 +95,36 @@ import Testing
         #expect(step(416, later, after: 1_000, of: dated) == .discard)
     }
 
-    @Test func aRecordIsReadOnlyIfItIsOfTheRequest() throws {
-        let identity = DownloadIdentity("GET https://host/a", user: ["alice"])
+    @Test func aRecordIsThatOfOneContentAndUser() {
         let record = Self.record()
-        let data = try JSONEncoder().encode(record)
-        #expect(DownloadRecord(data, of: identity) == record)
-        for other in [
-            DownloadIdentity("GET https://host/b", user: ["alice"]),
-            DownloadIdentity("GET https://host/a", user: ["bob"]),
-            DownloadIdentity("GET https://host/a", user: ["alice", ""]), DownloadIdentity("GET https://host/a"),
-        ] { #expect(DownloadRecord(data, of: other) == nil) }
-        var other = record
-        for version in [1, 3] {
-            other.version = version
-            #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == nil)
+        #expect(record.isOf(Self.content))
+        for (path, user) in [("/b", "alice"), ("/a", "bob"), ("/a", "")] {
+            #expect(!record.isOf(DownloadRecord.Content(at: URL(filePath: path), for: user)))
         }
-        (other.version, other.synced) = (2, -1)
-        #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == nil)
-        (other.synced, other.length) = (0, .min)
-        #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == nil)
-        other.length = 1_000
-        #expect(DownloadRecord(try JSONEncoder().encode(other), of: identity) == record)
+        let unknown = DownloadRecord(
+            of: nil,
+            at: Self.place,
+            headers: ["ETag": "\"1\""],
+            statusCode: 200,
+            fileName: nil
+        )
+        #expect(unknown.validator == nil && !unknown.isOf(Self.content))
     }
 
-    @Test func aRecordKnowsWhatHooksAdded() {
-        let record = Self.record(adding: ["authorization:1"])
-        #expect(record.isOf(adding: ["authorization:1"]) && !record.isOf(adding: []))
-        #expect(Self.record().isOf(adding: []) && !Self.record().isOf(adding: ["authorization:1"]))
+    @Test func aRecordIsReadIfItsFormatIsKnown() throws {
+        let record = Self.record()
+        #expect(DownloadRecord(try JSONEncoder().encode(record)) == record)
+        var other = record
+        for version in [2, 4] {
+            other.version = version
+            #expect(DownloadRecord(try JSONEncoder().encode(other)) == nil)
+        }
+        (other.version, other.synced) = (3, -1)
+        #expect(DownloadRecord(try JSONEncoder().encode(other)) == nil)
+        (other.synced, other.length) = (0, .min)
+        #expect(DownloadRecord(try JSONEncoder().encode(other)) == nil)
+        other.length = 1_000
+        #expect(DownloadRecord(try JSONEncoder().encode(other)) == record)
     }
 
     @Test func afterACrashOfTheSystemOnlyConfirmedBytesAreUsable() {
@@ -143,17 +141,31 @@ import Testing
     /// Foundation's decoder does not survive it.
     @Test func deeplyNestedFileIsNoRecord() {
         let data = Data(repeating: UInt8(ascii: "["), count: 513)
-        #expect(DownloadRecord(data, of: DownloadIdentity("GET https://host/a")) == nil)
+        #expect(DownloadRecord(data) == nil)
     }
 
-    @Test func locationHasNoValueOfTheQuery() throws {
-        func location(_ path: String, salt: String = "s") throws -> String {
-            let url = try #require(URL(string: "https://host\(path)"))
-            return DownloadRecord.location(url, without: Secrets(), salt: salt)
+    @Test(arguments: [
+        ("/a", "/a#part", true), ("/a?v=1", "/a?v=2", false), ("/a?token=1", "/a?token=2", false),
+        ("/a;t=1", "/a;t=2", false),
+        ("/a?v=1&sv=1&sig=1&se=1", "/a?v=1&sv=1&sig=2&se=2", true), ("/a?sig=1", "/a?sig=2", false),
+        ("/a", "/a?v=1", false),
+    ])
+    func theSignatureOfAURLNamesNoContent(one: String, other: String, isSame: Bool) throws {
+        let texts = try [one, other].map { try #require(URL(string: "https://host\($0)")).contentText }
+        #expect((texts[0] == texts[1]) == isSame)
+    }
+
+    /// Whoever lists the folder could check guesses of a short secret.
+    @Test(arguments: [
+        ("/a?id=1", "/a?id=2", false), ("/a", "/b", false), ("/a?token=1", "/a?token=2", true),
+        ("/a;t=1", "/a;t=2", true),
+        ("/a?u=%2Fx%3Ftoken%3D1", "/a?u=%2Fx%3Ftoken%3D2", true), ("/a?u=b=1", "/a?u=b=2", true),
+    ])
+    func theNameInAFolderHasNoDigestOfASecret(one: String, other: String, isSame: Bool) throws {
+        let names = try ["host\(one)", "host\(other)", "a:b@host\(one)"].map { text in
+            let url = try #require(URL(string: "https://\(text)"))
+            return url.nameDigest(path: url.path(), without: Secrets())
         }
-        let one = try location("/a;v=1?b=CANARY&token=1")
-        #expect(one.hasPrefix("https://host/a;v=1?") && !one.contains("CANARY"))
-        #expect(try location("/a;v=1?b=CANARY&token=2") == one)
-        #expect(try location("/a;v=1?b=2&token=1") != one && location("/a;v=1?b=CANARY&token=1", salt: "t") != one)
+        #expect((names[0] == names[1]) == isSame && names[2] == names[0])
     }
 }

@@ -54,29 +54,6 @@ import Testing
         }
     }
 
-    @Test func bytesOfAnUnfinishedFileAreHashedOnce() throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "b").path
-        let identity = DownloadIdentity("x")
-        func open() throws -> PartialFile { try PartialFile(for: path, of: identity, isHashed: true) }
-        do {
-            let part = try open()
-            let record = DownloadRecord(
-                of: identity,
-                location: "http://files.example/x",
-                headers: ["ETag": "\"1\"", "Content-Length": "5000000"],
-                statusCode: 200,
-                fileName: nil,
-                boot: SystemBoot.id
-            )
-            try part.restart(record)
-            try part.append(Data(count: 3 << 20))
-        }
-        let part = try open()
-        #expect(part.length == 3 << 20)
-        #expect(try !part.hashEarlierBytes())
-    }
-
     /// So that a process that is killed leaves no empty file that seems to be finished.
     @Test func aNumberedFileHasItsNameWithAllBytes() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
