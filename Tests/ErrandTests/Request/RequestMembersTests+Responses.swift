@@ -111,7 +111,7 @@ import FoundationNetworking
         #expect(values == [1, 1])
         #expect(rig.transport.requestCount == 1)
         let plan = try await rig.agent.plan(for: WithDuplicatePolicy())
-        #expect(plan["duplicatePolicy"]?.value == "share" && plan["duplicateKey"]?.value == "search")
+        #expect(plan["duplicatePolicy"]?.value == "share" && plan["duplicateKey"]?.value == Secrets.mask)
     }
 
     struct WithoutVeto: Request, Sendable {
