@@ -10,7 +10,8 @@ internal import Darwin
 
 /// Writes text to the standard error, or another descriptor, whose reader may be slow, hang, or be gone.
 ///
-/// A thread of its own writes, in order, and callers do not wait for it; while too much waits, further texts are dropped.
+/// A thread of its own writes, in order. A caller waits a moment for its text, and not at all while an older one waits; while too
+/// much waits, further texts are dropped.
 /// Foundation's `FileHandle.write(_:)` would end the process on Linux if the descriptor is closed or the disk is full.
 package final class StandardError: Sendable {
     private struct State {
@@ -32,8 +33,8 @@ package final class StandardError: Sendable {
         }
     }
 
-    /// The maximum time that a caller waits for a terminal, so that its text precedes what the program prints next.
-    private static let terminalPatience = DispatchTimeInterval.milliseconds(10)
+    /// The maximum time that a caller waits, so that its text is written before the program crashes or prints something.
+    private static let patience = DispatchTimeInterval.milliseconds(10)
 
     private let descriptor: Int32
     private let limit: Int
@@ -54,7 +55,7 @@ package final class StandardError: Sendable {
     /// Writes a text now or later; what cannot be written is dropped.
     func write(_ text: String) {
         let bytes = Array(text.utf8)
-        let end = isatty(descriptor) == 1 ? DispatchSemaphore(value: 0) : nil
+        let end = DispatchSemaphore(value: 0)
         let (isFirst, hasThread) = state.withLock { state in
             let isFirst = state.byteCount == 0
             guard !bytes.isEmpty, state.byteCount + bytes.count <= limit else { return (false, true) }
@@ -66,7 +67,7 @@ package final class StandardError: Sendable {
         }
         guard isFirst else { return }
         if hasThread { work.signal() } else { Thread.detachNewThread { [self] in run() } }
-        _ = end?.wait(timeout: .now() + Self.terminalPatience)
+        _ = end.wait(timeout: .now() + Self.patience)
     }
 
     /// Waits until everything is written, at most for a time.
