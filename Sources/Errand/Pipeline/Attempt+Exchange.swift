@@ -10,7 +10,7 @@ extension Pipeline {
         after redirects: [Redirect]
     ) async throws -> RawResponse {
         var context = prepared.context
-        context.url = outgoing.url
+        (context.url, context.declared) = (outgoing.url, outgoing.declared)
         // What an adapter or interceptor moved to another origin has none of its credentials either.
         context.allowsCredentials =
             try prepared.mayHoldCredentials && !redirects.contains(where: \.leavesOrigin)

@@ -121,7 +121,7 @@ final class PreparedRequest: Sendable {
     /// Creates the same request of the same send, below another URL of the CDN.
     convenience init(_ other: PreparedRequest, at fallback: BuiltRequest) {
         var context = other.context
-        context.url = fallback.outgoing.url
+        (context.url, context.declared) = (fallback.outgoing.url, fallback.outgoing.declared)
         context.allowsCredentials = fallback.credentials.areSent
         self.init(
             other,
