@@ -12,6 +12,9 @@ package struct Address: Sendable {
     /// A name for its content: the last component of the path, or else the host.
     package let name: String
 
+    /// The values of parameters that distinguish contents are shown, beside those of the library's list.
+    private static let secrets = Secrets(shown: ["id", "file", "name"])
+
     /// Reads a URL.
     ///
     /// - Throws: ``Words/Wrong`` if it is not an http or https URL.
@@ -27,7 +30,7 @@ package struct Address: Sendable {
         place?.password = nil
         place?.query = nil
         place?.fragment = nil
-        let query = url.query().map { "?" + Secrets().redacted(pairs: $0) } ?? ""
+        let query = url.query().map { "?" + Self.secrets.redacted(pairs: $0) } ?? ""
         shown = StandardStream.escaped((place?.string ?? "") + query)
         guard let host = url.host(), !host.isEmpty else {
             throw Words.Wrong("a URL has no host; write it as http://HOST/PATH")
