@@ -1,6 +1,7 @@
 /// A type that observes sends, such as a loading indicator, a log or metrics.
 ///
-/// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library.
+/// It is called synchronously in the background, never on the caller's actor, and never under a lock of the library. Its send waits
+/// for it, also after the deadline.
 /// Every send produces exactly one `willStart`, `willStop` and `didStop`, in this order, on every path. A revalidation in
 /// the background is no send of a caller's, and produces only ``AccessoryEvent/didRevalidate(_:)``.
 public protocol Accessory: Sendable {
