@@ -204,7 +204,7 @@ final class BatchRun {
     func didEndOne() async {
         left -= 1
         guard left == 0 else { return }
-        if failure == nil, context.stop.isStopped { failure = CancellationError() }
+        failure = failure ?? context.stop.error
         // Not before the end of the notifications, which are ended from outside too.
         defer { outer.stop.remove(stopID) }
         guard !isTolerant else { return }

@@ -13,9 +13,8 @@ final class CompositionStop: Sendable {
     }
 
     private struct State {
-        var isStopped = false
-        /// The error of a composition that is not waited for.
-        var overdue: NetworkError?
+        /// The first reason, and the last one.
+        var reasons: (first: Reason, last: Reason)?
         var lastID = 0
         /// What there is to end; after an end too, because what ignores that is not waited for after the deadline.
         var stops = Table<Int, @Sendable (Reason) -> Void>()
@@ -24,13 +23,21 @@ final class CompositionStop: Sendable {
     private let state = Lock(State())
 
     /// Whether nothing may begin any more.
-    var isStopped: Bool { state.withLock { $0.isStopped } }
+    var isStopped: Bool { state.withLock { $0.reasons != nil } }
+
+    /// The error of what may not begin any more, or `nil` if it may.
+    var error: (any Error)? {
+        switch state.withLock({ $0.reasons?.first }) {
+        case nil: nil
+        case .ended?: CancellationError()
+        case .overdue(let error)?: error
+        }
+    }
 
     /// Ends everything, and returns at once.
     func stop(_ reason: Reason = .ended) {
         let stops = state.withLock { state in
-            state.isStopped = true
-            if case .overdue(let error) = reason { state.overdue = error }
+            state.reasons = (state.reasons?.first ?? reason, reason)
             return state.stops.entries.sortedUnspecialized { $0.key < $1.key }
         }
         for (_, stop) in stops { stop(reason) }
@@ -44,7 +51,7 @@ final class CompositionStop: Sendable {
         let (id, reason) = state.withLock { state -> (Int, Reason?) in
             state.lastID += 1
             state.stops[state.lastID] = stop
-            return (state.lastID, state.overdue.map { .overdue($0) } ?? (state.isStopped ? .ended : nil))
+            return (state.lastID, state.reasons?.last)
         }
         if let reason { stop(reason) }
         return id

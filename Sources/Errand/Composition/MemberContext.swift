@@ -143,7 +143,8 @@ struct MemberContext {
 
     /// The error if nothing may begin any more, otherwise `nil`.
     var stopError: (any Error)? {
-        if stop.isStopped || Task.isCancelled { return CancellationError() }
+        if let error = stop.error { return error }
+        if Task.isCancelled { return CancellationError() }
         guard let deadline, agent.pipeline.timeline.now() >= deadline.time else { return nil }
         return deadline.error
     }
