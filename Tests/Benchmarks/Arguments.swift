@@ -14,6 +14,8 @@ enum Arguments {
     case cacheWrite(URL, generation: Int)
     /// Writes to and reads from a cache that another process uses, too.
     case cacheHammer(URL, seconds: Int, generation: Int)
+    /// Writes a few entries to a cache, and prints how many could not be written.
+    case cacheSome(URL, limit: Int)
     /// Prints what looking up many entries costs in memory.
     case cacheMemory(URL, count: Int)
     /// Uploads a file, or a form with it, and prints what that needs of memory.
@@ -52,6 +54,8 @@ enum Arguments {
         case "--cache-hammer" where words.count == 4:
             let seconds = try Self.number(words[2])
             self = .cacheHammer(URL(fileURLWithPath: words[1]), seconds: seconds, generation: Int(words[3]) ?? 0)
+        case "--cache-some" where words.count == 3:
+            self = .cacheSome(URL(fileURLWithPath: words[1]), limit: try Self.number(words[2]))
         case "--cache-memory" where words.count == 3:
             self = .cacheMemory(URL(fileURLWithPath: words[1]), count: try Self.number(words[2]))
         case "--download" where words.count == 3:

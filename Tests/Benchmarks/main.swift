@@ -19,6 +19,8 @@ func run() async -> Int32 {
         case .growth(let client, let count, let url):
             print(try await MemoryGrowth.measure(client, upTo: count, url: url))
         case .cacheWrite(let url, let generation): CacheProcess.write(to: url, generation: generation)
+        case .cacheSome(let url, let limit):
+            print(CacheProcess.writeSome(to: url, limit: limit), terminator: "")
         case .cacheHammer(let url, let seconds, let generation):
             print(CacheProcess.hammer(url, seconds: seconds, generation: generation))
         case .cacheMemory(let url, let count): print(try CacheProcess.memory(url, count: count))

@@ -20,8 +20,10 @@ import Testing
             process.waitUntilExit()
             leftovers += folder.temporaryCount
             let store = DiskStore(directory: folder.url)
-            store.prepare()
-            #expect(folder.temporaryCount <= 1)
+            // A file without a lock is swept when it is ten seconds old.
+            try folder.ageTemporaries()
+            try store.trim(toBytes: .max)
+            #expect(folder.temporaryCount == 0)
             for number in 0..<Proof.keyCount {
                 guard let entry = try store.entry(for: Proof.key(number)) else { continue }
                 found += 1
@@ -57,8 +59,32 @@ import Testing
             #expect(process.terminationStatus == 0 && text.hasPrefix("0 wrong") && text.contains(" 0 of them failed"))
         }
         print("\(samples) samples, at most \(100 * most / limit) % of the limit")
-        #expect(most <= limit / 100 * 105 && most > limit / 2)
+        // Each of the four may exceed it by a tenth.
+        #expect(most <= limit / 10 * 14 && most > limit / 2)
         #expect(folder.temporaryCount == 0)
+    }
+
+    /// With 20 processes, or as many as `ERRAND_CACHE_PROCESSES` says.
+    @Test func manyProcessesThatWriteALittleEachKeepTheLimit() async throws {
+        let program = try #require(OtherProcess.program, "`swift build` builds it")
+        let folder = try CacheFolder()
+        let count = OtherProcess.number("ERRAND_CACHE_PROCESSES", default: 20)
+        // Each writes five entries of 20,000 bytes and some.
+        let limit = 1_010_000
+        var most = 0
+        for _ in 0..<max(4, count / 4) {
+            let others = try (0..<4).map { _ in
+                try OtherProcess.start(program, ["--cache-some", folder.url.path, "\(limit)"])
+            }
+            for (process, output) in others {
+                #expect(String(decoding: output.readDataToEndOfFile(), as: UTF8.self) == "0")
+                process.waitUntilExit()
+            }
+            most = max(most, folder.size)
+        }
+        print("\(count) processes, at most \(100 * most / limit) % of the limit")
+        // Four at a time may each exceed it by a tenth.
+        #expect(most <= limit / 10 * 14 && most > limit / 2)
     }
 
     /// Looks at the files of other processes while these are stopped: otherwise some move, and are counted twice.
@@ -183,6 +209,16 @@ import Testing
         defer { Self.unmount(folder.url.path) }
         _ = try await failures(folder.url, sends: 0..<5)
         #expect(Self.mount(["-o", "remount,ro", folder.url.path]))
+        let store = DiskStore(directory: folder.url)
+        let entries = await ResponseCache(memory: nil, disk: store).entries
+        #expect(entries.count == 5)
+        // What cannot be removed is not found any more.
+        #expect(throws: POSIXError(.EROFS)) { try store.remove(for: entries[0].key) }
+        #expect(throws: POSIXError(.EROFS)) { try store.removeAll(ofURLOf: entries[1].key) }
+        #expect(throws: POSIXError(.EROFS)) { try store.removeAll { $0.key == entries[2].key } }
+        #expect(try entries.map { try store.entry(for: $0.key) != nil } == [false, false, false, true, true])
+        #expect(throws: POSIXError(.EROFS)) { try store.trim(toBytes: 0) }
+        #expect(try entries.allSatisfy { try store.entry(for: $0.key) == nil })
         let (failed, cache) = try await failures(folder.url, sends: 0..<20)
         #expect(failed == 0)
         #expect((cache.lastFailure as? POSIXError)?.code == .EROFS)

@@ -12,13 +12,12 @@ final class CacheFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }  // what is left over is only a temporary folder
 
-    /// All files below, except for that of the totals.
+    /// All files below.
     var paths: [URL] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
         return paths.map { url.appending(path: $0) }.filter { path in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: path.path, isDirectory: &isFolder) && !isFolder.boolValue
-                && path != url.appending(path: "totals")
         }
     }
 
@@ -26,7 +25,7 @@ final class CacheFolder: Sendable {
     var size: Int {
         var names = ["", "tmp"]
         for digit in 0..<256 { names.append((digit < 16 ? "0" : "") + String(digit, radix: 16)) }
-        return names.reduce(0) { $0 + size(of: url.path + "/" + $1) }
+        return names.reduce(0) { $0 + size(of: url.path + "/v2/" + $1) }
     }
 
     private func size(of path: String) -> Int {
@@ -45,9 +44,16 @@ final class CacheFolder: Sendable {
         return size
     }
 
+    /// The files that writers have left.
+    private var temporaries: [URL] { paths.filter { $0.path.contains("/v2/tmp/") } }
+
     /// How many files writers have left.
-    var temporaryCount: Int {
-        paths.count { $0.path.contains("/tmp/") && $0.deletingLastPathComponent().lastPathComponent == "tmp" }
+    var temporaryCount: Int { temporaries.count }
+
+    /// Makes these files as old as if their writers had been killed long ago.
+    func ageTemporaries() throws {
+        let date = [FileAttributeKey.modificationDate: Date.now.addingTimeInterval(-60)]
+        for path in temporaries { try FileManager.default.setAttributes(date, ofItemAtPath: path.path) }
     }
 }
 

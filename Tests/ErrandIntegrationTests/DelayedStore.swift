@@ -38,5 +38,5 @@ final class DelayedStore: CacheStore {
         where isMeant: @Sendable (StoredEntry) -> Bool
     ) throws { base.removeAll(among: keys, where: isMeant) }
     func trim(toBytes limit: Int) throws { base.trim(toBytes: limit) }
-    func totals() throws -> CacheTotals { base.totals() }
+    func totals() throws -> (count: Int, size: Int) { base.totals() }
 }

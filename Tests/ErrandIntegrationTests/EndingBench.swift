@@ -211,5 +211,5 @@ private struct SlowStore: CacheStore {
     func remove(for key: CacheKey) throws {}
     func removeAll(among keys: @Sendable (CacheKey) -> Bool, where isMeant: @Sendable (StoredEntry) -> Bool) throws {}
     func trim(toBytes limit: Int) throws {}
-    func totals() throws -> CacheTotals { CacheTotals() }
+    func totals() throws -> (count: Int, size: Int) { (0, 0) }
 }

@@ -24,9 +24,10 @@ enum OtherProcess {
         return (process, output.fileHandleForReading)
     }
 
-    /// More than what the environment asks for takes: half a second for each kill.
+    /// More than what the environment asks for takes: half a second for each kill and each process.
     static var limit: Duration {
-        .seconds(120 + number("ERRAND_CACHE_KILLS", default: 0) / 2 + number("ERRAND_CACHE_SECONDS", default: 0))
+        let processCount = number("ERRAND_CACHE_KILLS", default: 0) + number("ERRAND_CACHE_PROCESSES", default: 0)
+        return .seconds(120 + processCount / 2 + number("ERRAND_CACHE_SECONDS", default: 0))
     }
 
     static func number(_ variable: String, default standard: Int) -> Int {

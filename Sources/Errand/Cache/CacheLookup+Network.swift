@@ -92,7 +92,7 @@ extension CacheLookup {
                 let wasAbsent = stored == nil && (miss == .absent || miss == .varyMismatch)
                 cache.discardObsolete(at: place, by: ticket, wasAbsent: wasAbsent)
             }
-            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket) }
+            if policy == .http, prepared.outgoing.method == .head { await freshenGet(by: response, ticket, miss) }
         }
         accepted.caching = CacheStoring(cache: cache, place: place, entry: entry, ticket: ticket)
         return accepted
@@ -119,10 +119,12 @@ extension CacheLookup {
     ) async throws -> CacheEntry? {
         if let stored { return entry.completed(by: stored.entry) }
         if miss == .absent || miss == .varyMismatch { return entry.completed(by: nil) }
+        // The disk is waited for once.
+        if miss == .tooSlow { return nil }
         var place = place
         do {
             return entry.completed(
-                by: try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)
+                by: try await cache.entry(at: &place, endedBy: prepared.stop, until: limit, where: matches)
             )
         } catch let miss as CacheMiss {
             return miss == .tooSlow ? nil : entry.completed(by: nil)
@@ -130,7 +132,7 @@ extension CacheLookup {
     }
 
     /// Freshens or removes the stored response to a GET (RFC 9111, section 4.3.5).
-    private func freshenGet(by head: RawResponse, _ ticket: CacheRemovals.Ticket) async {
+    private func freshenGet(by head: RawResponse, _ ticket: CacheRemovals.Ticket, _ miss: CacheMiss) async {
         // Without a key, or without an entry, there is nothing to freshen.
         guard head.statusCode == 200, head.redirects.isEmpty,
             var place = try? CacheIdentification(
@@ -142,7 +144,9 @@ extension CacheLookup {
         else { return }
         let entry: CacheEntry
         do {
-            entry = try await cache.entry(at: &place, endedBy: prepared.stop, patience, where: matches)
+            // The disk is waited for once.
+            if miss == .tooSlow { throw miss }
+            entry = try await cache.entry(at: &place, endedBy: prepared.stop, until: limit, where: matches)
         } catch let miss as CacheMiss where miss == .absent || miss == .varyMismatch {
             return
         } catch {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 
 /// The stages behind the cache.
@@ -23,7 +24,6 @@ struct CacheLookup: Sendable {
     let identification: CacheIdentification
     /// Whether the response, to a POST, may be stored for a later GET only (RFC 9110, section 9.3.3).
     let storesForGet: Bool
-    let patience: CachePatience
     /// A ticket from before anything was looked up.
     let ticket: CacheRemovals.Ticket
 
@@ -36,13 +36,13 @@ struct CacheLookup: Sendable {
     init(_ prepared: PreparedRequest, _ use: CacheUse, in surroundings: CacheSurroundings) async throws {
         guard let cache = use.cache else { throw CacheMiss.noCache }
         storesForGet = use.storesForGet(prepared)
-        let rest = prepared.deadline.map { $0.time - surroundings.timeline.now() }
-        patience = CachePatience(maximum: cache.patience, until: rest)
+        (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
         var user = RequestUser(prepared)
-        if !user.fields.isEmpty { user.secret = try await cache.secret.value(patience) }
+        if !user.fields.isEmpty {
+            user.secret = try await cache.secret.value(until: Self.limit(of: prepared, in: surroundings, cache))
+        }
         let method = storesForGet ? HTTPMethod.get : nil
         identification = try CacheIdentification(prepared, of: user, appVersion: cache.appVersion, method: method)
-        (self.prepared, self.use, self.surroundings, self.cache) = (prepared, use, surroundings, cache)
         ticket = cache.ticket
         cache.observations.addIgnoredParameters(prepared.ignoredParameters)
     }
@@ -50,6 +50,16 @@ struct CacheLookup: Sendable {
     var policy: CachePolicy { use.policy }
     var fields: HTTPHeaders { identification.selecting }
     var place: CachePlace { identification.place }
+    /// Until when a lookup that begins now waits for the disk.
+    var limit: DispatchTime { Self.limit(of: prepared, in: surroundings, cache) }
+
+    private static func limit(
+        of prepared: PreparedRequest,
+        in surroundings: CacheSurroundings,
+        _ cache: ResponseCache
+    ) -> DispatchTime {
+        cache.limit(ofSendFor: prepared.deadline.map { $0.time - surroundings.timeline.now() })
+    }
 
     /// Returns the stored response or the server's; nothing is looked up if a stored one has just proved unusable.
     func response(insteadOf skipped: CacheMiss?, veto: CacheVeto?) async throws -> AcceptedResponse {
@@ -165,7 +175,7 @@ struct CacheLookup: Sendable {
 
     private func lookUp(at place: inout CachePlace) async throws -> (stored: Stored?, decision: CacheDecision) {
         do {
-            let stored = try await find(at: &place, patience)
+            let stored = try await find(at: &place)
             if case .incomplete(var continuation) = RangeSelection(of: stored.entry, by: fields) {
                 // The whole content is received by this send.
                 if let parts = stored.entry.parts, parts.completeLength > prepared.transportOptions.maximumBodySize {
@@ -181,15 +191,11 @@ struct CacheLookup: Sendable {
 
     /// Returns the stored response.
     ///
-    /// - Parameters:
-    ///   - place: Its place, which receives what is known of it.
-    ///   - patience: How long the store may take, if the response can also come from the network.
+    /// - Parameter place: Its place, which receives what is known of it.
     /// - Returns: The stored response with its place.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
-    private func find(at place: inout CachePlace, _ patience: CachePatience?) async throws -> Stored {
-        let (stop, patience) = (prepared.stop, use.allowsOnlyStored(for: fields) ? nil : patience)
-        let entry = try await cache.entry(at: &place, endedBy: stop, patience, where: matches)
-        return (entry, place)
+    private func find(at place: inout CachePlace) async throws -> Stored {
+        (try await cache.entry(at: &place, endedBy: prepared.stop, until: limit, where: matches), place)
     }
 
     /// Whether the header fields that a stored response depends on are those of the request.
@@ -258,8 +264,7 @@ struct CacheLookup: Sendable {
         if policy.lookupTime == .afterFailure {
             do {
                 var place = place
-                // There is no network to hurry for.
-                stored = try await find(at: &place, nil)
+                stored = try await find(at: &place)
             } catch let error as CancellationError where prepared.stop.reason != .deadline {
                 throw error
             } catch {

@@ -25,7 +25,8 @@ public enum CacheMiss: String, Error, Sendable, Hashable, CaseIterable {
     case mustRevalidate
     /// The entry is damaged, or was written for another key; it was removed.
     case damaged
-    /// The store did not return an entry within half a second. What it returns later is kept in memory.
+    /// The store did not return an entry within half a second, or half of the time until the deadline. What it returns later is
+    /// kept in memory.
     case tooSlow
     /// Acceptance or the filter rejects the response; it is kept for other requests until a new one replaces it.
     case notAccepted

@@ -40,13 +40,11 @@ final class CacheSecret: Sendable {
     /// Returns the secret, waiting for the disk only as long as a send may.
     ///
     /// - Throws: ``CacheMiss/tooSlow``, or `CancellationError`.
-    func value(_ patience: CachePatience) async throws -> String {
+    func value(until limit: DispatchTime) async throws -> String {
         if let known = known.withLock({ $0 }) { return known }
-        guard let deadline = patience.deadline else { throw CacheMiss.tooSlow }
-        let (wait, began) = (CacheWait<String>(), DispatchTime.now())
-        defer { patience.spend(since: began) }
+        let wait = CacheWait<String>()
         queue.async { [self] in wait.finish(with: .success(value)) }
-        DispatchQueue.global().asyncAfter(deadline: deadline) { wait.finish(with: .failure(CacheMiss.tooSlow)) }
+        DispatchQueue.global().asyncAfter(deadline: limit) { wait.finish(with: .failure(CacheMiss.tooSlow)) }
         return try await wait.value()
     }
 

@@ -8,7 +8,7 @@ public final class CacheWrite: Sendable {
         case stored
         /// The entry is in memory only, because its response must not be written (`no-store`).
         case inMemory
-        /// The entry was removed, or replaced by a later one, before it was written; or a later one is on disk already.
+        /// The entry was removed, or replaced by a later one, before it was written.
         case superseded
         /// The entry is not on disk, for this reason. An older entry of the key is removed.
         ///

@@ -8,30 +8,32 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The folders of a ``DiskStore``: `00` to `ff`, and `tmp` in the same file system for files that are being written;
-/// beside them the file `totals`.
+/// The folders of a ``DiskStore``, in one that is named by the version of the format: `00` to `ff`, and `tmp` in the same file
+/// system for files that are being written.
 struct DiskFolder: Sendable {
     let path: String
-    /// The path of the file of ``DiskTotals``.
-    let totals: String
     private let prefix: [UInt8]
 
-    init(path: String) {
-        let end = path.utf8.last == UInt8(ascii: "/") && path.utf8.count > 1 ? path.utf8.dropLast() : path.utf8[...]
-        self.path = String(end) ?? path
-        totals = self.path + "/totals"
-        prefix = Array(end)
+    /// The age, in nanoseconds, from which on a temporary file without a lock was left by a writer that was killed.
+    ///
+    /// A writer creates its file before it can lock it.
+    private static let sweptAge: UInt64 = 10_000_000_000
+    /// A name that is unique among all writers of all processes.
+    private static let name = String(UInt64.random(in: .min ... .max), radix: 16)
+    private static let count = Lock(0)
+
+    /// The folders in a directory.
+    init(in directory: String) {
+        path = (directory.utf8.last == UInt8(ascii: "/") ? directory : directory + "/") + "v2"
+        prefix = Array(path.utf8)
     }
 
-    var temporary: String { path + "/tmp" }
+    private var temporary: String { path + "/tmp" }
 
-    func shard(_ number: Int) -> String {
-        let digits = String(number, radix: 16)
-        return path + (digits.utf8.count == 1 ? "/0" : "/") + digits
-    }
+    private static func name(ofShard number: Int) -> String { (number < 16 ? "0" : "") + String(number, radix: 16) }
 
     /// Calls a closure with the path of an entry, on the stack: creating a `String` costs as much as the lookup.
-    func withPath<Value>(of key: CacheKey, _ body: (FilePath) throws -> Value) rethrows -> Value {
+    func withPath<Value>(of key: CacheKey, _ body: (UnsafePointer<CChar>) throws -> Value) rethrows -> Value {
         try withUnsafeTemporaryAllocation(byteCount: prefix.count + 69, alignment: 1) { buffer in
             prefix.withUnsafeBytes { buffer.copyMemory(from: $0) }
             let name = UnsafeMutableRawBufferPointer(rebasing: buffer[(prefix.count + 4)...])
@@ -43,36 +45,31 @@ struct DiskFolder: Sendable {
             buffer[prefix.count + 3] = UInt8(ascii: "/")
             return try buffer.withMemoryRebound(to: CChar.self) { text in
                 guard let start = text.baseAddress else { preconditionFailure("a buffer of 69 bytes has an address") }
-                return try body(FilePath(start: start))
+                return try body(start)
             }
         }
     }
 
-    /// Creates the folders that writing an entry needs.
-    ///
-    /// - Throws: `POSIXError`.
-    func makeFolders(for key: CacheKey) throws {
-        try makeFolder()
-        for folder in [temporary, shard(Int(key.shard))] where mkdir(folder, 0o700) != 0 && errno != EEXIST {
-            throw POSIXError.last
-        }
-    }
+    // MARK: Folders
 
-    /// Creates the folder itself, and those that contain it; on Apple platforms it is excluded from backups.
+    /// Creates the folders that writing an entry needs; on Apple platforms, they are excluded from backups.
     ///
     /// - Throws: `POSIXError`.
-    func makeFolder() throws {
+    private func makeFolders(for key: CacheKey) throws {
         #if canImport(Darwin)
         let isNew = access(path, F_OK) != 0
+        #endif
         try Self.makeFolder(path[...])
+        for folder in [temporary, path + "/" + Self.name(ofShard: Int(key.shard))] {
+            if mkdir(folder, 0o700) != 0, errno != EEXIST { throw POSIXError.last }
+        }
+        #if canImport(Darwin)
         guard isNew else { return }
         var url = URL(filePath: path)
         var values = URLResourceValues()
         values.isExcludedFromBackup = true
         // A cache that is backed up all the same is only a waste.
         try? url.setResourceValues(values)
-        #else
-        try Self.makeFolder(path[...])
         #endif
     }
 
@@ -85,146 +82,163 @@ struct DiskFolder: Sendable {
         if mkdir(String(path), 0o700) != 0, errno != EEXIST { throw POSIXError.last }
     }
 
-    /// Creates the folder if it is missing, and locks the totals; see ``DiskTotals``.
+    /// Removes what the previous version of the format has left beside the folder.
+    func removePreviousFormat() {
+        let directory = path.dropLast(2)
+        guard access(directory + "tmp", F_OK) == 0 else { return }
+        for name in (0..<256).map(Self.name(ofShard:)) + ["totals", "tmp"] {
+            // What is not there, or cannot be removed, is no concern of the cache.
+            try? FileManager.default.removeItem(atPath: directory + name)
+        }
+    }
+
+    // MARK: Files
+
+    /// Opens the file at a path for reading, and returns its descriptor, or a number below 0 if that fails; links are not
+    /// followed, and a pipe is not waited for.
+    func open(_ path: UnsafePointer<CChar>) -> Int32 {
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        #if canImport(Darwin)
+        return Darwin.open(path, flags)
+        #else
+        // Otherwise the first read of a file writes its time of access. Only the owner of the file may ask for this.
+        let withoutTime: Int32 = 0o1000000  // O_NOATIME
+        let descriptor = Foundation.open(path, flags | withoutTime)
+        return descriptor < 0 && errno == EPERM ? Foundation.open(path, flags) : descriptor
+        #endif
+    }
+
+    /// Writes a file to a temporary one, which is locked and renamed when it is complete.
     ///
-    /// - Throws: `POSIXError`.
-    func lockedTotals(upTo limit: Int = DiskTotals.patience) throws -> DiskTotals {
+    /// - Throws: `POSIXError`; the file that was there before is kept.
+    @inline(never)
+    func write(_ file: EntryFile, for key: CacheKey) throws {
+        let number = Self.count.withLock { count in
+            count &+= 1
+            return count
+        }
+        let temporary = "\(temporary)/\(Self.name)-\(getpid())-\(number)"
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        var descriptor = Foundation.open(temporary, flags, 0o600)
+        if descriptor < 0, errno == ENOENT {
+            try makeFolders(for: key)
+            descriptor = Foundation.open(temporary, flags, 0o600)
+        }
+        guard descriptor >= 0 else { throw POSIXError.last }
+        defer { close(descriptor) }
         do {
-            return try DiskTotals.locked(totals, upTo: limit)
-        } catch let error as POSIXError where error.code == .ENOENT {
-            try makeFolder()
-            return try DiskTotals.locked(totals, upTo: limit)
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw POSIXError.last }
+            try file.head.withUnsafeBytes { head in
+                try file.body.withUnsafeBytes { try Self.write(head, $0, to: descriptor) }
+            }
+            try withPath(of: key) { try move(temporary, to: $0, for: key) }
+        } catch {
+            unlink(temporary)
+            throw error
         }
     }
 
-    /// Removes the temporary files of writers that no longer exist.
-    ///
-    /// A writer has the lock of ``DiskTotals`` while it writes, or else keeps its temporary file locked. The system unlocks
-    /// both if the writer's process ends in any way.
-    ///
-    /// - Parameter isLocked: Whether the caller has the lock. Without it, nothing is removed.
-    /// - Returns: The totals of the temporary files that remain.
-    @discardableResult
-    func sweep(isLocked: Bool) -> CacheTotals {
-        var remaining = CacheTotals()
-        guard let folder = opendir(temporary) else { return remaining }
-        defer { closedir(folder) }
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard name != ".", name != ".." else { continue }
-            let path = temporary + "/" + name
-            let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-            guard descriptor >= 0 else { continue }
-            defer { close(descriptor) }
-            var facts = stat()
-            fstat(descriptor, &facts)
-            if isLocked, flock(descriptor, LOCK_EX | LOCK_NB) == 0, unlink(path) == 0 { continue }
-            remaining = remaining + CacheTotals(count: 1, size: Int(clamping: facts.st_size))
+    private func move(_ old: String, to new: UnsafePointer<CChar>, for key: CacheKey) throws {
+        if rename(old, new) == 0 { return }
+        switch errno {
+        case ENOENT: try makeFolders(for: key)
+        // A directory is in its place, which is damage.
+        case EISDIR, ENOTEMPTY, EEXIST: try? FileManager.default.removeItem(atPath: String(cString: new))
+        default: throw POSIXError.last
         }
-        return remaining
+        guard rename(old, new) == 0 else { throw POSIXError.last }
     }
 
-    /// Visits the files of a folder whose names are keys; a missing folder has none.
-    ///
-    /// - Parameters:
-    ///   - number: The number of the folder.
-    ///   - keys: Returns whether the size and the time of a file are read, which costs more than its name.
-    ///   - body: Called with the key, the size and the time of each of these files.
-    func visit(
-        _ number: Int,
-        among keys: (CacheKey) -> Bool = { _ in true },
-        _ body: (_ key: CacheKey, _ size: Int, _ changed: Int64) -> Void
-    ) {
-        guard let folder = opendir(shard(number)) else { return }
-        defer { closedir(folder) }
-        let descriptor = dirfd(folder)
-        while let entry = readdir(folder) {
-            let key = withUnsafeBytes(of: &entry.pointee.d_name) { name -> CacheKey? in
-                guard name.count > 64, name[64] == 0 else { return nil }
-                return CacheKey(hexadecimal: name.prefix(64))
-            }
-            guard let key, keys(key) else { continue }
-            var facts = stat()
-            let isThere = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 65) {
-                    fstatat(descriptor, $0, &facts, AT_SYMLINK_NOFOLLOW) == 0
-                }
-            }
-            if isThere { body(key, Int(clamping: facts.st_size), facts.changed) }
-        }
-    }
-
-    /// Sets the time at which the file of a key was last used; has no effect on a read-only file system.
-    func touch(_ key: CacheKey, _ nanoseconds: Int64) {
-        withPath(of: key) { path in
-            let descriptor = path.descriptor(O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-            guard descriptor >= 0 else { return }
-            timespec(nanoseconds: nanoseconds).set(on: descriptor)
-            close(descriptor)
+    private static func write(
+        _ head: UnsafeRawBufferPointer,
+        _ body: UnsafeRawBufferPointer,
+        to descriptor: Int32
+    ) throws {
+        var done = 0
+        while done < head.count + body.count {
+            // In steps, because some systems limit the size of one write.
+            let rest = UnsafeRawBufferPointer(rebasing: body.dropFirst(max(0, done - head.count)).prefix(8 << 20))
+            var parts = [iovec(part: head, from: min(done, head.count)), iovec(part: rest, from: 0)]
+            let count = writev(descriptor, &parts, 2)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw POSIXError.last }
+            done += count
         }
     }
 
     /// Removes the file of a key, of any kind.
     ///
-    /// - Returns: Whether there was one, and it is removed.
+    /// - Returns: Whether there is none any more.
     @discardableResult
     func remove(_ key: CacheKey) -> Bool {
         withPath(of: key) { path in
-            if path.remove() { return true }
+            if unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR { return true }
             guard errno == EISDIR || errno == EPERM || errno == ENOTEMPTY else { return false }
-            // A directory in place of a file. If it cannot be removed, it remains a miss.
-            return (try? FileManager.default.removeItem(atPath: path.text)) != nil
+            // A directory in place of a file.
+            return (try? FileManager.default.removeItem(atPath: String(cString: path))) != nil
         }
     }
-}
 
-/// A path as a C string, valid only within the closure that receives it.
-struct FilePath {
-    let start: UnsafePointer<CChar>
+    // MARK: All files
 
-    var text: String { String(cString: start) }
-
-    /// Opens the file, and returns its descriptor, or a number below 0 if that fails.
-    func descriptor(_ flags: Int32, mode: mode_t = 0) -> Int32 { open(start, flags, mode) }
-
-    /// Opens the file like ``descriptor(_:mode:)``; links are not followed, and a pipe is not waited for.
-    func descriptorForReading() -> Int32 {
-        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-        #if canImport(Darwin)
-        return open(start, flags)
-        #else
-        // Otherwise the first read of a file writes its time of access. Only the owner of the file may ask for this.
-        let withoutTime: Int32 = 0o1000000  // O_NOATIME
-        let descriptor = open(start, flags | withoutTime)
-        return descriptor < 0 && errno == EPERM ? open(start, flags) : descriptor
-        #endif
+    /// Visits the files of a folder whose names are keys; a missing folder has none.
+    ///
+    /// - Parameters:
+    ///   - shard: The number of the folder.
+    ///   - keys: Returns whether the size and the time of a file are read, which costs more than its name.
+    ///   - body: Called with the key, the size and the time of each of these files.
+    func visit(
+        _ shard: Int,
+        among keys: (CacheKey) -> Bool = { _ in true },
+        _ body: (_ key: CacheKey, _ size: Int, _ changed: Int64) -> Void
+    ) {
+        Self.visit(path + "/" + Self.name(ofShard: shard)) { name, facts in
+            guard strlen(name) == 64,
+                let key = CacheKey(hexadecimal: UnsafeRawBufferPointer(start: name, count: 64)), keys(key),
+                let facts = facts()
+            else { return }
+            body(key, Int(clamping: facts.st_size), facts.changed)
+        }
     }
 
-    /// Returns the size and the time of the file, or `nil` if there is none.
-    func facts() -> (size: Int, changed: Int64)? {
-        var facts = stat()
-        return lstat(start, &facts) == 0 ? (Int(clamping: facts.st_size), facts.changed) : nil
+    /// Removes the temporary files of writers that no longer exist.
+    ///
+    /// - Returns: The size of the temporary files that remain.
+    func sweep() -> Int {
+        var size = 0
+        let now = timespec.now.nanoseconds
+        Self.visit(temporary) { name, facts in
+            guard let facts = facts(), facts.st_mode & S_IFMT == S_IFREG else { return }
+            let path = temporary + "/" + String(cString: name)
+            if (now &- facts.changed).magnitude > Self.sweptAge, Self.isUnlocked(path), unlink(path) == 0 { return }
+            size &+= Int(clamping: facts.st_size)
+        }
+        return size
     }
 
-    /// Returns the size that the file of a key was written with, or `nil` if there is none; the size is `nil` if the file is
-    /// damaged.
-    func writtenSize(for key: CacheKey) -> Int?? {
-        let descriptor = descriptorForReading()
-        guard descriptor >= 0 else { return errno == ENOENT ? nil : .some(nil) }
-        defer { close(descriptor) }
-        return .some(EntryReader(descriptor: descriptor, key: key).writtenSize())
+    private static func isUnlocked(_ path: String) -> Bool {
+        let descriptor = Foundation.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        return descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0
     }
 
-    /// Whether the path still leads to an opened file.
-    func leads(to descriptor: Int32) -> Bool {
-        var (one, other) = (stat(), stat())
-        return lstat(start, &one) == 0 && fstat(descriptor, &other) == 0 && one.st_ino == other.st_ino
-            && one.st_dev == other.st_dev
+    private static func visit(
+        _ path: String,
+        _ body: (_ name: UnsafePointer<CChar>, _ facts: () -> stat?) -> Void
+    ) {
+        guard let folder = opendir(path) else { return }
+        defer { closedir(folder) }
+        let descriptor = dirfd(folder)
+        while let entry = readdir(folder) {
+            withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                guard let name = bytes.assumingMemoryBound(to: CChar.self).baseAddress else { return }
+                body(name) {
+                    var facts = stat()
+                    return fstatat(descriptor, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? facts : nil
+                }
+            }
+        }
     }
-
-    func remove() -> Bool { unlink(start) == 0 }
 }
 
 extension stat {
@@ -249,19 +263,18 @@ extension timespec {
 
     var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
 
-    /// Returns a time in nanoseconds since 1970.
-    init(nanoseconds: Int64) {
-        self.init(
-            tv_sec: numericCast(nanoseconds / 1_000_000_000),
-            tv_nsec: numericCast(nanoseconds % 1_000_000_000)
-        )
-    }
-
     /// Sets the time at which a file was last used; has no effect on a read-only file system.
     func set(on descriptor: Int32) {
         withUnsafeTemporaryAllocation(of: timespec.self, capacity: 2) { times in
             times.initialize(repeating: self)
             futimens(descriptor, times.baseAddress)
         }
+    }
+}
+
+extension iovec {
+    fileprivate init(part: UnsafeRawBufferPointer, from place: Int) {
+        let rest = UnsafeRawBufferPointer(rebasing: part[place...])
+        self.init(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: numericCast(rest.count))
     }
 }

@@ -12,42 +12,41 @@ internal import Darwin
 ///
 /// A file is in one of 256 folders, named by its key. It is written to a temporary file and renamed, so that a reader
 /// sees all of it or nothing, and its checksum covers every byte: a damaged, truncated or foreign file is a miss, and
-/// removed. There is no index: opening costs nothing per entry, and a lookup is one `open` and one or two `read`. Files
-/// have mode 0600 in folders of mode 0700. Nothing is synced to the medium: after a power failure some entries are
-/// misses. The file system has to support `flock`; on one that doesn't, nothing is stored.
+/// removed. There is no index: opening costs nothing, and a lookup is one `open` and one `read`. Files have mode 0600 in
+/// folders of mode 0700. Nothing is synced to the medium: after a power failure some entries are misses. The file system
+/// has to support `flock`; on one that doesn't, nothing is stored.
 ///
-/// All stores of a directory, in all processes, have one total, which each of them keeps within its own limits: what is
-/// to be written counts before it is written, and the least recently used entries are removed first. Recency is exact
-/// for lookups in this process, and to about ten minutes for those in others.
+/// Each store counts what it writes. With its first entry, and whenever it has written a tenth of its limit, it looks at all
+/// files, those of other processes included, and removes the least recently used ones until a tenth of the limit is free.
+/// Recency is exact for lookups in this process, and to about ten minutes for those in others.
 public final class DiskStore: CacheStore {
     /// The directory that contains the files.
     public let directory: URL
 
     let files: DiskFolder
-    let limit: CacheTotals
-    let cipher: (any CacheCipher)?
+    private let maximumSize: Int
+    private let maximumCount: Int
+    private let cipher: (any CacheCipher)?
     /// The interval, in nanoseconds, after which a read renews a file's modification time, which is its recency for
     /// other processes.
-    let touchInterval: Int64
-    /// The number of milliseconds that a writer waits for others.
-    let patience: Int
-    let state = Lock(State())
+    private let touchInterval: Int64
+    private let state = Lock(State())
 
-    struct State {
-        var isSwept = false
-        /// Whether damage was removed, so that the totals include what is no longer there.
-        var isDamaged = false
+    private struct State {
+        /// What was written since the files were last looked at, or `nil` before the first time.
+        var written: (count: Int, size: Int)?
         var uses = RecentTimes()
-        /// The time since which others have had the lock of the totals whenever it was tried, or `nil` if it was free.
-        var lockedOutSince: ContinuousClock.Instant?
+        /// The keys of files that could not be removed, and are not there for the rest of the process.
+        var hidden: Set<CacheKey> = []
     }
 
     /// Creates a store in a directory, which is created with the first entry.
     ///
     /// - Parameters:
     ///   - directory: A directory for nothing else.
-    ///   - maximumSize: The maximum size of all files in bytes, temporary ones included. It is never exceeded.
-    ///   - maximumCount: The maximum number of files.
+    ///   - maximumSize: The maximum size of all files in bytes. Each further process that writes at the same time may exceed
+    ///     it by a tenth.
+    ///   - maximumCount: The maximum number of files, in the same sense.
     ///   - cipher: Encrypts what is written, or `nil` to store it unencrypted.
     public convenience init(
         directory: URL,
@@ -55,63 +54,91 @@ public final class DiskStore: CacheStore {
         maximumCount: Int = 200_000,
         cipher: (any CacheCipher)? = nil
     ) {
-        let limit = CacheTotals(count: max(0, maximumCount), size: max(0, maximumSize))
-        self.init(directory: directory, limit: limit, cipher: cipher, touchInterval: 600_000_000_000)
+        self.init(
+            directory: directory,
+            maximumSize: maximumSize,
+            maximumCount: maximumCount,
+            cipher: cipher,
+            touchInterval: 600_000_000_000
+        )
     }
 
-    init(
-        directory: URL,
-        limit: CacheTotals,
-        cipher: (any CacheCipher)?,
-        touchInterval: Int64,
-        patience: Int = DiskTotals.patience
-    ) {
-        self.patience = patience
-        self.directory = directory
-        self.limit = limit
-        self.cipher = cipher
-        self.touchInterval = touchInterval
-        files = DiskFolder(path: directory.path(percentEncoded: false))
+    init(directory: URL, maximumSize: Int, maximumCount: Int, cipher: (any CacheCipher)?, touchInterval: Int64) {
+        (self.directory, self.cipher, self.touchInterval) = (directory, cipher, touchInterval)
+        (self.maximumSize, self.maximumCount) = (max(0, maximumSize), max(0, maximumCount))
+        files = DiskFolder(in: directory.path(percentEncoded: false))
     }
+
+    // MARK: Reading
 
     /// Reads an entry synchronously.
     ///
     /// - Returns: The entry, or `nil` if there is none.
     /// - Throws: ``CacheMiss/damaged`` if there was one that could not be used.
-    public func entry(for key: CacheKey) throws -> CacheEntry? { try read(key, touching: true) }
-
-    func read(_ key: CacheKey, touching: Bool) throws -> CacheEntry? {
-        try files.withPath(of: key) { path -> CacheEntry? in
-            let descriptor = path.descriptorForReading()
-            guard descriptor >= 0 else {
-                guard errno == ELOOP else { return nil }
-                discard(key)
-                throw CacheMiss.damaged
+    public func entry(for key: CacheKey) throws -> CacheEntry? {
+        try read(key) { descriptor, changed in
+            let now = timespec.now
+            let age = now.nanoseconds &- changed
+            // It has no effect on a read-only file system, where nothing is evicted either.
+            if age > touchInterval || age < 0 { now.set(on: descriptor) }
+            return state.withLock { state in
+                state.uses.note(key, at: now.nanoseconds)
+                return state.hidden.isEmpty || !state.hidden.contains(key)
             }
-            defer { close(descriptor) }
-            let reader = EntryReader(descriptor: descriptor, key: key, cipher: cipher, maximumSize: limit.size)
-            // An error of the cipher is damage, too.
-            guard let (entry, changed) = try? reader.entry() else {
-                // Another process may have replaced the file in the meantime.
-                if path.leads(to: descriptor) { discard(key) }
-                throw CacheMiss.damaged
-            }
-            if touching { didRead(key, descriptor, changed) }
-            return entry
         }
     }
 
-    private func discard(_ key: CacheKey) {
-        // The size of a damaged file may be any: it remains in the totals, and the next count omits it.
-        if files.remove(key) { state.withLock { $0.isDamaged = true } }
+    private func read(
+        _ key: CacheKey,
+        isWanted: (_ descriptor: Int32, _ changed: Int64) -> Bool = { _, _ in true }
+    ) throws -> CacheEntry? {
+        try files.withPath(of: key) { path -> CacheEntry? in
+            let descriptor = files.open(path)
+            guard descriptor >= 0 else {
+                guard errno == ELOOP else { return nil }
+                files.remove(key)
+                throw CacheMiss.damaged
+            }
+            defer { close(descriptor) }
+            var facts = stat()
+            // An error of the cipher is damage, too.
+            guard fstat(descriptor, &facts) == 0, let entry = try? read(descriptor, facts, key) else {
+                // Another process may have replaced the file in the meantime.
+                var current = stat()
+                if lstat(path, &current) == 0, current.st_ino == facts.st_ino, current.st_dev == facts.st_dev {
+                    files.remove(key)
+                }
+                throw CacheMiss.damaged
+            }
+            return isWanted(descriptor, facts.changed) ? entry : nil
+        }
     }
 
-    private func didRead(_ key: CacheKey, _ descriptor: Int32, _ changed: Int64) {
-        let now = timespec.now
-        let age = now.nanoseconds &- changed
-        // It has no effect on a read-only file system, where nothing is evicted either.
-        if age > touchInterval || age < 0 { now.set(on: descriptor) }
-        state.withLock { $0.uses.note(key, at: now.nanoseconds) }
+    /// Reads a file in one call into the memory that the body keeps.
+    private func read(_ descriptor: Int32, _ facts: stat, _ key: CacheKey) throws -> CacheEntry? {
+        // Not mapped: if another process truncated a mapped file, this one would crash.
+        guard facts.st_mode & S_IFMT == S_IFREG, let size = Int(exactly: facts.st_size),
+            size >= EntryFile.headerSize, size <= maximumSize, let memory = malloc(size)
+        else { return nil }
+        var isOwned = false
+        defer { if !isOwned { free(memory) } }
+        var done = 0
+        while done < size {
+            let count = Foundation.read(descriptor, memory + done, size - done)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            done += count
+        }
+        return try EntryFile.entry(UnsafeRawBufferPointer(start: memory, count: size), for: key, cipher: cipher) {
+            start in
+            guard start < size else { return Data() }
+            isOwned = true
+            return Data(
+                bytesNoCopy: memory + start,
+                count: size - start,
+                deallocator: .custom { body, _ in free(body - start) }
+            )
+        }
     }
 
     /// Makes an entry the most recently used, without reading it.
@@ -120,121 +147,160 @@ public final class DiskStore: CacheStore {
         state.withLock { $0.uses.note(key, at: now) }
     }
 
+    // MARK: Writing
+
     /// Writes an entry synchronously, and removes others first if the store or the disk is full.
     ///
     /// - Throws: `POSIXError`, or an error of the cipher; the entry that was stored before may be kept then. `EFBIG`: the
-    ///   entry is larger than the store. `ETIMEDOUT`: another process has been writing since 10 seconds ago or earlier.
+    ///   entry is larger than the store.
     public func store(_ entry: CacheEntry, for key: CacheKey) throws {
-        _ = try store(entry, for: key, unless: { false })
-    }
-
-    /// Writes an entry like ``store(_:for:)``, unless the file of the key has one that was requested later.
-    ///
-    /// The file is read only if it was changed since the entry was requested.
-    public func storeIfLatest(_ entry: CacheEntry, for key: CacheKey, at now: Date) throws -> Bool {
-        try store(entry, for: key) { hasLater(than: entry, for: key, at: now) }
-    }
-
-    private func hasLater(than entry: CacheEntry, for key: CacheKey, at now: Date) -> Bool {
-        files.withPath(of: key) { path in
-            // The clocks of file systems are up to two seconds coarse.
-            guard let facts = path.facts(), Double(facts.changed) / 1e9 + 2 > entry.requested.timeIntervalSince1970
-            else { return false }
-            let descriptor = path.descriptorForReading()
-            guard descriptor >= 0 else { return false }
-            defer { close(descriptor) }
-            let reader = EntryReader(descriptor: descriptor, key: key, cipher: cipher, maximumSize: limit.size)
-            guard let requested = reader.requested() else { return false }
-            return requested > entry.requested && requested <= now
+        let file = try EntryFile(entry, for: key, cipher: cipher)
+        guard file.size <= maximumSize, maximumCount > 0 else { throw POSIXError(.EFBIG) }
+        if isScanDue(for: file.size) {
+            files.removePreviousFormat()
+            evict(
+                toCount: maximumCount - max(1, maximumCount / 10),
+                size: maximumSize - max(file.size, maximumSize / 10),
+                replacing: key
+            )
+        }
+        do {
+            try files.write(file, for: key)
+        } catch let error as POSIXError where error.code == .ENOSPC || error.code == .EDQUOT {
+            guard freeDisk(for: file.size) else { throw error }
+            try files.write(file, for: key)
+        }
+        let now = timespec.now.nanoseconds
+        state.withLock { state in
+            state.uses.note(key, at: now)
+            state.hidden.remove(key)
         }
     }
 
-    private func store(_ entry: CacheEntry, for key: CacheKey, unless isObsolete: () -> Bool) throws -> Bool {
-        let writer = EntryWriter(files: files)
-        let content = try EntryWriter.Content(entry, for: key, cipher: cipher)
-        guard content.size <= limit.size, limit.count > 0 else { throw POSIXError(.EFBIG) }
-        var totals = try waitingOnce(upTo: patience, files.lockedTotals(upTo:))
-        sweepOnce()
-        if isObsolete() { return false }
-        try makeRoom(for: content.size, of: key, in: &totals)
-        while true {
-            do {
-                try writer.write(content, for: key, counting: &totals, unless: isObsolete)
-                break
-            } catch is EntryWriter.Obsolete {
+    /// Counts an entry that is about to be written, and returns whether the files have to be looked at before.
+    private func isScanDue(for size: Int) -> Bool {
+        state.withLock { state in
+            if let written = state.written, written.count < maximumCount / 10, written.size < maximumSize / 10 - size {
+                state.written = (written.count + 1, written.size + size)
                 return false
-            } catch let error as POSIXError where error.code == .ENOSPC || error.code == .EDQUOT {
-                guard try freeDisk(for: content.size, in: &totals) else { throw error }
             }
+            state.written = (1, size)
+            return true
         }
-        didUse(key)
+    }
+
+    /// Removes entries so that as much fits on a full disk, and returns whether any was removed.
+    private func freeDisk(for size: Int) -> Bool {
+        let used = totals()
+        var facts = statvfs()
+        // Nothing is removed if even that wouldn't be enough.
+        guard used.count > 0, statvfs(files.path, &facts) == 0,
+            Double(facts.f_bavail) * Double(facts.f_frsize) + Double(used.size) >= Double(size)
+        else { return false }
+        evict(size: used.size - max(1, size, used.size / 10))
         return true
     }
 
+    // MARK: Removing
+
+    /// Removes the least recently used entries until their size is at most `limit` bytes.
+    public func trim(toBytes limit: Int) throws {
+        let failure = evict(toCount: limit <= 0 ? 0 : .max, size: max(0, limit))
+        if let failure { throw failure }
+    }
+
+    /// Removes the least recently used files, and what writers have left that were killed.
+    ///
+    /// - Parameters:
+    ///   - count: The number of files that are left.
+    ///   - size: The size of the files that are left.
+    ///   - replaced: The key of an entry that is removed before all others.
+    /// - Returns: The error of the last file that could not be removed.
+    @discardableResult
+    private func evict(toCount count: Int = .max, size: Int, replacing replaced: CacheKey? = nil) -> POSIXError? {
+        let (uses, now) = (state.withLock(\.uses), timespec.now.nanoseconds)
+        var all: [(used: Int64, size: Int, key: CacheKey)] = []
+        var sum = files.sweep()
+        for shard in 0..<256 {
+            files.visit(shard) { key, size, changed in
+                let used = max(changed, uses.time(of: key) ?? changed)
+                // A time in the future is unknown, because a clock was set back.
+                all.append((key == replaced || used &- now > 60_000_000_000 ? 0 : used, size, key))
+                sum = sum.adding(size)
+            }
+        }
+        guard all.count > count || sum > size else { return nil }
+        all.sort { $0.used < $1.used }
+        var removed = 0
+        while removed < all.count, all.count - removed > count || sum > size {
+            sum -= all[removed].size
+            removed += 1
+        }
+        return remove(all[..<removed].lazy.map(\.key))
+    }
+
     /// Removes the entry of a key, if there is one.
-    public func remove(for key: CacheKey) { remove([key]) }
-
-    func remove(_ keys: [CacheKey]) {
-        guard !keys.isEmpty else { return }
-        var totals = totalsIfPossible()
-        for key in keys {
-            let size = files.withPath(of: key) { $0.writtenSize(for: key) }
-            if let size, files.remove(key) { totals.release(size) }
-        }
-    }
-
-    /// Removes what writers left that were killed, so that the first write does not have to.
-    public func prepare() {
-        // What fails here fails again, and is reported, when an entry is written.
-        guard let totals = try? lockedTotals(upTo: patience) else { return }
-        sweepOnce()
-        _ = consume totals
-    }
-
-    /// Sweeps with the lock.
     ///
-    /// The totals keep what is removed until the next count, because it may not be in them.
-    private func sweepOnce() {
-        let isFirst = state.withLock { state in
-            defer { state.isSwept = true }
-            return !state.isSwept
+    /// - Throws: `POSIXError` if it could not be removed; it is not found any more in this process.
+    public func remove(for key: CacheKey) throws {
+        if let failure = remove(CollectionOfOne(key)) { throw failure }
+    }
+
+    private func remove(_ keys: some Collection<CacheKey>) -> POSIXError? {
+        var failure: POSIXError?
+        for key in keys where !files.remove(key) {
+            failure = .last
+            state.withLock { _ = $0.hidden.insert(key) }
         }
-        if isFirst { files.sweep(isLocked: true) }
+        return failure
     }
 
-    /// Locks the totals if that is possible soon; otherwise they keep what is removed until the next count.
-    func totalsIfPossible() -> DiskTotals { (try? lockedTotals(upTo: min(1_000, patience))) ?? .unavailable }
-
-    private func lockedTotals(upTo limit: Int) throws -> DiskTotals {
-        try waitingOnce(upTo: limit) { try DiskTotals.locked(files.totals, upTo: $0) }
-    }
-
-    /// Locks the totals; while another process keeps the lock, such as one that was stopped, all calls together wait for it
-    /// once.
-    private func waitingOnce(upTo limit: Int, _ lock: (_ limit: Int) throws -> DiskTotals) throws -> DiskTotals {
-        let (since, now) = (state.withLock(\.lockedOutSince), ContinuousClock.now)
-        let waited = since.map { Int(($0.duration(to: now) / .milliseconds(1)).rounded(.down)) } ?? 0
-        do {
-            let totals = try lock(max(0, limit - waited))
-            if since != nil { state.withLock { $0.lockedOutSince = nil } }
-            return totals
-        } catch let error as POSIXError where error.code == .ETIMEDOUT {
-            state.withLock { $0.lockedOutSince = $0.lockedOutSince ?? now }
-            throw error
-        }
-    }
-
-    /// Returns the number of files, and their size in bytes.
+    /// Visits all entries, and removes those for which the closure returns `true`.
     ///
-    /// They are known from a file of the directory. They are counted, which takes about 2 µs for each entry, when the
-    /// directory is first used after the system was started, and after damage.
-    public func totals() -> CacheTotals {
-        let isDamaged = state.withLock { state in
-            defer { state.isDamaged = false }
-            return state.isDamaged
+    /// - Throws: `POSIXError` if one could not be removed; it is not found any more in this process.
+    public func removeAll(
+        among keys: @Sendable (CacheKey) -> Bool = { _ in true },
+        where isMeant: @Sendable (StoredEntry) -> Bool
+    ) throws {
+        var failure: POSIXError?
+        for shard in 0..<256 {
+            var found: [(key: CacheKey, size: Int, changed: Int64)] = []
+            files.visit(shard, among: keys) { found.append(($0, $1, $2)) }
+            let meant = found.compactMap { key, size, changed -> CacheKey? in
+                // A damaged entry has been removed.
+                guard let entry = try? read(key) else { return nil }
+                let date = Date(timeIntervalSince1970: Double(changed) / 1e9)
+                let stored = StoredEntry(key: key, entry: entry, byteCount: size, lastUsed: date)
+                return isMeant(stored) ? key : nil
+            }
+            failure = remove(meant) ?? failure
         }
-        if !isDamaged, let known = DiskTotals.current(files.totals) { return known }
-        var totals = totalsIfPossible()
-        return count(in: &totals)
+        if let failure { throw failure }
+    }
+
+    /// Removes all entries of the URL of a key, which are in one folder.
+    ///
+    /// - Throws: `POSIXError` if one could not be removed; it is not found any more in this process.
+    public func removeAll(ofURLOf key: CacheKey) throws {
+        var found: [CacheKey] = []
+        files.visit(Int(key.shard)) { other, _, _ in if other.hasSameURL(as: key) { found.append(other) } }
+        if let failure = remove(found) { throw failure }
+    }
+
+    /// Counts all files, which takes about 2 µs for each entry.
+    public func totals() -> (count: Int, size: Int) {
+        var totals = (count: 0, size: 0)
+        for shard in 0..<256 {
+            files.visit(shard) { _, size, _ in totals = (totals.count + 1, totals.size.adding(size)) }
+        }
+        return totals
+    }
+}
+
+extension Int {
+    /// The sizes of files in a folder may be anything, and an `Int` has 32 bits on watches.
+    fileprivate func adding(_ other: Int) -> Int {
+        let (sum, isOver) = addingReportingOverflow(other)
+        return isOver ? .max : sum
     }
 }

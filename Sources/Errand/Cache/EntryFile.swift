@@ -4,90 +4,106 @@ public import Foundation
 ///
 /// | offset | bytes | |
 /// |---|---|---|
-/// | 0 | 8 | magic |
-/// | 8 | 2 | format version |
-/// | 10 | 2 | 1 if the bytes after the header are sealed by a ``CacheCipher``, else 0 |
-/// | 12 | 4 | length of the metadata; 0 if sealed |
-/// | 16 | 8 | length of the body, or of all sealed bytes |
-/// | 24 | 32 | key |
-/// | 56 | 8 | checksum of everything else |
-/// | 64 | | metadata as JSON, then the body |
+/// | 0 | 8 | checksum of everything else |
+/// | 8 | 8 | magic, with the version of the format |
+/// | 16 | 8 | length of the metadata, or 2^63 if the bytes after the header are sealed by a ``CacheCipher`` |
+/// | 24 | 8 | length of the body, or of all sealed bytes |
+/// | 32 | 32 | key |
+/// | 64 | | metadata, then the body |
 ///
 /// Numbers are little-endian.
-enum EntryFile {
+struct EntryFile {
     static let headerSize = 64
-    static let version: UInt16 = 1
     /// Not text, and changed by every transfer that treats it as text.
-    private static let magic: UInt64 = 0x0A0D_4352_45E7_1A89
+    private static let magic: UInt64 = 0x0A0D_4352_45E7_1A02
+    private static let sealed: UInt64 = 1 << 63
     /// More than any header section that a transport accepts.
     static let maximumMetadataSize = 4 << 20
 
-    /// The contents of a header, before the checksum is verified.
-    struct Header {
-        let isSealed: Bool
-        let metadataSize: Int
-        let bodySize: Int
-        let checksum: UInt64
-    }
+    /// The header and the metadata.
+    let head: [UInt8]
+    /// The body, or all sealed bytes; not copied.
+    let body: Data
+    var size: Int { head.count + body.count }
 
-    /// Returns the header of a file.
-    @inline(never)
-    static func header(
-        for key: CacheKey,
-        metadata: UnsafeRawBufferPointer,
-        body: UnsafeRawBufferPointer,
-        isSealed: Bool
-    ) -> [UInt8] {
-        var header = [UInt8](repeating: 0, count: headerSize)
-        header.withUnsafeMutableBytes { bytes in
-            bytes.storeBytes(of: magic.littleEndian, toByteOffset: 0, as: UInt64.self)
-            bytes.storeBytes(of: version.littleEndian, toByteOffset: 8, as: UInt16.self)
-            bytes.storeBytes(of: UInt16(isSealed ? 1 : 0).littleEndian, toByteOffset: 10, as: UInt16.self)
-            bytes.storeBytes(of: UInt32(metadata.count).littleEndian, toByteOffset: 12, as: UInt32.self)
-            bytes.storeBytes(of: UInt64(body.count).littleEndian, toByteOffset: 16, as: UInt64.self)
-            let words = key.words
-            for (place, word) in [words.0, words.1, words.2, words.3].enumerated() {
-                bytes.storeBytes(of: word.bigEndian, toByteOffset: 24 + 8 * place, as: UInt64.self)
-            }
-            let sum = checksum(UnsafeRawBufferPointer(bytes), metadata, body)
-            bytes.storeBytes(of: sum.littleEndian, toByteOffset: 56, as: UInt64.self)
+    /// The file of an entry, which is sealed if there is a cipher.
+    ///
+    /// - Throws: An error of the cipher, or `POSIXError`: `EFBIG` if the metadata is too large.
+    init(_ entry: CacheEntry, for key: CacheKey, cipher: (any CacheCipher)?) throws {
+        if let cipher {
+            self.init([], try cipher.seal(entry.data(for: key), for: key), for: key, metadataSize: Self.sealed)
+        } else {
+            self.init(entry, for: key)
+            guard head.count <= Self.headerSize + Self.maximumMetadataSize else { throw POSIXError(.EFBIG) }
         }
-        return header
     }
 
-    /// Reads a header; returns `nil` if it is not of this version, for this key and a file of this size.
-    static func header(_ bytes: UnsafeRawBufferPointer, for key: CacheKey, fileSize: Int) -> Header? {
-        guard bytes.count >= headerSize, word(bytes, 0) == magic else { return nil }
-        let kind = word(bytes, 8)
-        guard UInt16(truncatingIfNeeded: kind) == version, kind >> 16 & 0xFFFF <= 1 else { return nil }
-        let words = key.words
-        guard word(bytes, 24).byteSwapped == words.0, word(bytes, 32).byteSwapped == words.1,
-            word(bytes, 40).byteSwapped == words.2, word(bytes, 48).byteSwapped == words.3
+    fileprivate init(_ entry: CacheEntry, for key: CacheKey) {
+        let metadata = entry.metadata
+        self.init(metadata, entry.body, for: key, metadataSize: UInt64(metadata.count))
+    }
+
+    private init(_ metadata: [UInt8], _ body: Data, for key: CacheKey, metadataSize: UInt64) {
+        var head = [UInt8](repeating: 0, count: Self.headerSize)
+        head.reserveCapacity(Self.headerSize + metadata.count)
+        head.append(contentsOf: metadata)
+        head.withUnsafeMutableBytes { bytes in
+            let words = [
+                Self.magic.littleEndian, metadataSize.littleEndian, UInt64(body.count).littleEndian,
+                key.words.0.bigEndian, key.words.1.bigEndian, key.words.2.bigEndian, key.words.3.bigEndian,
+            ]
+            for (place, word) in words.enumerated() {
+                bytes.storeBytes(of: word, toByteOffset: 8 + 8 * place, as: UInt64.self)
+            }
+            let sum = body.withUnsafeBytes { Self.checksum(UnsafeRawBufferPointer(bytes), $0) }
+            bytes.storeBytes(of: sum.littleEndian, as: UInt64.self)
+        }
+        (self.head, self.body) = (head, body)
+    }
+
+    /// Reads the entry of a key.
+    ///
+    /// - Parameters:
+    ///   - bytes: All bytes of the file.
+    ///   - key: The key.
+    ///   - cipher: Opens what is sealed.
+    ///   - body: Returns the bytes from a place on, and may take over their memory.
+    /// - Returns: The entry, or `nil` if the bytes are damaged, or not of this key and version.
+    /// - Throws: An error of the cipher.
+    static func entry(
+        _ bytes: UnsafeRawBufferPointer,
+        for key: CacheKey,
+        cipher: (any CacheCipher)? = nil,
+        body: (_ start: Int) -> Data
+    ) throws -> CacheEntry? {
+        func word(_ place: Int) -> UInt64 {
+            UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+        }
+        guard bytes.count >= headerSize, word(8) == magic, word(32).byteSwapped == key.words.0,
+            word(40).byteSwapped == key.words.1, word(48).byteSwapped == key.words.2,
+            word(56).byteSwapped == key.words.3, (word(16) == sealed) == (cipher != nil)
         else { return nil }
-        let metadataSize = Int(clamping: kind >> 32)
-        guard metadataSize <= maximumMetadataSize, let bodySize = Int(exactly: word(bytes, 16)),
-            bodySize <= fileSize, headerSize + metadataSize == fileSize - bodySize
+        let metadataSize = cipher == nil ? word(16) : 0
+        guard metadataSize <= maximumMetadataSize,
+            word(24) == UInt64(bytes.count - headerSize) &- metadataSize
         else { return nil }
-        return Header(
-            isSealed: kind >> 16 & 1 == 1,
-            metadataSize: metadataSize,
-            bodySize: bodySize,
-            checksum: word(bytes, 56)
-        )
+        let start = headerSize + Int(metadataSize)
+        guard start <= bytes.count,
+            checksum(
+                UnsafeRawBufferPointer(rebasing: bytes[..<start]),
+                UnsafeRawBufferPointer(rebasing: bytes[start...])
+            ) == word(0)
+        else { return nil }
+        if let cipher { return CacheEntry(data: try cipher.open(body(start), for: key), for: key) }
+        let metadata = UnsafeRawBufferPointer(rebasing: bytes[headerSize..<start])
+        // The memory may be gone once the body has it.
+        guard var entry = CacheEntry(metadata: metadata, body: Data()) else { return nil }
+        entry.body = body(start)
+        return entry
     }
 
-    /// Returns the checksum of a file, over all bytes but itself.
-    static func checksum(
-        _ header: UnsafeRawBufferPointer,
-        _ metadata: UnsafeRawBufferPointer,
-        _ body: UnsafeRawBufferPointer
-    ) -> UInt64 {
-        let head = Checksum.of(UnsafeRawBufferPointer(rebasing: header[..<56]))
-        return Checksum.of(body, seed: Checksum.of(metadata, seed: head))
-    }
-
-    private static func word(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
-        UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+    private static func checksum(_ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer) -> UInt64 {
+        Checksum.of(body, seed: Checksum.of(UnsafeRawBufferPointer(rebasing: head[8...])))
     }
 }
 
@@ -110,29 +126,19 @@ public protocol CacheCipher: Sendable {
 extension CacheEntry {
     /// Returns the entry as the bytes that ``DiskStore`` writes, checksum included, for a store of your own.
     public func data(for key: CacheKey) -> Data {
-        let metadata = metadata
-        return metadata.withUnsafeBytes { metadata in
-            body.withUnsafeBytes { body in
-                var data = Data(EntryFile.header(for: key, metadata: metadata, body: body, isSealed: false))
-                data.append(contentsOf: metadata)
-                data.append(contentsOf: body)
-                return data
-            }
-        }
+        let file = EntryFile(self, for: key)
+        var data = Data(capacity: file.size)
+        data.append(contentsOf: file.head)
+        data.append(file.body)
+        return data
     }
 
     /// Creates an entry from ``data(for:)``, or returns `nil` if the bytes are damaged, or those of another key or
     /// format.
     public init?(data: Data, for key: CacheKey) {
-        let entry = data.withUnsafeBytes { bytes -> CacheEntry? in
-            guard let header = EntryFile.header(bytes, for: key, fileSize: bytes.count), !header.isSealed else {
-                return nil
-            }
-            let metadata = bytes[EntryFile.headerSize..<EntryFile.headerSize + header.metadataSize]
-            let body = UnsafeRawBufferPointer(rebasing: bytes[metadata.endIndex...])
-            let head = UnsafeRawBufferPointer(rebasing: metadata)
-            guard EntryFile.checksum(bytes, head, body) == header.checksum else { return nil }
-            return CacheEntry(metadata: head, body: Data(body))
+        let entry = data.withUnsafeBytes { bytes in
+            // Without a cipher, there is no error.
+            try? EntryFile.entry(bytes, for: key) { Data(bytes[$0...]) }
         }
         guard let entry else { return nil }
         self = entry

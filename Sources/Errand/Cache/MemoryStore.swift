@@ -1,7 +1,8 @@
 /// A store in memory that removes the least recently used entries first.
 public final class MemoryStore: CacheStore {
     private let state: Lock<State>
-    private let limit: CacheTotals
+    private let maximumSize: Int
+    private let maximumCount: Int
 
     /// Creates an empty store.
     ///
@@ -9,7 +10,7 @@ public final class MemoryStore: CacheStore {
     ///   - maximumSize: The approximate maximum size of all entries in bytes. A larger entry is not stored.
     ///   - maximumCount: The maximum number of entries.
     public init(maximumSize: Int = 16 << 20, maximumCount: Int = 1_000) {
-        limit = CacheTotals(count: max(0, maximumCount), size: max(0, maximumSize))
+        (self.maximumSize, self.maximumCount) = (max(0, maximumSize), max(0, maximumCount))
         state = Lock(State())
     }
 
@@ -22,16 +23,18 @@ public final class MemoryStore: CacheStore {
         // Removed entries are freed outside the lock.
         let gone = state.withLock { state -> [CacheEntry] in
             var gone = [state.remove(key)].compactMap(\.self)
-            guard cost <= limit.size, limit.count > 0 else { return gone }
+            guard cost <= maximumSize, maximumCount > 0 else { return gone }
             state.insert(entry, cost: cost, for: key)
-            while state.totals.exceeds(limit), let entry = state.removeOldest() { gone.append(entry) }
+            while state.size > maximumSize || state.count > maximumCount, let entry = state.removeOldest() {
+                gone.append(entry)
+            }
             return gone
         }
         withExtendedLifetime(gone) {}
     }
 
     /// Whether an entry is small enough to be stored.
-    func canStore(_ entry: CacheEntry) -> Bool { entry.cost <= limit.size && limit.count > 0 }
+    func canStore(_ entry: CacheEntry) -> Bool { entry.cost <= maximumSize && maximumCount > 0 }
 
     /// Removes the entry of a key, if there is one.
     public func remove(for key: CacheKey) { _ = state.withLock { $0.remove(key) } }
@@ -47,10 +50,10 @@ public final class MemoryStore: CacheStore {
         }
     }
 
-    /// Removes all entries of a URL.
-    public func removeAll(ofGroup group: CacheGroup) {
+    /// Removes all entries of the URL of a key.
+    public func removeAll(ofURLOf key: CacheKey) {
         let gone = state.withLock { state in
-            state.keys.filter { group.contains($0) }.compactMap { state.remove($0) }
+            state.keys.filter { $0.hasSameURL(as: key) }.compactMap { state.remove($0) }
         }
         withExtendedLifetime(gone) {}
     }
@@ -58,12 +61,12 @@ public final class MemoryStore: CacheStore {
     /// Removes the least recently used entries until their size is at most `limit` bytes.
     public func trim(toBytes limit: Int) {
         state.withLock { state in
-            while state.totals.size > limit, state.removeOldest() != nil {}
+            while state.size > limit, state.removeOldest() != nil {}
         }
     }
 
     /// Returns the number of entries, and their approximate size in bytes.
-    public func totals() -> CacheTotals { state.withLock { $0.totals } }
+    public func totals() -> (count: Int, size: Int) { state.withLock { ($0.count, $0.size) } }
 }
 
 extension MemoryStore {
@@ -77,7 +80,8 @@ extension MemoryStore {
             var newer: Int
         }
 
-        private(set) var totals = CacheTotals()
+        private(set) var size = 0
+        var count: Int { places.count }
         private var places: [CacheKey: Int] = [:]
         private var slots: [Slot] = []
         private var free: [Int] = []
@@ -103,14 +107,14 @@ extension MemoryStore {
             if place == slots.count { slots.append(slot) } else { slots[place] = slot }
             places[key] = place
             link(place)
-            totals = totals + CacheTotals(count: 1, size: cost)
+            size += cost
         }
 
         mutating func remove(_ key: CacheKey) -> CacheEntry? {
             guard let place = places.removeValue(forKey: key) else { return nil }
             unlink(place)
             free.append(place)
-            totals = totals - CacheTotals(count: 1, size: slots[place].cost)
+            size -= slots[place].cost
             defer { slots[place].entry = nil }
             return slots[place].entry
         }

@@ -1,13 +1,14 @@
 internal import Foundation
 
-// Removals: what was stored before, or requested before by any process, does not come back (``CacheRemovals``).
+// What was stored before a removal, or requested before by any process, does not come back (``CacheRemovals``).
 
 extension ResponseCache {
     /// Removes the entry of a key: immediately for every lookup, on disk soon after.
     ///
     /// A response that is still being received is not stored.
     public func remove(for key: CacheKey) {
-        didRemove(.key(key))
+        let date = now()
+        state.withLock { $0.removals.add(urlOf: key, at: date) }
         discard(key)
     }
 
@@ -25,7 +26,18 @@ extension ResponseCache {
     ///
     /// Lookups don't find them from the beginning of the call. Cancelling the task ends the wait for the disk, not the
     /// removal.
-    public func removeAll() async { await clear() }
+    public func removeAll() async {
+        let date = now()
+        _ = await maintain { [memory] state in
+            state.changes &+= 1
+            state.removals.add(.all, at: date)
+            memory?.trim(toBytes: 0)
+            _ = state.pending.beginRemoving(nil)
+        } _: { [self] in
+            defer { state.withLock { $0.pending.endRemoving(nil) } }
+            try disk?.trim(toBytes: 0)
+        }
+    }
 
     /// Removes all entries of a ``CacheIdentity/variant``; responses that are still being received are not stored.
     public func removeAll(ofVariant variant: String) async {
@@ -59,41 +71,21 @@ extension ResponseCache {
     ///   - url: The URL.
     ///   - ticket: The send that does so, whose own response may be stored.
     func removeAll(ofURL url: String, by ticket: CacheRemovals.Ticket? = nil) {
-        let (group, date) = (CacheGroup(url: url), now())
+        let (key, date) = (CacheKey(url: url, identity: (0, 0, 0, 0)), now())
         state.withLock { state in
             state.changes &+= 1
-            state.removals.add(.group(group.digest), at: date, by: ticket)
-            memory?.removeAll(ofGroup: group)
-            guard let disk, state.pending.beginRemoving(group) else { return }
+            state.removals.add(urlOf: key, at: date, by: ticket)
+            memory?.removeAll(ofURLOf: key)
+            guard let disk, state.pending.beginRemoving(key.group) else { return }
             // Under the lock, so that what is stored from now on is written after it.
             writes.async { [self] in
-                let result = Result { try disk.removeAll(ofGroup: group) }
+                let result = Result { try disk.removeAll(ofURLOf: key) }
                 self.state.withLock { state in
-                    state.pending.endRemoving(group)
+                    state.pending.endRemoving(key.group)
                     if case .failure(let error) = result { state.lastFailure = error }
                 }
             }
         }
-    }
-
-    /// Removes everything: immediately for every lookup, then on disk.
-    func clear() async {
-        let date = now()
-        let wait = CacheWait<Void?>()
-        state.withLock { state in
-            state.changes &+= 1
-            state.removals.add(.all, at: date)
-            memory?.trim(toBytes: 0)
-            guard let disk else { return wait.finish(with: .success(nil)) }
-            state.pending.beginClearing()
-            // Under the lock, so that what is stored from now on is written after it.
-            maintain(for: wait) { [self] in
-                defer { self.state.withLock { $0.pending.endClearing() } }
-                try disk.trim(toBytes: 0)
-            }
-        }
-        // The only error is that of a cancelled task.
-        _ = try? await wait.value()
     }
 
     /// Records a removal, so that responses still being received are not stored; `nil` is one by a condition.

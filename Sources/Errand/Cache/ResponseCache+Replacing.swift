@@ -61,8 +61,10 @@ extension ResponseCache {
             var place = place
             let request = place.request
             for number in 1...Self.maximumReadCount {
-                _ = try? await storedEntry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
-                _ = try? await readIndex(&place, endedBy: nil, nil)
+                _ = try? await storedEntry(at: &place, endedBy: nil, until: nil) {
+                    CacheControl.matches($0, request: request)
+                }
+                _ = try? await readIndex(&place, endedBy: nil, until: nil)
                 if Task.isCancelled { return true }
                 let isLast = number == Self.maximumReadCount
                 let outcome = replace(place, by: entry, since: pending.ticket, reportingTo: write, isForced: isLast)
@@ -91,9 +93,11 @@ extension ResponseCache {
         let request = place.request
         // What cannot be read is not there.
         if isRefused {
-            _ = try? await storedEntry(at: &place, endedBy: nil, nil) { CacheControl.matches($0, request: request) }
+            _ = try? await storedEntry(at: &place, endedBy: nil, until: nil) {
+                CacheControl.matches($0, request: request)
+            }
         }
-        if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, nil) }
+        if !place.isIndexRead { _ = try? await readIndex(&place, endedBy: nil, until: nil) }
         let index = place.index != nil && hidesVariants(entry, at: place) ? place.primary.variantIndex : nil
         let found = isRefused ? place.found : nil
         for key in [index, place.indexedKey, found].compactMap(\.self) {
@@ -151,7 +155,9 @@ extension ResponseCache {
                 guard !isOutdated else { return nil }
                 // What was read before is current unless it was removed since.
                 let read = place.index.flatMap { read in
-                    state.removals.keep(read.entry, for: key.variantIndex, readAfter: read.ticket) ? read.entry : nil
+                    marks.1 == place.indexMark
+                        && state.removals.allow(read.entry, for: key.variantIndex, since: read.ticket)
+                        ? read.entry : nil
                 }
                 let names = entry.vary.map(\.name)
                 let current = (known ?? read).flatMap { entry in

@@ -1,24 +1,26 @@
+internal import Dispatch
+
 extension ResponseCache {
     /// Returns the stored response that a request selects, whatever its age (RFC 9111, section 4.1).
     ///
     /// - Parameters:
     ///   - place: The place of the request's responses; receives the key of the stored response.
     ///   - stop: Ends the lookup with the send.
-    ///   - patience: How long the send waits for the store before it does without an entry, or `nil` if it needs one.
+    ///   - limit: Until when the store is waited for, or `nil` if it is waited for however long it takes.
     ///   - matches: Whether a stored response depends on the header fields that would be sent.
     /// - Returns: The stored response.
     /// - Throws: ``CacheMiss``, or `CancellationError`.
     func entry(
         at place: inout CachePlace,
         endedBy stop: StopSignal?,
-        _ patience: CachePatience?,
+        until limit: DispatchTime?,
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
         place.forgetFound()
         var own = responseBeingStored(at: place)
         if let entry = own, !(try await matches(entry)) { own = nil }
         if let own, !isLater(place.primary, than: own.requested.microseconds) { return own }
-        return try await storedEntry(at: &place, endedBy: stop, patience, orVariant: own, where: matches)
+        return try await storedEntry(at: &place, endedBy: stop, until: limit, orVariant: own, where: matches)
     }
 
     /// The response that is being stored and that a request selects, unless it was removed.
@@ -34,7 +36,7 @@ extension ResponseCache {
     func storedEntry(
         at place: inout CachePlace,
         endedBy stop: StopSignal?,
-        _ patience: CachePatience?,
+        until limit: DispatchTime?,
         orVariant own: CacheEntry? = nil,
         where matches: (CacheEntry) async throws -> Bool
     ) async throws -> CacheEntry {
@@ -42,7 +44,7 @@ extension ResponseCache {
         place.primaryMark = mark(of: place.primary)
         let miss: CacheMiss
         do {
-            let entry = try await entry(for: place.primary, endedBy: stop, patience)
+            let entry = try await entry(for: place.primary, endedBy: stop, until: limit)
             if try await matches(entry) {
                 place.find(entry)
                 return entry
@@ -53,7 +55,7 @@ extension ResponseCache {
         }
         if let own { return own }
         place.isPrimaryRead = true
-        guard let index = try await readIndex(&place, endedBy: stop, patience) else {
+        guard let index = try await readIndex(&place, endedBy: stop, until: limit) else {
             place.isLookedUp = true
             throw miss
         }
@@ -62,7 +64,7 @@ extension ResponseCache {
             throw miss == .absent ? .varyMismatch : miss
         }
         do {
-            let entry = try await entry(for: key, endedBy: stop, patience)
+            let entry = try await entry(for: key, endedBy: stop, until: limit)
             place.isLookedUp = true
             guard try await matches(entry) else { throw CacheMiss.varyMismatch }
             place.found = key
@@ -81,12 +83,12 @@ extension ResponseCache {
     func readIndex(
         _ place: inout CachePlace,
         endedBy stop: StopSignal?,
-        _ patience: CachePatience?
+        until limit: DispatchTime?
     ) async throws -> VariantIndex? {
         let ticket = ticket
         place.indexMark = mark(of: place.primary.variantIndex)
         do {
-            let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, patience)
+            let entry = try await entry(for: place.primary.variantIndex, endedBy: stop, until: limit)
             (place.index, place.isIndexRead) = ((entry, ticket), true)
             return VariantIndex(entry)
         } catch let miss as CacheMiss where miss != .tooSlow {

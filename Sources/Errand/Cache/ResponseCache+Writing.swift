@@ -8,18 +8,16 @@ extension ResponseCache {
     func enqueue(
         _ entry: CacheEntry?,
         for key: CacheKey,
-        keepingLater keepsLater: Bool = false,
         reportingTo write: CacheWrite? = nil,
         in state: inout State
     ) {
         do {
-            let number = try state.pending.add(entry, for: key, keepingLater: keepsLater, reportingTo: write)
-            self.write(key, number)
+            self.write(key, try state.pending.add(entry, for: key, reportingTo: write))
         } catch {
             state.lastFailure = error
             write?.finish(.failed(error))
             // In place of the newer entry, the older one is removed, which needs no space.
-            if let number = try? state.pending.add(nil, for: key) { self.write(key, number) }
+            if let number = try? state.pending.add(nil, for: key, reportingTo: nil) { self.write(key, number) }
         }
     }
 
@@ -28,36 +26,18 @@ extension ResponseCache {
         guard let disk else { return }
         writes.async { [self] in
             guard let change = state.withLock({ $0.pending.change(number, of: key) }) else { return }
-            let result = Result { try change.apply(to: disk, key, at: now()) }
-            var isOldLeft = false
-            if case .failure = result {
-                // An older entry must not come back; if it cannot be removed either, it is hidden.
-                let removal = Result { try disk.remove(for: key) }
-                if case .failure = removal { isOldLeft = true } else { isOldLeft = disk.contains(key) }
+            var outcome = CacheWrite.Outcome.stored
+            do {
+                if let entry = change.entry { try disk.store(entry, for: key) } else { try disk.remove(for: key) }
+            } catch {
+                outcome = .failed(error)
+                // An older entry must not come back. An error is no other than that of storing.
+                if change.entry != nil { try? disk.remove(for: key) }
             }
-            let isFirst = state.withLock { state in
-                switch result {
-                case .success(true): state.pending.finish(number, for: key, .stored)
-                case .success(false):
-                    // In memory, it hides the later one, which another process stored, until who waits for it goes on.
-                    if state.pending.change(number, of: key) != nil { memory?.remove(for: key) }
-                    state.pending.finish(number, for: key, .superseded)
-                case .failure(let error):
-                    state.lastFailure = error
-                    state.pending.fail(number, for: key, error, leavingOld: isOldLeft)
-                }
-                defer { state.isPrepared = true }
-                return !state.isPrepared
+            state.withLock { state in
+                if case .failed(let error) = outcome { state.lastFailure = error }
+                state.pending.finish(number, for: key, outcome)
             }
-            if isFirst { writes.async { disk.prepare() } }
         }
-    }
-}
-
-extension CacheStore {
-    /// Whether there is a usable entry of a key.
-    fileprivate func contains(_ key: CacheKey) -> Bool {
-        // A store that fails to read has none that could come back.
-        (try? entry(for: key)).flatMap(\.self) != nil
     }
 }

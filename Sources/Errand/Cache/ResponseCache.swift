@@ -16,20 +16,19 @@ public final class ResponseCache: Sendable {
     let disk: (any CacheStore)?
     let appVersion: String
     let maximumHeuristicLifetime: Duration
-    /// The maximum time that a send waits for the disk, in milliseconds.
-    let patience: Int
+    /// The maximum time that a lookup waits for the disk, in milliseconds.
+    private let patience: Int
+    static let standardPatience = 500
     let now: @Sendable () -> Date
     /// The secret of digests of credentials.
     let secret: CacheSecret
 
     // The store in memory is changed under this lock, so that it is always consistent with the pending changes.
     let state = Lock(State())
-    // Writes and maintenance run serially, lookups beside them, a few at a time. None of the queues is concurrent: on
-    // Linux, concurrent queues share their threads with all tasks, and a disk that hangs would block those too.
+    // Writes and maintenance run serially, lookups beside them.
     let writes = DispatchQueue(label: "errand.cache.writes", qos: .utility)
-    private let reads: [CacheReadQueue]
-    let lateTotals = DispatchQueue(label: "errand.cache.totals", qos: .utility)
-    let timers: DispatchQueue
+    private let reads: CacheReads
+    let counts = DispatchQueue(label: "errand.cache.counts", qos: .utility)
 
     /// The revalidations that run in the background.
     let revalidations = CacheRevalidations()
@@ -45,7 +44,6 @@ public final class ResponseCache: Sendable {
         var removals = CacheRemovals()
         /// The times, in microseconds, at which the stored responses were requested, because memory may not keep them.
         var requested = RecentTimes()
-        var isPrepared = false
         var lastFailure: (any Error)?
     }
 
@@ -71,12 +69,12 @@ public final class ResponseCache: Sendable {
             disk: disk,
             appVersion: appVersion,
             maximumHeuristicLifetime: maximumHeuristicLifetime,
-            patience: CachePatience.maximum,
+            patience: Self.standardPatience,
             now: now
         )
     }
 
-    /// Creates a cache with another maximum of ``CachePatience``, for tests on a machine that is busy.
+    /// Creates a cache with another time limit of a lookup, for tests on a machine that is busy.
     init(
         memory: MemoryStore?,
         disk: (any CacheStore)?,
@@ -92,9 +90,7 @@ public final class ResponseCache: Sendable {
         self.maximumHeuristicLifetime = maximumHeuristicLifetime
         self.now = now
         secret = CacheSecret(in: (disk as? DiskStore)?.files)
-        let timers = DispatchQueue(label: "errand.cache.timers", qos: .userInitiated)
-        reads = (0..<4).map { CacheReadQueue(label: "errand.cache.reads.\($0)", timers: timers, patience: patience) }
-        self.timers = timers
+        reads = CacheReads(patience: patience)
     }
 
     /// Creates a cache in memory and in a ``DiskStore`` with the default limits.
@@ -124,69 +120,54 @@ public final class ResponseCache: Sendable {
     /// Returns the entry of a key, whatever its age.
     ///
     /// - Returns: The entry.
-    /// - Throws: ``CacheMiss/absent`` or ``CacheMiss/damaged``; `CancellationError` if the task is cancelled while a
-    ///   store is read.
+    /// - Throws: ``CacheMiss/absent``, ``CacheMiss/damaged``, or ``CacheMiss/tooSlow`` if the store takes longer than half a
+    ///   second; `CancellationError` if the task is cancelled while a store is read.
     public func entry(for key: CacheKey) async throws -> CacheEntry {
-        try await entry(for: key, endedBy: nil)
+        try await entry(for: key, endedBy: nil, until: limit())
     }
 
-    /// Returns the entry of a key for a send, whose end ends the lookup; one that begins after the send's deadline has
-    /// 25 ms.
+    /// Until when a lookup that begins now waits for the disk: half a second at most, and half of the time that its send has
+    /// left; but 25 ms in any case, which is enough for a disk, also after the send's deadline.
+    func limit(ofSendFor rest: Duration? = nil) -> DispatchTime {
+        let half = rest.map { $0 / .milliseconds(2) } ?? .infinity
+        return .now() + .milliseconds(Int(max(25, min(Double(patience), half))))
+    }
+
+    /// Returns the entry of a key for a send, whose end ends the lookup.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - stop: The end of the send, or `nil` if only the task ends the lookup.
-    ///   - patience: How long the send waits for the store before it does without an entry, or `nil` if it needs one.
+    ///   - limit: Until when the store is waited for, or `nil` if it is waited for however long it takes.
     /// - Returns: The entry, whatever its age.
     /// - Throws: ``CacheMiss``, or `CancellationError` if the send or the task ends first.
-    func entry(
-        for key: CacheKey,
-        endedBy stop: StopSignal?,
-        _ patience: CachePatience? = nil
-    ) async throws -> CacheEntry {
+    func entry(for key: CacheKey, endedBy stop: StopSignal?, until limit: DispatchTime?) async throws -> CacheEntry {
         if let found = memory?.entry(for: key) {
             disk?.didUse(key)
             return found
         }
-        let (pending, changes) = state.withLock { state -> (CacheEntry??, Int) in
-            let pending = state.pending.change(of: key)
-            let isHidden = pending?.map { state.removals.hide($0, for: key) } ?? false
-            return (isHidden ? .some(nil) : pending, state.changes)
-        }
+        let (pending, changes) = state.withLock { ($0.pending.change(of: key), $0.changes) }
         if let pending {
             guard let pending else { throw CacheMiss.absent }
             return pending
         }
         guard let disk else { throw CacheMiss.absent }
-        let wait = CacheWait<CacheEntry>()
-        let queue = reads[Int(key.words.1 & 3)]
-        let began = DispatchTime.now()
-        defer { patience?.spend(since: began) }
-        var late: CacheReadQueue.Late?
-        if let patience {
-            guard let deadline = patience.deadline else { throw CacheMiss.tooSlow }
-            late = CacheReadQueue.Late(deadline: deadline) { wait.finish(with: .failure(CacheMiss.tooSlow)) }
+        return try await reads.entry(for: key, until: limit, endedBy: stop) { [self] in
+            try read(key, from: disk, since: changes)
         }
-        let id = queue.add(orIfLate: late) { [self] in
-            wait.finish(with: Result { try read(key, from: disk, since: changes) })
-        }
-        guard let id else { throw CacheMiss.tooSlow }
-        guard let stop else { return try await wait.value { queue.drop(id) } }
-        return try await wait.value(endedBy: stop, timers: timers) { queue.drop(id) }
     }
 
     /// Reads an entry and keeps it in memory, whether or not a lookup still waits for it.
     private func read(_ key: CacheKey, from disk: any CacheStore, since changes: Int) throws -> CacheEntry {
         let (result, date) = (Result { try disk.entry(for: key) }, now())
         return try state.withLock { state in
-            state.removals.noteTime(date)
             let isCurrent = state.changes == changes
             if !isCurrent, let pending = state.pending.change(of: key) {
                 guard let pending else { throw CacheMiss.absent }
                 return pending
             }
             guard case .success(let found) = result else { throw CacheMiss.damaged }
-            guard let found, !state.removals.hide(found, for: key) else { throw CacheMiss.absent }
+            guard let found, !state.removals.hide(found, for: key, at: date) else { throw CacheMiss.absent }
             if isCurrent { memory?.store(found, for: key) }
             return found
         }
@@ -197,10 +178,7 @@ public final class ResponseCache: Sendable {
     /// A ticket to be taken before a request is sent: its response is not stored if such entries are removed since.
     var ticket: CacheRemovals.Ticket {
         let date = now()
-        return state.withLock { state in
-            state.removals.noteTime(date)
-            return state.removals.ticket(at: date)
-        }
+        return state.withLock { $0.removals.ticket(at: date) }
     }
 
     /// Stores an entry: in memory at once, on disk soon after.
@@ -226,7 +204,7 @@ public final class ResponseCache: Sendable {
         let isWritten = !entry.isMemoryOnly && !CacheControl.forbidsStoring(entry)
         let (requested, date) = (entry.requested.microseconds, now().microseconds)
         let new = isWritten ? entry : nil
-        change(key, isOnDisk: entry.isVetted, to: new, keepingLater: ticket != nil, reportingTo: write) { state in
+        change(key, isOnDisk: entry.isVetted, to: new, reportingTo: write) { state in
             if let ticket {
                 guard state.removals.allow(entry, for: key, since: ticket) else { return false }
                 // A response that was requested later is the newer one.
@@ -259,7 +237,11 @@ public final class ResponseCache: Sendable {
         let date = now()
         change(key, to: nil) { state in
             if let requested, isLater(key, than: requested, in: state, at: date.microseconds) { return false }
-            if let ticket { state.removals.add(.key(key), at: date, by: ticket) }
+            if let ticket {
+                // The response to an earlier request is not stored any more.
+                let time = max(ticket.date.microseconds, state.requested.time(of: key) ?? 0)
+                state.requested.note(key, at: time, isForAll: state.requested.timeForAll(of: key) != nil)
+            }
             memory?.remove(for: key)
             return true
         }
@@ -272,7 +254,6 @@ public final class ResponseCache: Sendable {
         _ key: CacheKey,
         isOnDisk: Bool = true,
         to entry: CacheEntry?,
-        keepingLater keepsLater: Bool = false,
         reportingTo write: CacheWrite? = nil,
         _ changeMemory: (inout State) -> Bool
     ) {
@@ -287,7 +268,7 @@ public final class ResponseCache: Sendable {
                 write?.finish(disk != nil ? .inMemory : isKept ? .stored : .failed(POSIXError(.EFBIG)))
                 return
             }
-            enqueue(entry, for: key, keepingLater: keepsLater, reportingTo: write, in: &state)
+            enqueue(entry, for: key, reportingTo: write, in: &state)
         }
     }
 }

@@ -18,8 +18,9 @@ enum CacheSample {
         return CacheEntry(response, requested: Date())
     }
 
-    /// Writes entries as a `DiskStore` names them, on two threads, without its totals.
+    /// Writes entries as a `DiskStore` names them, on two threads.
     static func write(_ count: Int, size: Int, to directory: URL) throws {
+        let directory = directory.appending(path: "v2")
         for shard in 0..<256 {
             let name = (shard < 16 ? "0" : "") + String(shard, radix: 16)
             let folder = directory.appending(path: name)

@@ -7,116 +7,120 @@ import Testing
     private let date = Date(timeIntervalSince1970: 1_800_000_000)
     private let key = CacheKey("https://api.example/x")
 
-    private var entry: CacheEntry {
+    private var entry: CacheEntry { entry(at: 0) }
+
+    private func entry(at seconds: Double) -> CacheEntry {
         var entry = CacheEntry.sample("a")
-        (entry.scope, entry.user, entry.variant, entry.requested) = ("scope", "user", "variant", date)
+        (entry.scope, entry.user, entry.variant) = ("scope", "user", "variant")
+        entry.requested = date + seconds
         return entry
     }
 
-    private static let own: [CacheRemovals.Extent] = [
-        .all, .scope("scope"), .user("user"), .variant("variant"),
-        .group(CacheGroup(url: "https://api.example/x").digest), .key(CacheKey("https://api.example/x")),
+    private enum Removal: Sendable {
+        case extent(CacheRemovals.Extent)
+        case url(String)
+
+        func add(to removals: inout CacheRemovals, at date: Date) {
+            switch self {
+            case .extent(let extent): removals.add(extent, at: date)
+            case .url(let url): removals.add(urlOf: CacheKey(url), at: date)
+            }
+        }
+    }
+
+    private static let own: [Removal] = [
+        .extent(.all), .extent(.scope("scope")), .extent(.user("user")), .extent(.variant("variant")),
+        .url("https://api.example/x"),
     ]
 
-    @Test(arguments: own) func removalEndsWhatWasRequestedBefore(extent: CacheRemovals.Extent) {
+    @Test(arguments: own) private func removalEndsWhatWasRequestedBefore(removal: Removal) {
         var removals = CacheRemovals()
         let before = removals.ticket(at: date)
-        removals.add(extent, at: date.addingTimeInterval(1))
-        #expect(!removals.allow(entry, for: key, since: before) && removals.hide(entry, for: key))
+        removal.add(to: &removals, at: date + 1)
+        #expect(!removals.allow(entry, for: key, since: before))
+        #expect(removals.hide(entry, for: key, at: date + 1))
         #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
-        var later = entry
-        later.requested = date.addingTimeInterval(1)
-        #expect(!removals.hide(later, for: key))
+        #expect(!removals.hide(entry(at: 1), for: key, at: date + 1))
     }
 
     @Test(arguments: [
-        CacheRemovals.Extent.scope("o"), .user("o"), .variant("o"), .group(1), .key(CacheKey("o")), .scope(""),
+        Removal.extent(.scope("o")), .extent(.user("o")), .extent(.variant("o")), .extent(.scope("")), .url("o"),
     ])
-    func removalOfOthersHasNoEffect(extent: CacheRemovals.Extent) {
+    private func removalOfOthersHasNoEffect(removal: Removal) {
         var removals = CacheRemovals()
         let before = removals.ticket(at: date)
-        removals.add(extent, at: date.addingTimeInterval(1))
-        #expect(removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key))
+        removal.add(to: &removals, at: date + 1)
+        #expect(removals.allow(entry, for: key, since: before))
+        #expect(!removals.hide(entry, for: key, at: date + 1))
     }
 
-    @Test func removalFromTheFutureHidesOnlyWhatIsRequestedBeforeTheClockIsSetBack() {
+    /// Another URL in the same place of the table costs a response that is under way, and hides nothing.
+    @Test func aCollisionCostsAMiss() {
         var removals = CacheRemovals()
         let before = removals.ticket(at: date)
-        removals.add(.all, at: date.addingTimeInterval(86_400))
-        removals.noteTime(date.addingTimeInterval(1))
-        #expect(removals.hide(entry, for: key) && !removals.allow(entry, for: key, since: before))
-        var later = entry
-        later.requested = date.addingTimeInterval(1)
-        #expect(!removals.hide(later, for: key))
-        // What is recorded afterwards counts by the new time.
-        removals.add(.key(key), at: date.addingTimeInterval(5))
-        #expect(removals.hide(later, for: key))
-        later.requested = date.addingTimeInterval(5)
-        #expect(!removals.hide(later, for: key))
+        let other = CacheKey(words: (key.group &+ 1024, 0, 0, 0))
+        removals.add(urlOf: other, at: date + 1)
+        #expect(!removals.allow(entry, for: key, since: before))
+        #expect(!removals.hide(entry, for: key, at: date + 1))
+    }
+
+    @Test func removalFromTheFutureHidesNothingOnceTheClockIsSetBack() {
+        var removals = CacheRemovals()
+        let before = removals.ticket(at: date)
+        removals.add(.all, at: date + 86_400)
+        #expect(removals.hide(entry, for: key, at: date + 86_400))
+        #expect(!removals.hide(entry, for: key, at: date + 1))
+        #expect(!removals.allow(entry, for: key, since: before))
     }
 
     @Test func removalByAConditionEndsAllThatIsUnderWay() {
         var removals = CacheRemovals()
         let before = removals.ticket(at: date)
         removals.addUnknown()
-        #expect(!removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key))
+        #expect(!removals.allow(entry, for: key, since: before) && !removals.hide(entry, for: key, at: date))
         #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
     }
 
-    /// The oldest are forgotten; nothing from before them is stored.
+    /// What is forgotten keeps all from before it from being stored; a removal of everything is not forgotten.
     @Test func numberOfRemovalsIsBounded() {
         var removals = CacheRemovals()
-        let before = removals.ticket(at: date)
-        removals.add(.scope("scope"), at: date)
-        for number in 0..<CacheRemovals.maximumCount { removals.add(.group(UInt64(number)), at: date) }
-        #expect(!removals.allow(entry, for: key, since: before))
-        let after = removals.ticket(at: date)
-        for number in 0..<10 { removals.add(.group(UInt64(number)), at: date) }
-        #expect(removals.allow(entry, for: key, since: after))
+        removals.add(.all, at: date + 1)
+        let before = removals.ticket(at: date + 1)
+        removals.add(.scope("scope"), at: date + 2)
+        for number in 0..<1_024 { removals.add(.user("\(number)"), at: date + 2) }
+        #expect(!removals.allow(entry(at: 1), for: key, since: before))
+        #expect(removals.hide(entry, for: key, at: date + 2) && !removals.hide(entry(at: 1), for: key, at: date + 2))
+        #expect(removals.allow(entry, for: key, since: removals.ticket(at: date)))
     }
 
-    /// What sends replace is recorded too, and must not push out what a program has removed.
-    @Test func removalsByTheProgramAreKeptBesideThoseOfSends() {
-        var removals = CacheRemovals()
-        removals.add(.user("user"), at: date.addingTimeInterval(1))
-        for number in 0..<3 * CacheRemovals.maximumCount {
-            let ticket = removals.ticket(at: date)
-            removals.add(.key(CacheKey("\(number)")), at: date.addingTimeInterval(2), by: ticket)
+    /// A response to POST follows its own invalidation, but no other removal.
+    @Test(
+        arguments: [([], true), ([.url("https://api.example/x")], false), ([.extent(.all)], false)]
+            as [([Removal], Bool)]
+    )
+    private func aResponseToPostFollowsItsOwnInvalidationOnly(others: [Removal], isStored: Bool) {
+        for isBefore in [true, false] {
+            var removals = CacheRemovals()
+            removals.add(urlOf: key, at: date)
+            let (lookup, ticket) = (removals.ticket(at: date), removals.ticket(at: date))
+            if isBefore { for removal in others { removal.add(to: &removals, at: date + 1) } }
+            for _ in 0..<2 { removals.add(urlOf: key, at: date + 1, by: ticket) }
+            if !isBefore { for removal in others { removal.add(to: &removals, at: date + 1) } }
+            let own = ticket.noLater(than: lookup, includesURL: false)
+            #expect(removals.allow(entry, for: key, since: own) == isStored)
+            #expect(removals.hide(entry, for: key, at: date + 1) == !isStored)
         }
-        var entry = CacheEntry.sample("x")
-        (entry.user, entry.requested) = ("user", date)
-        #expect(removals.hide(entry, for: key))
     }
 
-    /// An earlier send has discarded something; the response to a later request is newer.
-    @Test func aLaterRequestIsNotRefusedForWhatAnEarlierOneReplaced() {
+    /// What a removal found on its way is not stored; what waited to be sent is newer than an invalidation of its URL.
+    @Test func aRequestThatWaitedIsNewerThanAnInvalidation() {
         var removals = CacheRemovals()
-        let early = removals.ticket(at: date)
-        let late = removals.ticket(at: date)
-        removals.add(.key(key), at: date, by: early)
-        #expect(removals.allow(.sample("x"), for: key, since: late))
-        removals.add(.key(key), at: date, by: late)
-        #expect(!removals.allow(.sample("x"), for: key, since: early))
-    }
-
-    /// What a send replaces later must not make visible what another process had stored before.
-    @Test func whatTheProgramRemovedStaysHiddenBehindARemovalByASend() {
-        var removals = CacheRemovals()
-        removals.add(.key(key), at: date.addingTimeInterval(1))
-        let ticket = removals.ticket(at: date.addingTimeInterval(2))
-        removals.add(.key(key), at: date.addingTimeInterval(3), by: ticket)
-        #expect(removals.hide(entry, for: key))
-        var later = entry
-        later.requested = date.addingTimeInterval(2)
-        #expect(!removals.hide(later, for: key))
-    }
-
-    @Test func whatWasReadBeforeARemovalIsNotKept() {
-        var removals = CacheRemovals()
-        let early = removals.ticket(at: date)
-        let read = removals.ticket(at: date)
-        #expect(removals.keep(entry, for: key, readAfter: read))
-        removals.add(.key(key), at: date, by: early)
-        #expect(removals.allow(entry, for: key, since: read) && !removals.keep(entry, for: key, readAfter: read))
+        let lookup = removals.ticket(at: date)
+        removals.add(urlOf: key, at: date + 1)
+        let sent = removals.ticket(at: date + 2)
+        #expect(removals.allow(entry, for: key, since: sent.noLater(than: lookup, includesURL: false)))
+        #expect(!removals.allow(entry, for: key, since: sent.noLater(than: lookup, includesURL: true)))
+        removals.add(.user("user"), at: date + 3)
+        #expect(!removals.allow(entry, for: key, since: sent.noLater(than: lookup, includesURL: false)))
     }
 }

@@ -12,21 +12,27 @@ final class TemporaryDirectory: Sendable {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
+    /// The path of the file of a key.
+    func path(of key: CacheKey) -> URL {
+        let name = key.description
+        return url.appending(path: "v2/\(name.prefix(2))/\(name)")
+    }
+
     deinit { try? FileManager.default.removeItem(at: url) }  // what is left over is only a temporary folder
 
-    /// The paths of all files below, from here, except for that of the totals.
+    /// The paths of all files below, from here.
     var files: [String] {
         let paths = FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String } ?? []
         return paths.filter { path in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: url.appending(path: path).path, isDirectory: &isFolder)
-                && !isFolder.boolValue && path != "totals"
+                && !isFolder.boolValue
         }.sorted()
     }
 
     /// The number and size of these files, temporary ones included.
-    var totals: CacheTotals {
-        files.reduce(into: CacheTotals()) { totals, path in
+    var totals: (count: Int, size: Int) {
+        files.reduce(into: (count: 0, size: 0)) { totals, path in
             var facts = stat()
             guard lstat(url.appending(path: path).path, &facts) == 0 else { return }
             totals.count += 1
@@ -68,7 +74,7 @@ struct CachedRig: Sendable {
         disk: (any CacheStore)? = nil,
         memory: MemoryStore? = MemoryStore(),
         appVersion: String = "",
-        patience: Int = CachePatience.maximum,
+        patience: Int = ResponseCache.standardPatience,
         config change: (inout NetworkConfig) -> Void = { _ in },
         responding handler: @escaping StubTransport.Handler
     ) {

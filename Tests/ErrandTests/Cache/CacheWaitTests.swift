@@ -41,7 +41,7 @@ import Testing
             hang("trim")
             inner.trim(toBytes: limit)
         }
-        func totals() -> CacheTotals {
+        func totals() -> (count: Int, size: Int) {
             hang("totals")
             return inner.totals()
         }
@@ -56,7 +56,7 @@ import Testing
 
     @Test func cancelledLookUpDoesNotWaitForTheStore() async throws {
         let store = Hanging()
-        let cache = ResponseCache(memory: nil, disk: store)
+        let cache = ResponseCache(memory: nil, disk: store, patience: 60_000)
         let task = Task { try await cache.entry(for: key) }
         await wait { store.entered.all == ["read"] }
         #expect(await resultOnceCancelled(task).error is CancellationError)
@@ -66,7 +66,7 @@ import Testing
 
     @Test func cancelledSendDoesNotWaitForTheStore() async throws {
         let store = Hanging()
-        let rig = CachedRig(disk: store, memory: nil) { _ in .json("1") }
+        let rig = CachedRig(disk: store, memory: nil, patience: 60_000) { _ in .json("1") }
         let task = Task { try await rig.agent.send(GeneralRequest("/x").expecting(Int.self)) }
         await wait { store.entered.all == ["read"] }
         #expect(await resultOnceCancelled(task).error is CancellationError)
@@ -81,16 +81,16 @@ import Testing
         func look() async throws -> CacheEntry {
             let stop = StopSignal()
             stop.stop(.deadline)
-            return try await cache.entry(for: key, endedBy: stop)
+            return try await cache.entry(for: key, endedBy: stop, until: cache.limit(ofSendFor: .zero))
         }
-        await #expect(throws: CancellationError.self) { _ = try await look() }
+        await #expect(throws: CacheMiss.tooSlow) { _ = try await look() }
         #expect(store.stillBlocks)
         store.release()
         // The moment is wall time, which a busy machine may take away: then the next look-up has another one. Without
         // it none would find anything.
         var found: CacheEntry?
         while found == nil, !Task.isCancelled {
-            do { found = try await look() } catch is CancellationError { await Task.yield() }
+            do { found = try await look() } catch CacheMiss.tooSlow { await Task.yield() }
         }
         #expect(found?.text == "x")
     }
@@ -98,7 +98,7 @@ import Testing
     @Test func readThatNobodyWaitsForStillFillsTheMemory() async throws {
         let (store, memory) = (Hanging(), MemoryStore())
         store.inner.store(.sample("x"), for: key)
-        let cache = ResponseCache(memory: memory, disk: store)
+        let cache = ResponseCache(memory: memory, disk: store, patience: 60_000)
         let task = Task { try await cache.entry(for: key) }
         await wait { store.entered.all == ["read"] }
         #expect(await resultOnceCancelled(task).error is CancellationError)
@@ -130,31 +130,37 @@ import Testing
         store.inner.store(.sample("x"), for: key)
         let cache = ResponseCache(memory: memory, disk: store)
         await #expect(throws: CacheMiss.tooSlow) {
-            _ = try await cache.entry(for: key, endedBy: nil, CachePatience())
+            _ = try await cache.entry(for: key)
         }
         store.release()
         await wait { memory.entry(for: key) != nil }
-        #expect(try await cache.entry(for: key, endedBy: nil, CachePatience()).text == "x")
+        #expect(try await cache.entry(for: key).text == "x")
     }
 
-    @Test func lookUpThatNeedsTheStoreWaitsForIt() async throws {
+    @Test func lookUpWithoutALimitWaitsForTheStore() async throws {
         let store = Hanging()
         store.inner.store(.sample("x"), for: key)
         let cache = ResponseCache(memory: nil, disk: store)
-        let task = Task { try await cache.entry(for: key) }
-        await #expect(throws: CacheMiss.tooSlow) {
-            _ = try await cache.entry(for: key, endedBy: nil, CachePatience())
-        }
+        let task = Task { try await cache.entry(for: key, endedBy: nil, until: nil) }
+        await #expect(throws: CacheMiss.tooSlow) { _ = try await cache.entry(for: key) }
         store.release()
         #expect(try await task.value.text == "x")
-        let patience = CachePatience(maximum: 30_000)
-        #expect(try await cache.entry(for: key, endedBy: nil, patience).text == "x")
+        #expect(try await cache.entry(for: key, endedBy: nil, until: nil).text == "x")
+    }
+
+    @Test func limitLeavesHalfOfTheTimeToTheNetwork() {
+        let cache = ResponseCache(memory: nil, disk: nil, patience: 500)
+        let limits: [(Duration?, Int)] = [(nil, 500), (.seconds(60), 500), (.milliseconds(400), 200), (.zero, 25)]
+        for (rest, limit) in limits {
+            let (before, time, after) = (DispatchTime.now(), cache.limit(ofSendFor: rest), DispatchTime.now())
+            #expect(time >= before + .milliseconds(limit) && time <= after + .milliseconds(limit))
+        }
     }
 
     @Test func lookUpsAbandonedInTheQueueNeverReachTheStore() async throws {
         let store = Hanging()
         store.inner.store(.sample("x"), for: key)
-        let cache = ResponseCache(memory: nil, disk: store)
+        let cache = ResponseCache(memory: nil, disk: store, patience: 60_000)
         let first = Task { try await cache.entry(for: key) }
         await wait { store.entered.all == ["read"] }
         let waiting = (0..<100).map { _ in Task { try await cache.entry(for: key) } }
@@ -235,7 +241,7 @@ import Testing
             throw Boom()
         }
         func trim(toBytes limit: Int) throws { throw Boom() }
-        func totals() throws -> CacheTotals { throw Boom() }
+        func totals() throws -> (count: Int, size: Int) { throw Boom() }
     }
 
     @Test(
@@ -251,7 +257,7 @@ import Testing
         entry.scope = "s"
         cache.store(entry, for: key)
         await remove(cache)
-        #expect(cache.memory?.totals() == CacheTotals())
+        #expect(cache.memory?.totals().count == 0)
         #expect(cache.lastFailure as? Boom == Boom())
         await #expect(throws: CacheMiss.absent) { _ = try await cache.entry(for: key) }
     }

@@ -13,14 +13,16 @@ import Testing
     }
 
     private func key(_ number: Int) -> CacheKey { CacheKey("\(number)") }
-    private func path(_ number: Int) -> URL {
-        let name = key(number).description
-        return folder.url.appending(path: "\(name.prefix(2))/\(name)")
-    }
+    private func path(_ number: Int) -> URL { folder.path(of: key(number)) }
 
     private func small(maximumSize: Int = .max, maximumCount: Int = .max) -> DiskStore {
-        let limit = CacheTotals(count: maximumCount, size: maximumSize)
-        return DiskStore(directory: folder.url, limit: limit, cipher: nil, touchInterval: -1)
+        DiskStore(
+            directory: folder.url,
+            maximumSize: maximumSize,
+            maximumCount: maximumCount,
+            cipher: nil,
+            touchInterval: -1
+        )
     }
 
     @Test func whatIsStoredIsFoundByAnotherStoreOfTheDirectory() throws {
@@ -44,7 +46,7 @@ import Testing
         try store.store(.sample("x"), for: key(1))
         let file = try FileManager.default.attributesOfItem(atPath: path(1).path)
         #expect(file[.posixPermissions] as? Int == 0o600)
-        for folder in [path(1).deletingLastPathComponent(), folder.url.appending(path: "tmp")] {
+        for folder in [path(1).deletingLastPathComponent(), folder.url.appending(path: "v2/tmp")] {
             let facts = try FileManager.default.attributesOfItem(atPath: folder.path)
             #expect(facts[.posixPermissions] as? Int == 0o700)
         }
@@ -85,7 +87,7 @@ import Testing
     @Test func anEntryOfALaterVersionIsAMiss() throws {
         try store.store(.sample("1"), for: key(1))
         var data = try Data(contentsOf: path(1))
-        data[8] = 2
+        data[8] = 3
         try data.write(to: path(1))
         isMissAndRemoved(1)
     }
@@ -160,19 +162,17 @@ import Testing
 
     @Test func theLeastRecentlyUsedGoFirst() throws {
         let store = small(maximumCount: 10)
-        _ = store.totals()
         for number in 0..<10 { try store.store(.sample("\(number)"), for: key(number)) }
         #expect(try store.entry(for: key(0))?.text == "0")
         try store.store(.sample("10"), for: key(10))
-        #expect(store.totals().count == 9)
+        #expect(store.totals().count == 10)
         let left = try (0...10).filter { try store.entry(for: key($0)) != nil }
-        #expect(left == [0, 3, 4, 5, 6, 7, 8, 9, 10])
+        #expect(left == [0, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     }
 
     @Test func byteCountIsBounded() throws {
         var generator = SeededGenerator()
         let store = small(maximumSize: 200_000)
-        _ = store.totals()
         for number in 0..<500 {
             let size = Int.random(in: 0..<5_000, using: &generator)
             try store.store(.sample(String(repeating: "x", count: size)), for: key(number % 300))
@@ -199,52 +199,70 @@ import Testing
     }
 
     @Test func totalsFollowEveryChange() throws {
-        #expect(store.totals() == CacheTotals())
+        #expect(store.totals() == (0, 0))
         try store.store(.sample("one"), for: key(1))
         try store.store(.sample("two, longer"), for: key(1))
         try store.store(.sample("three"), for: key(2))
         #expect(store.totals() == folder.totals)
         #expect(store.totals().count == 2)
-        store.remove(for: key(1))
-        store.remove(for: key(1))
+        try store.remove(for: key(1))
+        try store.remove(for: key(1))
         #expect(store.totals() == folder.totals)
     }
 
     @Test func trimmingKeepsTheMostRecentlyUsed() throws {
         let store = small()
         for number in 0..<20 { try store.store(.sample(String(repeating: "x", count: 1_000)), for: key(number)) }
-        store.trim(toBytes: 6_500)
+        try store.trim(toBytes: 6_500)
         let left = try (0..<20).filter { try store.entry(for: key($0)) != nil }
         #expect(left == [15, 16, 17, 18, 19])
-        store.trim(toBytes: 0)
-        #expect(store.totals() == CacheTotals())
+        try store.trim(toBytes: 0)
+        #expect(store.totals() == (0, 0))
     }
 
     @Test func aGroupIsRemovedAlone() throws {
         let (one, other) = (CacheKey("1").words, CacheKey("2").words)
         let keys = [CacheKey(url: "a", identity: one), CacheKey(url: "a", identity: other), key(1)]
         for key in keys { try store.store(.sample("x"), for: key) }
-        store.removeAll(ofGroup: CacheGroup(url: "a"))
+        try store.removeAll(ofURLOf: keys[0])
         #expect(try keys.map { try store.entry(for: $0) != nil } == [false, false, true])
     }
 
     // MARK: Writers that die, and disks that fail
 
+    /// A writer has ten seconds from creating its file to locking it.
     @Test func leftoversOfDeadWritersGoAndThoseOfLivingOnesStay() throws {
         try store.store(.sample("x"), for: key(1))
-        let temporary = folder.url.appending(path: "tmp")
-        try Data("dead".utf8).write(to: temporary.appending(path: "dead"))
-        try Data("alive".utf8).write(to: temporary.appending(path: "alive"))
+        let temporary = folder.url.appending(path: "v2/tmp")
+        for (name, age) in [("dead", 11.0), ("alive", 11), ("new", 8), ("future", -11)] {
+            let path = temporary.appending(path: name).path
+            try Data(name.utf8).write(to: URL(filePath: path))
+            let date = [FileAttributeKey.modificationDate: Date.now.addingTimeInterval(-age)]
+            try FileManager.default.setAttributes(date, ofItemAtPath: path)
+        }
         let descriptor = open(temporary.appending(path: "alive").path, O_RDONLY)
         #expect(flock(descriptor, LOCK_EX) == 0)
         defer { close(descriptor) }
         try DiskStore(directory: folder.url).store(.sample("y"), for: key(2))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == ["alive"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).sorted() == ["alive", "new"])
+    }
+
+    @Test func onlyFilesOfThePreviousFormatAreRemoved() throws {
+        let names = ["00/entry", "ff/entry", "tmp/writing", "totals", "secret"]
+        for name in names {
+            let file = folder.url.appending(path: name)
+            let parent = file.deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+            try Data(name.utf8).write(to: file)
+        }
+        try store.store(.sample("x"), for: key(1))
+        try store.trim(toBytes: 0)
+        #expect(folder.files == ["secret"])
     }
 
     @Test func aStoreThatCannotWriteThrowsAndStillReads() throws {
         try store.store(.sample("old"), for: key(1))
-        let temporary = folder.url.appending(path: "tmp")
+        let temporary = folder.url.appending(path: "v2/tmp")
         try FileManager.default.removeItem(at: temporary)
         try Data().write(to: temporary)
         #expect(throws: POSIXError.self) { try store.store(.sample("new"), for: key(1)) }
@@ -255,8 +273,8 @@ import Testing
         let store = DiskStore(directory: URL(filePath: "/proc/nowhere"))
         #expect(throws: POSIXError.self) { try store.store(.sample("x"), for: key(1)) }
         #expect(try store.entry(for: key(1)) == nil)
-        #expect(store.totals() == CacheTotals())
-        store.trim(toBytes: 0)
+        #expect(store.totals() == (0, 0))
+        try store.trim(toBytes: 0)
     }
 
     @Test func removedDirectoryIsCreatedAgain() throws {

@@ -15,7 +15,7 @@ import Testing
         entry.received = Date(timeIntervalSince1970: 1_700_000_000.123456)
         entry.version = -3
         entry.variant = "user\n7"
-        entry.scope = "s"
+        (entry.scope, entry.user, entry.isWeak) = ("s", "u", true)
         entry.vary = [.init(name: "accept", digest: "d"), .init(name: "x", digest: "")]
         return entry
     }
@@ -30,14 +30,6 @@ import Testing
             #expect(same(read, entry))
             #expect(read.body.startIndex == 0)
         }
-    }
-
-    @Test func theMetadataIsJSON() throws {
-        let entry = full()
-        let json = try #require(try JSONSerialization.jsonObject(with: Data(entry.metadata)) as? [String: Any])
-        #expect(json["url"] as? String == entry.location)
-        #expect(json["variant"] as? String == "user\n7")
-        #expect((json["headers"] as? [[String]])?.count == 4)
     }
 
     @Test func theBytesOfAnotherKeyAreNone() {

@@ -31,7 +31,7 @@ import Testing
         #expect(store.entry(for: key(1))?.text == "new")
         #expect(store.totals().count == 1)
         store.remove(for: key(1))
-        #expect(store.totals() == CacheTotals())
+        #expect(store.totals() == (0, 0))
     }
 
     @Test func trimmingKeepsTheMostRecentlyUsed() {

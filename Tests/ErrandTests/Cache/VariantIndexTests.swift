@@ -74,26 +74,4 @@ import Testing
         #expect(try await !rig.agent.response(for: request).source.isFromCache)
         #expect(try await rig.agent.response(for: request).source.isFromCache)
     }
-
-    /// A response to POST follows its own invalidation, but no other removal.
-    @Test(
-        arguments: [
-            ([], true), ([.group(0)], true), ([.group(0), .group(0)], false), ([.group(0), .all], false),
-            ([.scope("")], false),
-        ] as [([CacheRemovals.Extent], Bool)]
-    )
-    func aResponseToPostFollowsItsOwnInvalidationOnly(removals: [CacheRemovals.Extent], isStored: Bool) {
-        var all = CacheRemovals()
-        let now = Date(timeIntervalSince1970: 1_800_000_000)
-        all.add(.group(primary.group), at: now)
-        let ticket = all.ticket(at: now)
-        for removal in removals {
-            if case .group = removal {
-                all.add(.group(primary.group), at: now, by: ticket)
-            } else {
-                all.add(removal, at: now)
-            }
-        }
-        #expect(all.allow(.sample("x"), for: primary, since: ticket) == isStored)
-    }
 }
