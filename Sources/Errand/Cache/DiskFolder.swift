@@ -52,17 +52,22 @@ struct DiskFolder: Sendable {
 
     // MARK: Folders
 
-    /// Creates the folders that writing an entry needs; on Apple platforms, they are excluded from backups.
+    /// Creates the folders that writing an entry needs.
     ///
     /// - Throws: `POSIXError`.
     private func makeFolders(for key: CacheKey) throws {
+        try makeFolder()
+        for folder in [temporary, path + "/" + Self.name(ofShard: Int(key.shard))] {
+            if mkdir(folder, 0o700) != 0, errno != EEXIST { throw POSIXError.last }
+        }
+    }
+
+    /// Creates the folder; on Apple platforms, it is excluded from backups.
+    func makeFolder() throws {
         #if canImport(Darwin)
         let isNew = access(path, F_OK) != 0
         #endif
         try Self.makeFolder(path[...])
-        for folder in [temporary, path + "/" + Self.name(ofShard: Int(key.shard))] {
-            if mkdir(folder, 0o700) != 0, errno != EEXIST { throw POSIXError.last }
-        }
         #if canImport(Darwin)
         guard isNew else { return }
         var url = URL(filePath: path)
