@@ -151,7 +151,7 @@ struct ThrottleQueue: Sendable {
     }
 
     /// The time when one more waiter may be able to start, or `nil` if all wait for others to end or there are no waiters.
-    var wake: Duration? { due.first?.time }
+    var wake: Duration? { waiters.isEmpty ? nil : due.first?.time }
 
     /// Returns the first waiter of a heap that may start as far as its host is concerned, and drops those before it.
     private mutating func first(of group: Int, _ rank: Int) -> Int? {
