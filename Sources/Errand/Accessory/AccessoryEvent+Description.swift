@@ -31,7 +31,7 @@ extension AccessoryEvent: CustomStringConvertible {
             "is not retried, because the retry budget of the host is exhausted: \(error.words)"
         case .willRefreshCredential(let error?): "waits for a new credential, because \(error.words)"
         case .willRefreshCredential(nil): "waits for a new credential, because this one expires soon"
-        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(redirect.to.shownOrigin)"
+        case .didRedirect(let redirect): "\(redirect.statusCode), goes on to \(redirect.to.origin)"
         case .didDiagnose(let diagnostic): "\(diagnostic)".oneLine
         case .didWait(let time): "waited \(time.words) for a permit"
         case .didRevalidate(let outcome): "revalidation in the background: \(outcome)"

@@ -59,7 +59,7 @@ public struct LoggingAccessory: Accessory {
     private func words(for event: AccessoryEvent, of context: RequestContext) -> String {
         // A failure at another URL than that of the line, such as that of a redirect or of a CDN, names it.
         if case .willStop(.failure(let error as NetworkError)) = event, let host = error.host,
-            host != context.url?.authority || error.path != context.declared?.shown
+            host != context.url?.origin.authority || error.path != context.declared?.shown
         {
             return "failed: \(error)"
         }

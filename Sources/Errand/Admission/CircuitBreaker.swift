@@ -96,7 +96,7 @@ public final class CircuitBreaker: Interceptor {
     private let timeline: Timeline
     private let judge: @Sendable (Result<RawResponse, any Error>) -> Verdict
     /// The circuits, beyond whose number those that are closed, and were not used last, are forgotten.
-    private let circuits = Lock(HostTable<String, Circuit>(limit: CircuitBreaker.maximumHostCount))
+    private let circuits = Lock(HostTable<Origin, Circuit>(limit: CircuitBreaker.maximumHostCount))
     static let maximumHostCount = 1_000
 
     /// Creates a circuit breaker.
@@ -139,7 +139,7 @@ public final class CircuitBreaker: Interceptor {
     /// - Returns: The state, which is closed for a host that was never called.
     public func state(of host: String) -> State {
         let now = timeline.now()
-        let keys = ["https", "http"].compactMap { URL(string: "\($0)://\(host)/")?.hostAndPort }
+        let keys = ["https", "http"].map { Origin("\($0)://\(host)") }
         return circuits.withLock { circuits in
             for key in keys {
                 if let circuit = circuits[key] { return circuit.state(at: now) }
@@ -157,7 +157,7 @@ public final class CircuitBreaker: Interceptor {
         for context: RequestContext,
         next: AttemptChain
     ) async throws -> RawResponse {
-        let host = request.url.hostAndPort
+        let host = request.url.origin
         let ticket = try admit(to: host)
         let beginning = context.beginning.flatMap { $0.isStream ? $0 : nil }
         let stream = beginning?.observe { [self] in end(ticket, judge(.success($0)), at: host) }
@@ -172,18 +172,18 @@ public final class CircuitBreaker: Interceptor {
         }
     }
 
-    private func admit(to host: String) throws(NetworkError) -> Circuit.Ticket {
+    private func admit(to host: Origin) throws(NetworkError) -> Circuit.Ticket {
         switch change(host, { $0.admit(at: $1) }) {
         case .admitted(let ticket): return ticket
         case .shed(let pause): throw NetworkError(.circuitOpen(retryAfter: pause))
         }
     }
 
-    private func end(_ ticket: Circuit.Ticket, _ verdict: Verdict, at host: String) {
+    private func end(_ ticket: Circuit.Ticket, _ verdict: Verdict, at host: Origin) {
         change(host) { $0.end(ticket, verdict, at: $1) }
     }
 
-    private func change<Value>(_ host: String, _ body: (inout Circuit, Duration) -> Value) -> Value {
+    private func change<Value>(_ host: Origin, _ body: (inout Circuit, Duration) -> Value) -> Value {
         let now = timeline.now()
         let isBusy = { (circuit: Circuit) in circuit.isBusy(at: now) }
         return circuits.withLock { circuits in

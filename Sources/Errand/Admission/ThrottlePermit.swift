@@ -7,7 +7,7 @@ final class ThrottlePermit: StoppableExchange {
 
     private struct State {
         /// The host of the permit, or `nil` if it was released.
-        var host: String?
+        var host: Origin?
         /// Whether a request was sent with it.
         var isUsed = false
         /// Whether a request is being sent with it.
@@ -65,7 +65,7 @@ final class ThrottlePermit: StoppableExchange {
     private var unfinished: ThrottlePermit? { state.withLock { $0.isFinished } ? outer?.unfinished : self }
 
     /// Waits for the permit.
-    func take(at host: String) async throws {
+    func take(at host: Origin) async throws {
         guard waits else {
             permits.takeAtOnce(host, throttle)
             return state.withLock { $0.host = host }
@@ -141,7 +141,7 @@ final class ThrottlePermit: StoppableExchange {
     }
 
     private func use(
-        at host: String,
+        at host: Origin,
         _ exchange: () async throws -> RawResponse
     ) async throws -> RawResponse {
         var use = Use.later

@@ -81,7 +81,7 @@ final class ThrottlePermits: Sendable {
     /// Waits for a permit.
     ///
     /// - Returns: The time spent waiting.
-    func take(_ host: String, _ priority: Priority, _ throttle: Throttle) async throws -> Duration {
+    func take(_ host: Origin, _ priority: Priority, _ throttle: Throttle) async throws -> Duration {
         let began = timeline.now()
         let id = state.withLock { $0.queue.start(host, throttle, at: began) ? nil : $0.makeID() }
         guard let id else { return .zero }
@@ -96,22 +96,22 @@ final class ThrottlePermits: Sendable {
     }
 
     /// Acquires a permit if one is free and no other request waits for it.
-    func takeIfFree(_ host: String, _ throttle: Throttle) -> Bool {
+    func takeIfFree(_ host: Origin, _ throttle: Throttle) -> Bool {
         let now = timeline.now()
         return state.withLock { $0.queue.start(host, throttle, at: now) }
     }
 
     /// Acquires a permit without waiting, whatever the limits are.
-    func takeAtOnce(_ host: String, _ throttle: Throttle) {
+    func takeAtOnce(_ host: Origin, _ throttle: Throttle) {
         let now = timeline.now()
         state.withLock { $0.queue.begin(host, throttle, at: now) }
     }
 
     /// Releases a permit.
-    func release(_ host: String) { change { $0.queue.end(host, at: $1) } }
+    func release(_ host: Origin) { change { $0.queue.end(host, at: $1) } }
 
     /// Prevents requests to a host from starting for a while.
-    func pause(_ host: String, for duration: Duration) {
+    func pause(_ host: Origin, for duration: Duration) {
         change { $0.queue.pause(host, until: $1 + min(duration, Self.longestPause)) }
     }
 

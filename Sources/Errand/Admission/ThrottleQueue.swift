@@ -10,7 +10,7 @@ struct ThrottleQueue: Sendable {
     struct Waiter: Sendable {
         /// An increasing number: the smaller one is older.
         let id: Int
-        let host: String
+        let host: Origin
         let priority: Priority
         let throttle: Throttle
     }
@@ -54,9 +54,9 @@ struct ThrottleQueue: Sendable {
     /// A host with a slot, for which a waiter may start later.
     private struct Due: Sendable, Comparable {
         let time: Duration
-        let host: String
+        let host: Origin
 
-        static func < (one: Due, other: Due) -> Bool { (one.time, one.host) < (other.time, other.host) }
+        static func < (one: Due, other: Due) -> Bool { one.time < other.time }
     }
 
     /// The number of values of ``Priority``.
@@ -65,7 +65,7 @@ struct ThrottleQueue: Sendable {
     /// The number of waiters that may pass an older one.
     static let maximumPassedCount = 8
 
-    private var hosts = HostTable<String, Host>(limit: 1_000)
+    private var hosts = HostTable<Origin, Host>(limit: 1_000)
     private var waiters = Table<Int, Waiter>()
     private var groups: [Group] = []
     private var due = Heap<Due>()
@@ -80,7 +80,7 @@ struct ThrottleQueue: Sendable {
     var hostCount: Int { hosts.count }
 
     /// Starts a request at once, if none waits for the host and every limit allows it.
-    mutating func start(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
+    mutating func start(_ host: Origin, _ throttle: Throttle, at now: Duration) -> Bool {
         latest = max(latest, now)
         guard running < throttle.maximumInTotal ?? .max, isFree(host, throttle) else { return false }
         begin(host, throttle, at: now)
@@ -88,14 +88,14 @@ struct ThrottleQueue: Sendable {
     }
 
     /// Whether no request waits for a host and it has a slot now.
-    private func isFree(_ host: String, _ throttle: Throttle) -> Bool {
+    private func isFree(_ host: Origin, _ throttle: Throttle) -> Bool {
         guard let state = hosts[host] else { return true }
         return !state.isWaitedFor && state.isReady(for: throttle, at: latest)
     }
 
     /// Counts a request that starts whatever the limits are.
     @inline(never)
-    mutating func begin(_ host: String, _ throttle: Throttle, at now: Duration) {
+    mutating func begin(_ host: Origin, _ throttle: Throttle, at now: Duration) {
         latest = max(latest, now)
         running += 1
         change(host) { [latest] state in
@@ -106,7 +106,7 @@ struct ThrottleQueue: Sendable {
     }
 
     /// Counts a request that has ended.
-    mutating func end(_ host: String, at now: Duration) {
+    mutating func end(_ host: Origin, at now: Duration) {
         latest = max(latest, now)
         guard hosts[host]?.running ?? 0 > 0 else { return }
         running -= 1
@@ -114,7 +114,7 @@ struct ThrottleQueue: Sendable {
     }
 
     /// Prevents requests to a host from starting before a time.
-    mutating func pause(_ host: String, until time: Duration) {
+    mutating func pause(_ host: Origin, until time: Duration) {
         change(host) { $0.resumes = max($0.resumes, time) }
     }
 
@@ -165,7 +165,7 @@ struct ThrottleQueue: Sendable {
     private static func mayStart(
         _ id: Int,
         _ waiters: Table<Int, Waiter>,
-        _ hosts: HostTable<String, Host>,
+        _ hosts: HostTable<Origin, Host>,
         _ now: Duration
     ) -> Bool {
         guard let waiter = waiters[id], let host = hosts[waiter.host] else { return false }
@@ -184,7 +184,7 @@ struct ThrottleQueue: Sendable {
     }
 
     @inline(never)
-    private mutating func change(_ host: String, _ body: (inout Host) -> Void) {
+    private mutating func change(_ host: Origin, _ body: (inout Host) -> Void) {
         let now = latest
         hosts.change(host, default: Host(), isBusy: { !$0.isAtRest(at: now) }, body)
         place(host)
@@ -192,7 +192,7 @@ struct ThrottleQueue: Sendable {
 
     /// Adds the first waiters of a host's lines to those that are ready, or the host to those that are due.
     @inline(never)
-    private mutating func place(_ host: String) {
+    private mutating func place(_ host: Origin) {
         guard let state = hosts[host] else { return }
         var next: Duration?
         for id in state.lines.compactMap(\.first) {

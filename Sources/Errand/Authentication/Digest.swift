@@ -26,14 +26,14 @@ public final class Digest: ExchangeInterceptor {
     private let password: String
     private let makeClientNonce: @Sendable () -> String
 
-    private struct Origin {
+    private struct Known {
         var session: DigestSession?
         /// What the origin has accepted, also of earlier sessions.
         var proven = DigestChallenge.Protection()
     }
 
     /// The origins with a challenge; at least the 500 used last.
-    private let origins = Lock(HostTable<String, Origin>(limit: 1_000))
+    private let origins = Lock(HostTable<Origin, Known>(limit: 1_000))
 
     /// The maximum number of times that a request is sent again.
     static let maximumRepeatCount = 5
@@ -76,7 +76,7 @@ public final class Digest: ExchangeInterceptor {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {
             throw Authorization.colonInUserName(of: "Digest", source: "RFC 7616, section 4")
         }
-        let origin = parts.originKey
+        let origin = parts.origin
         let target = (parts.path.isEmpty ? "/" : parts.path) + (parts.query.map { "?\($0)" } ?? "")
         func authorize(_ session: DigestSession?) -> (request: OutgoingRequest, nonce: String)? {
             let value = session?.authorization(method: request.method, target: target, body: request.body.data)
@@ -128,10 +128,10 @@ public final class Digest: ExchangeInterceptor {
     }
 
     /// Returns the session of an origin for one request, and whether the server has accepted it before.
-    private func take(for origin: String) -> (session: DigestSession?, isProven: Bool) {
+    private func take(for origin: Origin) -> (session: DigestSession?, isProven: Bool) {
         origins.withLock { origins in
             guard origins[origin] != nil else { return (nil, false) }
-            return origins.change(origin, default: Origin()) { state in
+            return origins.change(origin, default: Known()) { state in
                 defer { state.session?.skip() }
                 return (state.session, state.session?.isProven ?? false)
             }
@@ -139,10 +139,10 @@ public final class Digest: ExchangeInterceptor {
     }
 
     /// Begins a session, and returns it for its first request.
-    private func begin(_ challenge: DigestChallenge, after last: DigestSession?, for origin: String) -> DigestSession {
+    private func begin(_ challenge: DigestChallenge, after last: DigestSession?, for origin: Origin) -> DigestSession {
         let new = DigestSession(challenge, user: user, password: password, clientNonce: makeClientNonce())
         return origins.withLock { origins in
-            origins.change(origin, default: Origin()) { state in
+            origins.change(origin, default: Known()) { state in
                 // Another send may have begun with the same nonce: a count of it is used once.
                 var last = last
                 last?.skip()
@@ -159,13 +159,13 @@ public final class Digest: ExchangeInterceptor {
     }
 
     /// Notes whether the server has accepted a nonce, and the next one.
-    private func settle(_ response: RawResponse, of used: DigestSession, after nonce: String, for origin: String) {
+    private func settle(_ response: RawResponse, of used: DigestSession, after nonce: String, for origin: Origin) {
         let next = response.headers["Authentication-Info"].flatMap {
             AuthenticationChallenge.parameters(in: $0)["nextnonce"]
         }
         origins.withLock { origins in
             guard origins[origin] != nil else { return }
-            origins.change(origin, default: Origin()) { state in
+            origins.change(origin, default: Known()) { state in
                 let isProven = response.statusCode != 401
                 if isProven { state.proven.formUnion(used.challenge.protection) }
                 guard state.session?.nonce == nonce else { return }

@@ -33,7 +33,7 @@ extension ResponseCache {
     private static func sibling(at reference: String, of target: URL) -> URL? {
         guard let url = URL(string: reference, relativeTo: target)?.absoluteString,
             let named = try? URLParts(absolute: url), var parts = try? URLParts(absolute: target.absoluteString),
-            named.originKey == parts.originKey
+            named.origin == parts.origin
         else { return nil }
         (parts.path, parts.query) = (named.path.isEmpty ? "/" : named.path, named.query)
         return try? parts.url()

@@ -185,7 +185,7 @@ private func checkLink<Model>(
     guard sequence.isOwnOrigin(of: url) else {
         throw last.error(
             .invalidLink(
-                "it leads to another origin, \(url.shownOrigin); if that may receive the request, use pages(of:upTo:next:)"
+                "it leads to another origin, \(url.origin); if that may receive the request, use pages(of:upTo:next:)"
             )
         )
     }

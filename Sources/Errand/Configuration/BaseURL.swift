@@ -73,7 +73,7 @@ public struct BaseURL: Sendable, Hashable, ExpressibleByStringLiteral, CustomStr
     /// The query is omitted, because it may be a secret, such as an API key.
     public var description: String {
         switch parts {
-        case .success(let parts): parts.origin + shownPath
+        case .success(let parts): parts.origin.description + shownPath
         case .failure(let boxed): "(\(boxed.reason.sentence))"
         }
     }

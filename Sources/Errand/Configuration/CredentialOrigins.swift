@@ -2,10 +2,10 @@ internal import Foundation
 
 /// The origins (RFC 6454) that credentials of a config and a service are sent to.
 struct CredentialOrigins: Sendable, Equatable {
-    /// The origins, in the form of ``URLParts/originKey``.
-    let keys: [String]
+    /// The origins, in the form of ``URLParts/origin``.
+    let keys: [Origin]
 
-    init(keys: [String]) { self.keys = keys }
+    init(keys: [Origin]) { self.keys = keys }
 
     /// Creates the list from the origins of base URL and CDN and those listed, or from `requestOrigin` if there is neither
     /// a base URL nor a list.
@@ -16,11 +16,11 @@ struct CredentialOrigins: Sendable, Equatable {
     ///   - listed: Further origins, of service and config.
     ///   - requestOrigin: The origin of the request's own URL.
     /// - Throws: ``NetworkError`` if one of them is not a URL.
-    init(base: BaseURL?, cdn: [BaseURL], listed: [BaseURL], requestOrigin: String) throws(NetworkError) {
-        var keys: [String] = []
+    init(base: BaseURL?, cdn: [BaseURL], listed: [BaseURL], requestOrigin: Origin) throws(NetworkError) {
+        var keys: [Origin] = []
         for url in (base.map { [$0] } ?? []) + cdn + listed {
             switch url.parts {
-            case .success(let parts): keys.append(parts.originKey)
+            case .success(let parts): keys.append(parts.origin)
             case .failure(let boxed): throw NetworkError(boxed.reason)
             }
         }
@@ -28,12 +28,12 @@ struct CredentialOrigins: Sendable, Equatable {
         self.keys = keys
     }
 
-    func contains(_ key: String) -> Bool { keys.contains(key) }
+    func contains(_ key: Origin) -> Bool { keys.contains(key) }
 
     /// Returns whether the origin of a URL is one of them; a URL that cannot be sent to has none.
     func contains(_ url: URL) -> Bool {
         guard let parts = try? URLParts(absolute: url.absoluteString) else { return false }  // An invalid URL has none.
-        return contains(parts.originKey)
+        return contains(parts.origin)
     }
 }
 
@@ -44,7 +44,7 @@ struct CredentialDecision: Sendable, Equatable {
     /// The policy that decided.
     let policy: CredentialPolicy
     /// The origin of the request's URL.
-    let origin: String
+    let origin: Origin
 
     /// A description without a secret.
     var description: String { areSent ? "sent to \(origin)" : "withheld from \(origin), which is another origin" }

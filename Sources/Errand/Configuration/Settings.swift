@@ -49,7 +49,7 @@ final class Settings: Sendable {
     /// - Parameter requestOrigin: The origin of the request's own URL, for a request without base URL and list.
     /// - Returns: The origins.
     /// - Throws: ``NetworkError`` if one of the URLs is invalid.
-    func credentialOrigins(requestOrigin: String) throws(NetworkError) -> CredentialOrigins {
+    func credentialOrigins(requestOrigin: Origin) throws(NetworkError) -> CredentialOrigins {
         let overriding = overridingBaseURL
         return try CredentialOrigins(
             base: overriding ?? baseURL,

@@ -144,14 +144,8 @@ struct CookieOrigin: Sendable, Hashable {
     init?(_ url: URL) {
         // A URL that cannot be sent to has no cookies.
         guard let parts = try? URLParts(absolute: url.absoluteString) else { return nil }
-        let origin = parts.originKey
-        isSecure = origin.hasPrefix("https://")
-        let authority = origin.utf8.dropFirst(isSecure ? 8 : 7)
-        let isBracketed = authority.first == UInt8(ascii: "[")
-        let end = isBracketed ? authority.firstIndex(of: UInt8(ascii: "]")) : authority.lastIndex(of: UInt8(ascii: ":"))
-        let host = end.map { isBracketed ? authority[...$0] : authority[..<$0] } ?? authority
-        guard !host.isEmpty, host.count <= Self.maximumHostByteCount else { return nil }
-        self.host = String(Substring(host))
+        (host, isSecure) = (parts.origin.host, parts.origin.isSecure)
+        guard !host.isEmpty, host.utf8.count <= Self.maximumHostByteCount else { return nil }
         path = parts.path.isEmpty ? "/" : parts.path
     }
 

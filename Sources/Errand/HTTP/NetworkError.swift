@@ -182,7 +182,7 @@ extension NetworkError {
         guard host == nil else { return self }
         var copy = self
         copy.method = method
-        copy.host = url.authority
+        copy.host = url.origin.authority
         copy.path = path?.shown
         return copy
     }

@@ -33,7 +33,7 @@ public struct RawResponse: Sendable {
     /// only the origin.
     var storedURL: URL {
         guard credential.isInURL else { return url }
-        return redirects.isEmpty ? credential.removed(from: url) : URL(string: url.shownOrigin + "/") ?? url
+        return redirects.isEmpty ? credential.removed(from: url) : URL(string: url.origin.description + "/") ?? url
     }
 
     /// The path as the request declares it, which is shown in place of that of the URL; `nil` after a redirect.

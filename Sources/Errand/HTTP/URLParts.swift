@@ -2,10 +2,9 @@ internal import Foundation
 
 /// The components of an absolute http or https URL as text; nothing is decoded, so valid escapes are kept.
 struct URLParts: Sendable, Hashable {
-    /// The scheme, host and port without user information: `https://api.example:8443`.
-    let origin: String
-    /// The canonical spelling of the origin (RFC 6454).
-    let originKey: String
+    /// The scheme, host and port as written, without user information: `https://API.example:443`.
+    private let prefix: String
+    let origin: Origin
     /// Whether Foundation is known to accept the host and the port.
     private(set) var isHostSound = false
     /// The encoded path, which is empty or begins with a slash.
@@ -31,12 +30,8 @@ struct URLParts: Sendable, Hashable {
         guard let hostText = String(host), !hostText.isEmpty, hostText.first != ":" else {
             throw NetworkError(.invalidURL("it has no host"))
         }
-        origin = "\(scheme)://\(hostText)"
-        let suffix = scheme == "https" ? ":443" : ":80"
-        let key = origin.hasSuffix(suffix) ? String(origin.dropLast(suffix.count)) : origin
-        // Foundation spells an internationalized name in ASCII once it is part of a URL.
-        let isASCII = key.utf8.allSatisfy { $0 < 0x80 }
-        originKey = (isASCII ? key : URL(string: key)?.absoluteString ?? key).lowercased()
+        prefix = "\(scheme)://\(hostText)"
+        origin = Origin(prefix)
         (path, query) = Self.pathAndQuery(String(rest) ?? "")
         if !path.isEmpty, path.first != "/" { path = "/" + path }
         path = Self.removingDotSegments(path)
@@ -98,8 +93,8 @@ struct URLParts: Sendable, Hashable {
     }
 
     var text: String {
-        var text = origin
-        text.reserveCapacity(origin.utf8.count + path.utf8.count + 1 + (query?.utf8.count ?? 0))
+        var text = prefix
+        text.reserveCapacity(prefix.utf8.count + path.utf8.count + 1 + (query?.utf8.count ?? 0))
         text += path
         if let query {
             text += "?"
@@ -122,7 +117,7 @@ struct URLParts: Sendable, Hashable {
         return copy
     }
 
-    private var host: Substring.UTF8View { origin.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2) }
+    private var host: Substring.UTF8View { prefix.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst(2) }
 
     private func checkHost() throws(NetworkError) {
         guard Self.hasValidPort(host) else { throw invalidHost }

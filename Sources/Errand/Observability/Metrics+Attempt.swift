@@ -10,12 +10,12 @@ extension Metrics.Attempt: SafeDescription {
         )
     }
 
-    init(_ timing: ExchangeTiming, origin: String, url: URL, path: DeclaredPath?) {
+    init(_ timing: ExchangeTiming, origin: Origin, url: URL, path: DeclaredPath?) {
         self.init(
             firstByte: timing.firstByte,
             transfer: timing.transfer,
             total: timing.total,
-            origin: origin,
+            origin: origin.description,
             url: url,
             statusCode: timing.statusCode,
             connection: timing.connection?.value
@@ -27,7 +27,7 @@ extension Metrics.Attempt: SafeDescription {
     public var description: String { "\(outcome)\(place) in \(total.words)" }
 
     /// The host and the path that the request declares, after the status; empty if the URL is not known.
-    var place: String { url.map { " from \($0.authority)\(path?.shown ?? "")" } ?? "" }
+    var place: String { url.map { " from \($0.origin.authority)\(path?.shown ?? "")" } ?? "" }
 
     /// The status, or that there was no response.
     var outcome: String { statusCode.map { "\($0)" } ?? "no response" }

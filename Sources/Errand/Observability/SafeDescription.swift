@@ -49,7 +49,7 @@ extension OutgoingBody: SafeDescription {
 
 extension OutgoingRequest: SafeDescription {
     /// Method, host and declared path, names of header fields, and the size of the body.
-    public var description: String { "\(method) \(url.authority)\(declared?.shown ?? "") \(headers) \(body)" }
+    public var description: String { "\(method) \(url.origin.authority)\(declared?.shown ?? "") \(headers) \(body)" }
 }
 
 extension RawResponse: SafeDescription {
@@ -57,7 +57,7 @@ extension RawResponse: SafeDescription {
     public var description: String { "\(statusCode) from \(place) \(headers) \(bodyByteCount) bytes" }
 
     /// The host and the path that the request declares.
-    var place: String { url.authority + (declared?.shown ?? "") }
+    var place: String { url.origin.authority + (declared?.shown ?? "") }
 }
 
 extension Response: SafeDescription {
@@ -74,13 +74,13 @@ extension Payload: SafeDescription {
 
 extension Redirect: SafeDescription {
     /// The status, and the origins of both URLs.
-    public var description: String { "\(statusCode) from \(from.shownOrigin) to \(to.shownOrigin)" }
+    public var description: String { "\(statusCode) from \(from.origin) to \(to.origin)" }
 }
 
 extension RequestContext: SafeDescription {
     /// Number, type, method, host and declared path, and the attempt once there is one.
     public var description: String {
-        let place = url.map { " " + $0.authority + (declared?.shown ?? "") } ?? ""
+        let place = url.map { " " + $0.origin.authority + (declared?.shown ?? "") } ?? ""
         return ("#\(id) \(typeName) \(method)\(place)" + (attempt > 0 ? ", attempt \(attempt)" : "")).oneLine
     }
 }

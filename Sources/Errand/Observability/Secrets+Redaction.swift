@@ -20,7 +20,7 @@ extension Secrets {
 
     /// Returns a URL with a path that is shown in place of its own.
     func redacted(_ url: URL, path: String) -> String {
-        url.shownOrigin + path + (url.query().map { "?" + redacted(pairs: $0) } ?? "")
+        url.origin.description + path + (url.query().map { "?" + redacted(pairs: $0) } ?? "")
     }
 
     /// Returns a query or form with its values masked, and its pairs without a value.

@@ -62,6 +62,6 @@ extension PreparedRequest {
     fileprivate func allowsCredentials(for url: URL) throws -> Bool {
         guard credentials.policy != .anyOrigin, url != outgoing.url else { return true }
         guard let parts = try URLParts(absolute: url.absoluteString) else { return false }
-        return try parts.originKey == origin || credentialOrigins().contains(parts.originKey)
+        return try parts.origin == origin || credentialOrigins().contains(parts.origin)
     }
 }

@@ -95,8 +95,8 @@ extension RequestBuilder {
             return Place.found(try parts(below: base), declared, isBelowBase: true)
         }
         // What https protects is never sent without it.
-        let isSecure = places.first?.parts.originKey.hasPrefix("https:") == true
-        return places.dropFirst().filter { !isSecure || $0.parts.originKey.hasPrefix("https:") }
+        let isSecure = places.first?.parts.origin.isSecure == true
+        return places.dropFirst().filter { !isSecure || $0.parts.origin.isSecure }
     }
 
     private func parts(below base: BaseURL) throws -> URLParts {

@@ -21,7 +21,7 @@ struct RequestBuilder {
         let pinnedCredential: PinnedCredential?
         if var outgoing = content.custom?.value {
             outgoing.declared = DeclaredPath(outgoing.url.path())
-            let origin = try URLParts(absolute: outgoing.url.absoluteString)?.originKey ?? outgoing.url.origin
+            let origin = outgoing.url.origin
             let decision = try decide(for: origin, requestOrigin: origin, policy: settings.request.credentialPolicy)
             try outgoing.validate()
             built = BuiltRequest(outgoing, credentials: decision, requestOrigin: origin)
@@ -61,8 +61,8 @@ struct RequestBuilder {
 
     /// Decides whether credentials of config and service are sent to a URL.
     private func decide(
-        for origin: String,
-        requestOrigin: String,
+        for origin: Origin,
+        requestOrigin: Origin,
         policy: CredentialPolicy,
         isBelowBase: Bool = false
     ) throws -> CredentialDecision {
@@ -79,9 +79,9 @@ struct RequestBuilder {
         context: inout RequestContext
     ) throws -> BuiltRequest {
         let method = settings.request.method
-        let (foundOrigin, isBelowBase) = (place.parts.originKey, place.isBelowBase)
+        let (foundOrigin, isBelowBase) = (place.parts.origin, place.isBelowBase)
         let policy = settings.request.credentialPolicy
-        func decide(for origin: String) throws -> CredentialDecision {
+        func decide(for origin: Origin) throws -> CredentialDecision {
             try self.decide(
                 for: origin,
                 requestOrigin: foundOrigin,
@@ -91,7 +91,7 @@ struct RequestBuilder {
         }
         var parts = place.parts
         context.declared = place.declared
-        var credentials = try decide(for: parts.originKey)
+        var credentials = try decide(for: parts.origin)
         let filters = config.value.urlFilters.and(settings.request.service.urlFilters)
         if !filters.isEmpty {
             let own = try parts.url()
@@ -104,7 +104,7 @@ struct RequestBuilder {
                     throw NetworkError(.invalidURL("a URL filter made one without a scheme"))
                 }
                 parts = filtered
-                credentials = try decide(for: parts.originKey)
+                credentials = try decide(for: parts.origin)
             }
             if !credentials.areSent {
                 let left = try url.withoutCredentials(of: config.value.secrets, except: own)

@@ -32,7 +32,7 @@ final class SendSequence: Sendable {
     /// For whom, and to which origins, the sends of a reader are sent; `nil` before the first.
     private struct Identity {
         /// The origins that the first request was made for, before adapters and redirects.
-        let origins: [String]
+        let origins: [Origin]
         /// The credential of the latest send of each service to a URL that it applies to.
         var credentials: [String: PinnedCredential] = [:]
         /// The interceptors with the identities of the users that they had first.
@@ -107,7 +107,7 @@ final class SendSequence: Sendable {
     /// Whether a URL is of an origin that the first request was made for, and may receive the request's own credentials.
     func isOwnOrigin(of url: URL) -> Bool {
         guard let parts = try? URLParts(absolute: url.absoluteString) else { return false }  // An invalid URL has none.
-        return identity.withLock { $0?.origins.contains(parts.originKey) == true }
+        return identity.withLock { $0?.origins.contains(parts.origin) == true }
     }
 
     /// Waits until a time on a timeline.

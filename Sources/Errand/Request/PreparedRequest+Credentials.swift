@@ -71,7 +71,7 @@ extension PreparedRequest {
         var isMoved = false
         if request.url != outgoing.url {
             guard let parts = try URLParts(absolute: request.url.absoluteString) else { return }
-            isMoved = try parts.originKey != origin && !credentialOrigins().contains(parts.originKey)
+            isMoved = try parts.origin != origin && !credentialOrigins().contains(parts.origin)
         }
         guard isMoved || !credentials.areSent else { return }
         let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
@@ -92,7 +92,7 @@ extension PreparedRequest {
 
     /// Whether a URL is of the request's own origin.
     private func isOfOwnOrigin(_ url: URL) throws -> Bool {
-        try URLParts(absolute: url.absoluteString)?.originKey == origin
+        try URLParts(absolute: url.absoluteString)?.origin == origin
     }
 
     /// Removes base parameters from a request that was moved to another origin.

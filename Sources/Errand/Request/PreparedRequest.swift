@@ -182,10 +182,10 @@ final class PreparedRequest: Sendable {
     /// How to remove them again, or `nil` if none are sent.
     var baseRemoval: BaseParameterRemoval? { built.baseRemoval }
     /// The origin of the request's own URL, before URL filters.
-    var requestOrigin: String { built.requestOrigin }
+    var requestOrigin: Origin { built.requestOrigin }
 
     /// The origins of its URL and of those of the CDN, before and after URL filters.
-    var ownOrigins: [String] { ([built] + fallbacks).flatMap { [$0.requestOrigin, $0.credentials.origin] } }
+    var ownOrigins: [Origin] { ([built] + fallbacks).flatMap { [$0.requestOrigin, $0.credentials.origin] } }
 
     /// The resolved settings of the send.
     var resolved: Settings { settings }
@@ -201,7 +201,7 @@ final class PreparedRequest: Sendable {
     var duplicateKey: String { settings.request.duplicateKey }
 
     /// The origin of the URL: scheme, host and port.
-    var origin: String { credentials.origin }
+    var origin: Origin { credentials.origin }
 
     /// What is redacted, and removed from requests to another origin.
     var secrets: Secrets { settings.config.value.secrets }
@@ -275,14 +275,14 @@ struct ExchangeHook: Sendable {
 struct BuiltRequest: Sendable {
     let outgoing: OutgoingRequest
     let credentials: CredentialDecision
-    let requestOrigin: String
+    let requestOrigin: Origin
     let baseParameters: BaseParameterPlace
     let baseRemoval: BaseParameterRemoval?
 
     init(
         _ outgoing: consuming OutgoingRequest,
         credentials: CredentialDecision,
-        requestOrigin: String,
+        requestOrigin: Origin,
         baseParameters: BaseParameterPlace = .absent,
         baseRemoval: BaseParameterRemoval? = nil
     ) {

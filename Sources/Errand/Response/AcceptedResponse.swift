@@ -20,7 +20,7 @@ struct AcceptedResponse: Sendable {
     /// What the metrics of an attempt are made of, because most callers want none; not the request, which has a body.
     struct LastAttempt: Sendable {
         let timing: ExchangeTiming
-        let origin: String
+        let origin: Origin
         let url: URL
         let path: DeclaredPath?
     }

@@ -15,7 +15,7 @@ final class AttemptRecord: Sendable {
         /// Whether a request before the last one may have had such an effect.
         var earlierHadEffect = false
         /// The host for which the attempt was counted, ignoring redirects.
-        var host: String?
+        var host: Origin?
         var repetition = Repetition()
     }
 
@@ -43,17 +43,15 @@ final class AttemptRecord: Sendable {
     }
 
     /// Returns the host of a request, in the form of ``PreparedRequest/origin``.
-    private static func host(of request: OutgoingRequest, _ prepared: PreparedRequest) -> String {
-        if request.url == prepared.outgoing.url { return prepared.origin }
-        // It has been validated; a URL that cannot be parsed still needs its own key.
-        return (try? URLParts(absolute: request.url.absoluteString))?.originKey ?? request.url.origin
+    private static func host(of request: OutgoingRequest, _ prepared: PreparedRequest) -> Origin {
+        request.url == prepared.outgoing.url ? prepared.origin : request.url.origin
     }
 
     /// The request that represents all requests that were sent, or `nil` if none was.
     var judged: OutgoingRequest? { state.withLock { $0.judged } }
 
     /// The host that the attempt was last sent to, before redirects, or `nil` if nothing was sent.
-    var host: String? { state.withLock { $0.host } }
+    var host: Origin? { state.withLock { $0.host } }
 
     var repetition: Repetition { state.withLock { $0.repetition } }
 

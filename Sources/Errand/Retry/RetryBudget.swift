@@ -91,7 +91,7 @@ final class RetryCounts: Sendable {
         }
     }
 
-    private let hosts = Lock(HostTable<String, Host>(limit: RetryCounts.maximumHostCount))
+    private let hosts = Lock(HostTable<Origin, Host>(limit: RetryCounts.maximumHostCount))
 
     init() {}
 
@@ -101,14 +101,14 @@ final class RetryCounts: Sendable {
     ///   - host: Scheme, host and port.
     ///   - budget: The budget of the send's config.
     ///   - now: The time on the agent's timeline.
-    func countRequest(to host: String, within budget: RetryBudget, at now: Duration) {
+    func countRequest(to host: Origin, within budget: RetryBudget, at now: Duration) {
         change(host, budget) { $0.add(calls: 1, at: now) }
     }
 
     /// Takes one retry from the host's budget.
     ///
     /// - Returns: Whether there was one left.
-    func takeRetry(to host: String, within budget: RetryBudget, at now: Duration) -> Bool {
+    func takeRetry(to host: Origin, within budget: RetryBudget, at now: Duration) -> Bool {
         change(host, budget) { window in
             window.advance(to: now)
             guard budget.allows(window.marked, for: window.calls) else { return false }
@@ -121,7 +121,7 @@ final class RetryCounts: Sendable {
     var hostCount: Int { hosts.withLock { $0.count } }
 
     private func change<Value>(
-        _ host: String,
+        _ host: Origin,
         _ budget: RetryBudget,
         _ body: (inout SlidingWindow) -> Value
     ) -> Value {

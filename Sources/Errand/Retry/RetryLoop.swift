@@ -85,7 +85,7 @@ struct RetryLoop: Sendable {
         mutating func addFailure(_ timing: ExchangeTiming?, at now: Duration) {
             let attempt =
                 timing.map { Metrics.Attempt($0, of: prepared.built) }
-                ?? Metrics.Attempt(total: now - began, origin: prepared.origin, url: prepared.outgoing.url)
+                ?? Metrics.Attempt(total: now - began, origin: prepared.origin.description, url: prepared.outgoing.url)
             failed.append(attempt)
         }
 

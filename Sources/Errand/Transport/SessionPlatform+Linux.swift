@@ -52,7 +52,7 @@ enum SessionPlatform {
         guard url.absoluteString.utf8.contains(UInt8(ascii: "[")), url.host()?.contains(":") == true else {
             return
         }
-        throw NetworkError(.unsupportedHost(url.authority)).with(note: ", or CurlTransport of ErrandCurl")
+        throw NetworkError(.unsupportedHost(url.origin.authority)).with(note: ", or CurlTransport of ErrandCurl")
     }
 
     /// Sets the length of a body that is sent as a stream.
