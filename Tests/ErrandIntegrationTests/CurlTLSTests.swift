@@ -117,7 +117,7 @@ struct CurlTLSTests {
             try await status("client certificate") { $0.clientCertificate = wrong }
         }
         #expect(
-            error?.description.contains("the client certificate or its key cannot be used; is the passphrase") == true
+            error?.description.contains("the client certificate or its key cannot be used; check the passphrase") == true
         )
     }
 
@@ -140,7 +140,7 @@ struct CurlTLSTests {
                 try await status("client certificate") { $0.clientCertificate = certificate }
             }
             #expect(
-                error?.description.contains("the client certificate or its key cannot be used; is the passphrase")
+                error?.description.contains("the client certificate or its key cannot be used; check the passphrase")
                     == true
             )
             certificate.passphrase = nil

@@ -175,7 +175,7 @@ enum TypedRequest: Request {
         #expect(recorder.all.count == (scope == nil ? 1 : 0))
         for _ in 0..<2 { _ = try await agent.send(WithoutModel().duplicatePolicy(.share)) }
         #expect(recorder.all.count { $0.contains("Traced") } == (scope == nil ? 2 : 0))
-        #expect(recorder.all.allSatisfy { !$0.contains("Traced") || $0.contains("declare credentialScope(for:)") })
+        #expect(recorder.all.allSatisfy { !$0.contains("Traced") || $0.contains("implement credentialScope(for:)") })
     }
 
     @Test func aRequestThatDeclaresNoModelIsReportedAtItsFirstContent() async throws {

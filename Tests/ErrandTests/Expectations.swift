@@ -20,3 +20,8 @@ func expect(
     let error = await #expect(throws: NetworkError.self, sourceLocation: sourceLocation) { try await work() }
     if let error { #expect(error.reason == reason, sourceLocation: sourceLocation) }
 }
+
+/// In tests of tables, any text is a host.
+extension Origin: @retroactive ExpressibleByStringInterpolation {
+    public init(stringLiteral text: String) { self.init(text) }
+}

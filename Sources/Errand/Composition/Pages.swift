@@ -213,7 +213,7 @@ struct NextPage<Base: Request>: RequestWrapper {
         // One that cannot be parsed fails, and is not shown.
         guard let parts = try? URLParts(absolute: text) else { return text }
         return "\(parts.origin)/"
-            + DeclaredPath.marking(String(parts.text.dropFirst(parts.origin.count).trimmingPrefix("/")))
+            + DeclaredPath.marking(String((parts.path + (parts.query.map { "?\($0)" } ?? "")).trimmingPrefix("/")))
     }
 
     /// Returns parameters with the changed one, if it belongs to them.

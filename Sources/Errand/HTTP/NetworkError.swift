@@ -121,7 +121,7 @@ public struct NetworkError: Error, Sendable {
     }
 
     /// Whether no server has responded completely: there was no connection, it was lost, or a time limit was exceeded.
-    var isOfNetwork: Bool { facts.isRepeatable || kind == .timedOut }
+    var isOfNetwork: Bool { (failureOfRefresh?.reason ?? reason).facts.isRepeatable || kind == .timedOut }
 
     /// The status code of the response, or `nil` if none was received.
     public var statusCode: Int? {

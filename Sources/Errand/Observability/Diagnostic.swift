@@ -74,8 +74,8 @@ public enum Diagnostic: Sendable, Hashable, CustomStringConvertible {
             "the formatter has no effect, because its Output is not declared to be the Model, \(model): declare "
                 + "'var formatter: some ResponseFormatter<\(model)>', or the Model that it makes"
         case .hooksWithoutScope(let hooks):
-            "nothing is stored or shared, because of \(hooks.joined(separator: ", ")): declare credentialScope(for:) there, "
-                + "which returns the user whose credential it adds, or an empty text if it adds none"
+            "nothing is stored or shared, because of \(hooks.joined(separator: ", ")): implement credentialScope(for:): "
+                + "return the user's ID, or \"\" if the response is the same for every user"
         }
     }
 }

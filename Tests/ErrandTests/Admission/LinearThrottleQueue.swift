@@ -31,27 +31,27 @@ struct LinearThrottleQueue: Sendable {
     /// How many may pass somebody who came earlier.
     static let maximumPassedCount = 8
 
-    private var hosts: [String: Host] = [:]
+    private var hosts: [Origin: Host] = [:]
     private var hostLimit = 1_000
     /// The hosts for which somebody waits.
-    private var awaited: Set<String> = []
+    private var awaited: Set<Origin> = []
     private var waiters: [Int: Waiter] = [:]
     private(set) var running = 0
     private var passed = 0
     /// The host of the last one that `next` let start.
-    private(set) var hostOfLast = ""
+    private(set) var hostOfLast: Origin = ""
 
     var waitingCount: Int { waiters.count }
 
     /// Lets one start at once, where nobody waits for the host and every limit allows it.
-    mutating func start(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
+    mutating func start(_ host: Origin, _ throttle: Throttle, at now: Duration) -> Bool {
         guard !awaited.contains(host), isFree(host, throttle, at: now) else { return false }
         begin(host, throttle, at: now)
         return true
     }
 
     /// Counts one that goes on the wire whatever the limits say.
-    mutating func begin(_ host: String, _ throttle: Throttle, at now: Duration) {
+    mutating func begin(_ host: Origin, _ throttle: Throttle, at now: Duration) {
         forgetHosts(at: now)
         running += 1
         change(host) { state in
@@ -62,7 +62,7 @@ struct LinearThrottleQueue: Sendable {
     }
 
     /// One is off the wire.
-    mutating func end(_ host: String, at now: Duration) {
+    mutating func end(_ host: Origin, at now: Duration) {
         guard let state = hosts[host], state.running > 0 else { return }
         running -= 1
         change(host) { $0.running -= 1 }
@@ -70,7 +70,7 @@ struct LinearThrottleQueue: Sendable {
     }
 
     /// Lets nobody start to a host before a time.
-    mutating func pause(_ host: String, until time: Duration) { change(host) { $0.resumes = max($0.resumes, time) } }
+    mutating func pause(_ host: Origin, until time: Duration) { change(host) { $0.resumes = max($0.resumes, time) } }
 
     mutating func enter(_ waiter: Waiter) {
         waiters[waiter.id] = waiter
@@ -118,15 +118,15 @@ struct LinearThrottleQueue: Sendable {
         return heads
     }
 
-    private func hasSlot(_ host: String, _ throttle: Throttle) -> Bool {
+    private func hasSlot(_ host: Origin, _ throttle: Throttle) -> Bool {
         running < throttle.maximumInTotal ?? .max && hosts[host]?.running ?? 0 < throttle.maximumPerHost ?? .max
     }
 
-    private func isFree(_ host: String, _ throttle: Throttle, at now: Duration) -> Bool {
+    private func isFree(_ host: Origin, _ throttle: Throttle, at now: Duration) -> Bool {
         hasSlot(host, throttle) && hosts[host]?.earliest(throttle) ?? .zero <= now
     }
 
-    private mutating func change(_ host: String, _ body: (inout Host) -> Void) {
+    private mutating func change(_ host: Origin, _ body: (inout Host) -> Void) {
         body(&hosts[host, default: Host()])
     }
 

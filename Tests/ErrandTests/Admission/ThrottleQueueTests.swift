@@ -8,14 +8,14 @@ import Testing
     private final class Changing {
         var value = ThrottleQueue()
 
-        func enter(_ id: Int, _ priority: Priority = .normal, _ host: String = "a", _ limit: Throttle = one) {
+        func enter(_ id: Int, _ priority: Priority = .normal, _ host: Origin = "a", _ limit: Throttle = one) {
             value.enter(ThrottleQueue.Waiter(id: id, host: host, priority: priority, throttle: limit))
         }
-        func start(_ host: String, _ limit: Throttle = one, at now: Duration = .zero) -> Bool {
+        func start(_ host: Origin, _ limit: Throttle = one, at now: Duration = .zero) -> Bool {
             value.start(host, limit, at: now)
         }
         func next(at now: Duration = .zero) -> Int? { value.next(at: now) }
-        func end(_ host: String, at now: Duration = .zero) { value.end(host, at: now) }
+        func end(_ host: Origin, at now: Duration = .zero) { value.end(host, at: now) }
 
         /// Those who may go, each giving its permit back at once.
         func drain() -> [Int] {
@@ -125,10 +125,10 @@ import Testing
         let hostCount = [1, 3, 40][round % 3]
         let throttles = Self.throttles.shuffled(using: &random).prefix(1 + round % 4)
         var (queue, plain) = (ThrottleQueue(), LinearThrottleQueue())
-        var (waiting, running): ([Int], [String]) = ([], [])
+        var (waiting, running): ([Int], [Origin]) = ([], [])
         var now = Duration.zero
         for id in 0..<1_500 {
-            let host = "h\(Int.random(in: 0..<hostCount, using: &random))"
+            let host: Origin = "h\(Int.random(in: 0..<hostCount, using: &random))"
             guard let throttle = throttles.randomElement(using: &random) else { return }
             switch Int.random(in: 0..<12, using: &random) {
             case 0..<5:
@@ -185,7 +185,7 @@ import Testing
     func costOfAPermitDoesNotGrowWithTheHosts(_ throttle: Throttle) {
         expectLinear(1_250) { count in
             var queue = ThrottleQueue()
-            var (running, now, done): ([String], Duration, Int) = ([], .zero, 0)
+            var (running, now, done): ([Origin], Duration, Int) = ([], .zero, 0)
             for id in 0..<count {
                 queue.enter(ThrottleQueue.Waiter(id: id, host: "h\(id)", priority: .normal, throttle: throttle))
                 queue.pause("h\(id)", until: .milliseconds(id % 100))

@@ -219,7 +219,7 @@ import Testing
             if let cancelTime, clock.now.offset >= .seconds(cancelTime) { task.cancel() }
         }
         let result = await task.result
-        // On a busy machine, a batch may report at its deadline before its requests have ended (decision 42).
+        // On a busy machine, a batch may report at its deadline before its requests have ended (decision 42, cooperative cancellation).
         if case .failure = result, !ledger.isBalanced, node.hasDeadline {
             lateCount.withLock { $0 += 1 }
             await wait { ledger.isBalanced }

@@ -43,7 +43,7 @@ import Testing
             base: it.base,
             cdn: it.cdn.map { [$0] } ?? [],
             listed: it.listed,
-            requestOrigin: "https://request.example"
+            requestOrigin: Origin("https://request.example")
         )
         for text in it.own { #expect(origins.contains(try #require(URL(string: text))), "\(text)") }
         for text in it.foreign { #expect(!origins.contains(try #require(URL(string: text))), "\(text)") }

@@ -3,11 +3,11 @@ import Testing
 @testable import Errand
 
 @Suite(.ownThread) struct RetryBudgetTests {
-    private func take(_ budget: RetryCounts, _ count: Int, at seconds: Double, host: String = "h") -> Int {
+    private func take(_ budget: RetryCounts, _ count: Int, at seconds: Double, host: Origin = "h") -> Int {
         (0..<count).filter { _ in budget.takeRetry(to: host, within: .standard, at: .seconds(seconds)) }.count
     }
 
-    private func ask(_ budget: RetryCounts, _ count: Int, at seconds: Double, host: String = "h") {
+    private func ask(_ budget: RetryCounts, _ count: Int, at seconds: Double, host: Origin = "h") {
         for _ in 0..<count { budget.countRequest(to: host, within: .standard, at: .seconds(seconds)) }
     }
 

@@ -115,7 +115,7 @@ struct SystemFailure: Sendable, CustomTestStringConvertible {
         SystemFailure(
             .unknown,
             "OpenSSL/3.0.19: error:0A000419:SSL routines::tlsv1 alert access denied",
-            .tlsHandshakeFailed("the server denies access; does it want another client certificate?")
+            .tlsHandshakeFailed("the server denies access; it may require another client certificate")
         ),
         SystemFailure(
             .unknown,
