@@ -117,7 +117,8 @@ struct CurlTLSTests {
             try await status("client certificate") { $0.clientCertificate = wrong }
         }
         #expect(
-            error?.description.contains("the client certificate or its key cannot be used; check the passphrase") == true
+            error?.description.contains("the client certificate or its key cannot be used; check the passphrase")
+                == true
         )
     }
 

@@ -21,7 +21,8 @@ func expect(
     if let error { #expect(error.reason == reason, sourceLocation: sourceLocation) }
 }
 
-/// In tests of tables, any text is a host.
+// In tests of tables, any text is a host.
+// swift-format-ignore: AvoidRetroactiveConformances, AllPublicDeclarationsHaveDocumentation
 extension Origin: @retroactive ExpressibleByStringInterpolation {
     public init(stringLiteral text: String) { self.init(text) }
 }

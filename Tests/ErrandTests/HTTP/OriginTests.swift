@@ -12,7 +12,10 @@ import Testing
         ("http://user:pw@api.example:443", "http://api.example:443", "api.example:443", "api.example"),
         ("http://[2001:DB8::1]:8080/", "http://[2001:db8::1]:8080", "[2001:db8::1]:8080", "[2001:db8::1]"),
         ("http://[::1]/", "http://[::1]", "[::1]", "[::1]"),
-        ("https://b\u{FC}cher.example/a", "https://xn--bcher-kva.example", "xn--bcher-kva.example", "xn--bcher-kva.example"),
+        (
+            "https://b\u{FC}cher.example/a", "https://xn--bcher-kva.example", "xn--bcher-kva.example",
+            "xn--bcher-kva.example"
+        ),
         ("ftp://user:pw@files.example/secret", "ftp://files.example", "files.example", "files.example"),
     ])
     func everySpellingOfAnOriginIsOne(text: String, origin: String, authority: String, host: String) throws {
