@@ -40,7 +40,9 @@ public struct RequestPlan: Sendable, CustomStringConvertible {
     /// What the request, its service and the config set comes first, each with its source, then the defaults of the library.
     /// Empty settings are omitted.
     public var description: String {
-        var lines = ["\(context.typeName): \(request.method) \(request.url.origin.authority)\(request.declared?.shown ?? "")"]
+        var lines = [
+            "\(context.typeName): \(request.method) \(request.url.origin.authority)\(request.declared?.shown ?? "")"
+        ]
         let shown = entries.filter { !["", "[]", "[:]"].contains($0.value) }
         let width = shown.map(\.name.count).max() ?? 0
         func line(_ entry: Entry) -> String {
