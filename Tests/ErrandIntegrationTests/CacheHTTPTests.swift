@@ -206,8 +206,9 @@ import Testing
         #expect(
             try await [send(user("a")), send(user("b")), send(user("a"))] == ["Bearer a", "Bearer b", "Bearer a cache"]
         )
-        let nobody = get.authorization(.bearer("c"))
-        #expect(try await [send(nobody), send(nobody)] == ["Bearer c", "Bearer c"])
+        // A declared token names its user.
+        let (one, other) = (get.authorization(.bearer("c")), get.authorization(.bearer("d")))
+        #expect(try await [send(one), send(other), send(one)] == ["Bearer c", "Bearer d", "Bearer c cache"])
     }
 
     // MARK: Validation (section 4.3)

@@ -20,9 +20,3 @@ func expect(
     let error = await #expect(throws: NetworkError.self, sourceLocation: sourceLocation) { try await work() }
     if let error { #expect(error.reason == reason, sourceLocation: sourceLocation) }
 }
-
-// In tests of tables, any text is a host.
-// swift-format-ignore: AvoidRetroactiveConformances, AllPublicDeclarationsHaveDocumentation
-extension Origin: @retroactive ExpressibleByStringInterpolation {
-    public init(stringLiteral text: String) { self.init(text) }
-}

@@ -29,21 +29,3 @@ public enum CacheStorage: Sendable, Hashable, CustomStringConvertible {
         }
     }
 }
-
-extension NetworkConfig {
-    /// All caches, each once.
-    var allCaches: [ResponseCache] {
-        guard !namedCaches.isEmpty else { return cache.map { [$0] } ?? [] }
-        return namedCaches.values.reduce(into: cache.map { [$0] } ?? []) { caches, other in
-            if !caches.contains(where: { $0 === other }) { caches.append(other) }
-        }
-    }
-}
-
-extension Settings {
-    /// The cache in which responses are stored, or `nil` if there is none.
-    var cache: ResponseCache? {
-        if case .named(let name) = cacheStorage.value { return config.value.namedCaches[name] }
-        return config.value.cache
-    }
-}

@@ -34,7 +34,10 @@ struct MemberContext {
         }
         if let error = stopError { return await deliver(.failure(error)) }
         let send = agent.makeSend(request, within: deadline, isMember: isComposed, in: sequence)
-        let stopID = stop.add { _ in send.stop.stop() }
+        let stopID = stop.add { reason in
+            // What is overdue has not been cancelled by anybody.
+            if case .overdue = reason { send.stop.stop(.deadline) } else { send.stop.stop() }
+        }
         let prepared: PreparedRequest
         do {
             prepared = try await agent.pipeline.prepare(request, as: send)  // 1, 2

@@ -128,3 +128,13 @@ final class ConfigSnapshot: Sendable {
         )
     }
 }
+
+extension NetworkConfig {
+    /// All caches, each once.
+    var allCaches: [ResponseCache] {
+        guard !namedCaches.isEmpty else { return cache.map { [$0] } ?? [] }
+        return namedCaches.values.reduce(into: cache.map { [$0] } ?? []) { caches, other in
+            if !caches.contains(where: { $0 === other }) { caches.append(other) }
+        }
+    }
+}

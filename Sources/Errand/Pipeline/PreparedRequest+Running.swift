@@ -33,3 +33,38 @@ extension PreparedRequest {
             || receiver != nil
     }
 }
+
+extension PreparedRequest {
+    /// Runs a send inside its send interceptors, or directly if it has none.
+    func intercepted(_ work: @escaping @Sendable () async throws -> AcceptedResponse) async throws -> AcceptedResponse {
+        guard !sendInterceptors.isEmpty else { return try await work() }
+        let last = Lock(Result<AcceptedResponse, any Error>?.none)
+        try await intercept(sendInterceptors[...]) { [stop] in
+            try stop.check()
+            do {
+                let response = try await work()
+                last.withLock { $0 = .success(response) }
+            } catch {
+                // An interceptor that swallows an error has no response to continue with.
+                last.withLock { last in if case .success? = last {} else { last = .failure(error) } }
+                throw error
+            }
+        }
+        guard let last = last.withLock({ $0 }) else {
+            try stop.check()
+            throw NetworkError(.interceptedWithoutSending).with(request: outgoing)
+        }
+        return try last.get()
+    }
+
+    private func intercept(
+        _ interceptors: ArraySlice<any SendInterceptor>,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        guard let first = interceptors.first else { return try await work() }
+        try await first.intercept(
+            context,
+            next: SendChain { [self] in try await intercept(interceptors.dropFirst(), work) }
+        )
+    }
+}

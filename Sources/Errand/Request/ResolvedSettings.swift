@@ -94,3 +94,11 @@ extension Settings {
         return ResolvedSetting(value: library(), source: .library)
     }
 }
+
+extension Settings {
+    /// The cache in which responses are stored, or `nil` if there is none.
+    var cache: ResponseCache? {
+        if case .named(let name) = cacheStorage.value { return config.value.namedCaches[name] }
+        return config.value.cache
+    }
+}

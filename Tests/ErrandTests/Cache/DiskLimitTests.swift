@@ -109,7 +109,8 @@ import Testing
         for number in 0..<100 { try store.store(.sample("x"), for: key(number)) }
         for number in 0..<10 { _ = try store.entry(for: key(number)) }
         store.didUse(key(10))
-        try store.store(.sample("x"), for: key(100))
+        // After a tenth of the limit, the files are looked at.
+        for number in 100..<111 { try store.store(.sample("x"), for: key(number)) }
         #expect((0...10).allSatisfy(isStored))
         #expect(!(11..<21).contains(where: isStored))
     }
