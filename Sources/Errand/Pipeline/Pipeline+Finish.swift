@@ -74,7 +74,7 @@ extension Pipeline {
     ) async {
         await send.notify(.willStop(outcome))
         // Until it is delivered, a callback may still be cancelled.
-        let isCancelled = deliver != nil && send.stop.reason == .cancelled
+        let isCancelled = deliver != nil && send.stop.reason == .cancelled && !send.hasFile
         let isDelivered = await deliver?(isCancelled ? .failure(CancellationError()) : result) ?? true
         await send.notify(.didStop(isDelivered && !isCancelled ? outcome : .cancelled))
     }

@@ -98,6 +98,9 @@ final class Send: Sendable {
     /// The snapshot of the request, or `nil` if it is not built yet.
     var prepared: PreparedRequest? { built.object }
 
+    /// Whether the file of a download is in its place, which cannot be taken back.
+    var hasFile: Bool { type.isReceiving && prepared?.receiver?.received is DownloadedFile }
+
     /// The context, with its URL once it is known.
     var latestContext: RequestContext { prepared?.context ?? context }
 
@@ -127,8 +130,7 @@ final class Send: Sendable {
     }
 
     private func checkTime(of prepared: PreparedRequest, for source: Source) throws {
-        // A file that is in its place cannot be taken back.
-        if type.isReceiving, prepared.receiver?.received is DownloadedFile { return }
+        if hasFile { return }
         if Task.isCancelled { throw CancellationError() }
         // A stale response in place of one that was late is always late itself.
         if case .stale = source, prepared.deadline?.isOver == true { return }
