@@ -3,7 +3,7 @@ import Foundation
 /// Sources of Errand to compare: this version, or an earlier one in a folder of its own.
 struct Checkout {
     /// The commit that versions are compared with.
-    static let baseline = "750bebb"
+    static let baseline = "87d1191"
 
     /// Where the package is.
     let folder: URL

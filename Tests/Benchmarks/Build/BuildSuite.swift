@@ -2,16 +2,20 @@ import Foundation
 
 extension Suite {
     /// What the package costs those who build with it.
-    static let build = Suite(name: "build", summary: "time and size of a consumer's clean release build; takes minutes")
+    static let build = Suite(name: "build", summary: "time and size of a consumer's clean builds; takes half an hour")
     {
         try BuildCosts(reporter: $0).report()
     }
 }
 
 private struct BuildCosts {
-    private static let rounds = 3
+    private static let rounds = 5
 
     let reporter: Reporter
+
+    private enum Configuration: String {
+        case debug, release
+    }
 
     private struct Sample {
         let processorTime: Double
@@ -22,30 +26,38 @@ private struct BuildCosts {
     func report() throws {
         do {
             let old = try Checkout.of(Checkout.baseline)
-            let pairs = try (0..<Self.rounds).map { _ in (new: try build(with: .current), old: try build(with: old)) }
-            let against = "the same of commit \(Checkout.baseline)"
-            let ratios = Rounds(values: pairs.map { $0.new.processorTime / $0.old.processorTime })
-            try reporter.report("build.time", ratios.median, unit: "ratio", against: against, spread: ratios.spread)
-            let waits = Rounds(values: pairs.map { $0.new.time / $0.old.time })
-            try reporter.report("build.time.wall", waits.median, unit: "ratio", against: against, spread: waits.spread)
-            let seconds = Rounds(values: pairs.map(\.new.processorTime))
-            try reporter.report("build.seconds", seconds.median, unit: "s", spread: seconds.spread)
-            _ = try build(with: nil)
-            let growth = Double(try strippedSize("With") - strippedSize("Without")) / 1e6
-            try reporter.report("build.size", growth, unit: "MB")
+            try reportTimes(.debug, against: old)
+            try reportTimes(.release, against: old)
+            let without = try size(with: nil)
+            try reporter.report("build.size.\(Checkout.baseline)", size(with: old) - without, unit: "MB")
+            try reporter.report("build.size", size(with: .current) - without, unit: "MB")
         } catch let error as ChildProcess.Failed {
             for name in ["build.time", "build.size"] { reporter.skip(name, because: error.description) }
         }
     }
 
+    private func reportTimes(_ configuration: Configuration, against old: Checkout) throws {
+        let pairs = try (0..<Self.rounds).map { _ in
+            try (new: build(configuration, with: .current), old: build(configuration, with: old))
+        }
+        let name = "build.\(configuration)"
+        let against = "the same of commit \(Checkout.baseline)"
+        let times = Rounds(values: pairs.map { $0.new.time / $0.old.time })
+        try reporter.report("\(name).wall", times.median, unit: "ratio", against: against, spread: times.spread)
+        let work = Rounds(values: pairs.map { $0.new.processorTime / $0.old.processorTime })
+        try reporter.report("\(name).processor", work.median, unit: "ratio", against: against, spread: work.spread)
+        let seconds = Rounds(values: pairs.map(\.new.time))
+        try reporter.report("\(name).seconds", seconds.median, unit: "s", spread: seconds.spread)
+    }
+
     private var scratch: URL { Checkout.current.folder.appending(path: ".build/consumer") }
 
-    private func build(with errand: Checkout?) throws -> Sample {
+    private func build(_ configuration: Configuration, with errand: Checkout?) throws -> Sample {
         let scratch = scratch.appending(path: errand == nil ? "Without" : "With")
         // A build that finds nothing to remove is as good.
         try? FileManager.default.removeItem(at: scratch)
         let package = Checkout.current.folder.appending(path: "Tests/Consumer").path
-        let arguments = ["build", "-c", "release", "--package-path", package, "--scratch-path", scratch.path]
+        let arguments = ["build", "-c", configuration.rawValue, "--package-path", package, "--scratch-path", scratch.path]
         let variables = errand.map { ["ERRAND=\($0.folder.path)"] } ?? ["-u", "ERRAND"]
         let (before, start) = (ProcessFigures.childProcessorTime, ContinuousClock.now)
         try ChildProcess.run("env", variables + ["swift"] + arguments)
@@ -53,12 +65,14 @@ private struct BuildCosts {
         return Sample(processorTime: ProcessFigures.childProcessorTime - before, time: time)
     }
 
-    /// Bytes of the program that was built last, without symbols and debug information.
-    private func strippedSize(_ name: String) throws -> Int {
+    /// Megabytes of a release program, without symbols and debug information.
+    private func size(with errand: Checkout?) throws -> Double {
+        _ = try build(.release, with: errand)
+        let name = errand == nil ? "Without" : "With"
         let program = scratch.appending(path: "\(name)/release/\(name)").path
         try ChildProcess.run("strip", ["-o", program + ".stripped", program])
         let size = try FileManager.default.attributesOfItem(atPath: program + ".stripped")[.size] as? Int
         guard let size else { throw ChildProcess.Failed(description: "the size of \(name) is unknown") }
-        return size
+        return Double(size) / 1e6
     }
 }
