@@ -46,6 +46,6 @@ struct Admission: Sendable {
 extension PreparedRequest {
     /// Whether a gate, a minimum interval or a duplicate policy applies to the send.
     var needsAdmission: Bool {
-        duplicatePolicy != .allow || resolved.minimumInterval.value != nil || !sendGates.isEmpty
+        duplicatePolicy != .allow || settings.minimumInterval.value != nil || !self.sendGates.isEmpty
     }
 }

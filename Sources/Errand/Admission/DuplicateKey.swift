@@ -52,10 +52,10 @@ struct DuplicateKey: Sendable, Hashable {
         // It limits the wait for a response and is no part of it.
         options.idleTimeout = .zero
         self.options = options
-        let redirects = prepared.resolved.redirectPolicy
+        let redirects = prepared.settings.redirectPolicy
         maximumHops = redirects.value.maximumHops
 
-        let filter = prepared.resolved.filter
+        let filter = prepared.settings.filter
         filterType = ObjectIdentifier(Swift.type(of: filter.value))
         filterNumber = filters.number(of: filter.value)
         let isComparable = filterNumber != nil || FilterNumbers.isEmpty(filter.value)

@@ -22,7 +22,7 @@ final class InFlightFetches: Sendable {
         _ fetch: @escaping @Sendable (PreparedRequest) async throws -> AcceptedResponse
     ) async throws -> AcceptedResponse {
         var policy = prepared.duplicatePolicy
-        let interval = prepared.resolved.minimumInterval.value
+        let interval = prepared.settings.minimumInterval.value
         guard policy != .allow || interval != nil,
             let key = DuplicateKey(prepared, body: prepared.outgoing.body, isPassing: isPassing, filters: filters)
         else { return try await fetch(prepared) }
@@ -68,13 +68,10 @@ final class InFlightFetches: Sendable {
     ) {
         let id = own.id
         // Events go to all subscribers, and no subscriber's deadline ends the fetch.
-        let prepared = PreparedRequest(
-            prepared,
-            notifying: AccessoryChain([Relay(fetches: self, key: key, id: id)]),
-            deadline: nil,
-            isPassing: isPassing,
-            endedBy: own.stop
-        )
+        let prepared = PreparedRequest(prepared) { parts in
+            parts.accessories = AccessoryChain([Relay(fetches: self, key: key, id: id)])
+            (parts.deadline, parts.isPassing, parts.stop) = (nil, isPassing, own.stop)
+        }
         Task {
             let result: Result<AcceptedResponse, any Error>
             do {

@@ -35,7 +35,7 @@ final class ThrottlePermit: StoppableExchange {
         self.permits = permits
         self.waits = waits
         outer = Self.current?.unfinished
-        throttle = prepared.resolved.throttle.value
+        throttle = prepared.settings.throttle.value
         priority = prepared.priority
         queued = prepared.queued
         accessories = prepared.accessories
@@ -111,7 +111,7 @@ final class ThrottlePermit: StoppableExchange {
 
     /// Returns the permit of the attempt that the current task is part of, or `nil` if nothing is throttled.
     static func current(of prepared: PreparedRequest) -> ThrottlePermit? {
-        prepared.resolved.throttle.value.isLimited ? current : nil
+        prepared.settings.throttle.value.isLimited ? current : nil
     }
 
     /// Sends a request of the attempt: the first with the current permit, each further one, and one to another host, with one

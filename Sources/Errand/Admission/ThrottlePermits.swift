@@ -51,7 +51,7 @@ final class ThrottlePermits: Sendable {
         attempt: Int,
         _ work: () async throws -> RawResponse
     ) async throws -> RawResponse {
-        guard prepared.resolved.throttle.value.isLimited else { return try await work() }
+        guard prepared.settings.throttle.value.isLimited else { return try await work() }
         return try await runThrottled(prepared, attempt: attempt, work)
     }
 

@@ -220,9 +220,6 @@ public final class RequestHandle<Value: Sendable>: StartedSend {
         }
     }
 
-    /// Whether a result was recorded.
-    var isDelivered: Bool { record.withLock { $0.isDelivered } }
-
     /// Whether the send was cancelled before its result was recorded.
     var isCancelled: Bool {
         record.withLock { record in

@@ -3,7 +3,7 @@ internal import Foundation
 extension PreparedRequest {
     /// The parameters that are not part of the cache key.
     var ignoredParameters: IgnoredParameters {
-        IgnoredParameters(names: cacheIdentity.ignoredParameters, nesting: resolved.parameterEncoding.value.nesting)
+        IgnoredParameters(names: cacheIdentity.ignoredParameters, nesting: settings.parameterEncoding.value.nesting)
     }
 
     /// The header fields by which stored responses are selected: a token of a user who is named does not.

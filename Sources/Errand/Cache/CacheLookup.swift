@@ -178,7 +178,7 @@ struct CacheLookup: Sendable {
             let stored = try await find(at: &place)
             if case .incomplete(var continuation) = RangeSelection(of: stored.entry, by: fields) {
                 // The whole content is received by this send.
-                if let parts = stored.entry.parts, parts.completeLength > prepared.transportOptions.maximumBodySize {
+                if let parts = stored.entry.parts, parts.completeLength > prepared.maximumBodySize {
                     continuation = [:]
                 }
                 return (stored, .miss(.incomplete, conditions: continuation))

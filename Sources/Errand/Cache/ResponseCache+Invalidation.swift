@@ -55,7 +55,7 @@ extension PreparedRequest {
         let isOwn = !outgoing.method.isSafe || sent.url.path() == outgoing.url.path()
         if isFirst, isOwn, sent.url != outgoing.url { targets.append(outgoing.url) }
         for cache in settings.config.value.allCaches {
-            let ticket = cache === cacheUse?.cache ? response.cacheNote?.ticket : nil
+            let ticket = cache === self.cacheUse?.cache ? response.cacheNote?.ticket : nil
             cache.invalidate(targets, by: response, ignoring: ignoredParameters, ticket: ticket)
         }
     }

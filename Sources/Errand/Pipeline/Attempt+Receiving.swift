@@ -74,7 +74,7 @@ extension PreparedRequest {
         return (min(max(0, maximumCollectedSize), 4 << 20), .seconds(5))
     }
 
-    private var maximumCollectedSize: Int { resolved.maximumBodySize.value ?? .max }
+    private var maximumCollectedSize: Int { settings.maximumBodySize.value ?? .max }
 
     /// Returns the bytes of a body that is in memory, or `nil` if it has to be waited for or reported.
     private func wholeBody(of response: TransportResponse) throws -> Data? {
@@ -82,7 +82,7 @@ extension PreparedRequest {
     }
 
     private func isRedirect(_ response: TransportResponse) -> Bool {
-        resolved.redirectPolicy.value.location(of: response.statusCode, response.headers) != nil
+        settings.redirectPolicy.value.location(of: response.statusCode, response.headers) != nil
     }
 
     /// Whether a header section promises the content that the receiver is for.
@@ -95,7 +95,7 @@ extension PreparedRequest {
 
     /// Whether the receiver takes a response that is accepted; of a file, a filter first sees the error of the service.
     private func takesAccepted(_ response: TransportResponse) -> Bool {
-        response.statusCode / 100 == 2 || receiver?.isStream == true || resolved.filter.source == .library
+        response.statusCode / 100 == 2 || receiver?.isStream == true || settings.filter.source == .library
     }
 }
 

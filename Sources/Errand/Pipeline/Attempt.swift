@@ -194,8 +194,8 @@ extension Pipeline {
         func complete(_ error: NetworkError) -> NetworkError {
             error.with(exchangeOf: response, method: method).with(attempts: 1)
         }
-        response.failure = prepared.resolved.acceptance.value.failure(of: response).map(complete)
-        let hasShape = prepared.resolved.acceptance.value.shape != nil
+        response.failure = prepared.settings.acceptance.value.failure(of: response).map(complete)
+        let hasShape = prepared.settings.acceptance.value.shape != nil
         if !response.body.isEmpty {
             let isShaped = hasShape && response.failure == nil
             do throws(JSONError) {
@@ -220,7 +220,7 @@ extension Pipeline {
         attempt: Int
     ) throws -> AcceptedResponse {
         // Most requests have no filter, and reading the clock takes longer than passing on the body.
-        let began = prepared.resolved.filter.source == .library ? nil : timeline.now()
+        let began = prepared.settings.filter.source == .library ? nil : timeline.now()
         let payload = try prepared.payload(of: response, attempt: attempt)
         let timing = response.timing
         var accepted = AcceptedResponse(consume response, consume payload)
@@ -287,7 +287,7 @@ private struct RedirectTrail {
         to outgoing: OutgoingRequest,
         of prepared: PreparedRequest
     ) throws -> (request: OutgoingRequest, redirect: Redirect)? {
-        try prepared.resolved.redirectPolicy.value.next(
+        try prepared.settings.redirectPolicy.value.next(
             after: response,
             to: outgoing,
             hops: redirects.count,
@@ -305,7 +305,7 @@ extension PreparedRequest {
             if let failure = response.failure, !filter.recovers(from: failure, in: response) { throw failure }
             // Such as of an error response that the filter accepts.
             if let failure = response.bodyFailure { throw failure }
-            if guardsPayload { try payload.guardTraps(of: response) }
+            if self.guardsPayload { try payload.guardTraps(of: response) }
             if payload.data.isEmpty, response.hasNoBody(to: method) { payload.isAbsent = true }
             payload.headers = response.headers
             payload.decoding = decoding
@@ -327,7 +327,7 @@ extension PreparedRequest {
             payload.received = received
             return payload
         }
-        if resolved.filter.source == .library {
+        if settings.filter.source == .library {
             payload = try PassthroughFilter.payload(of: response)
         } else {
             var context = context

@@ -4,11 +4,11 @@ internal import Foundation
 
 extension PreparedRequest {
     /// Whether its cache policy has no effect.
-    private var ignoresCachePolicy: Bool { cacheUse != nil && settings.cache == nil }
+    private var ignoresCachePolicy: Bool { self.cacheUse != nil && settings.cache == nil }
 
     /// Whether its response would be stored or shared if all hooks had a scope.
     private var lacksScope: Bool {
-        scopes.contains(nil) && (cacheUse != nil && settings.cache != nil || duplicatePolicy == .share)
+        self.scopes.contains(nil) && (self.cacheUse != nil && settings.cache != nil || duplicatePolicy == .share)
     }
 
     /// The hooks because of which its response is neither stored nor shared, or `nil` if it is.
@@ -17,7 +17,7 @@ extension PreparedRequest {
     /// What is wrong with its cache policy, or `nil` if nothing is.
     var cacheDiagnostic: Diagnostic? {
         guard ignoresCachePolicy else { return nil }
-        if case .named(let name) = resolved.cacheStorage.value { return .cachePolicyWithoutNamedCache(name) }
+        if case .named(let name) = settings.cacheStorage.value { return .cachePolicyWithoutNamedCache(name) }
         return .cachePolicyWithoutCache
     }
 

@@ -125,3 +125,21 @@ extension Pipeline {
         return model
     }
 }
+
+extension CacheStoring {
+    /// Removes a stored response that its request has vetoed.
+    ///
+    /// One that only cannot be decoded as the request's model may be of use to a request with another model, and is
+    /// replaced by the one that is fetched.
+    ///
+    /// - Throws: The error of the send if no other response may be fetched in its place.
+    fileprivate func discard(
+        _ accepted: AcceptedResponse,
+        of prepared: PreparedRequest,
+        because reason: any Error
+    ) throws {
+        if case CacheMiss.vetoed = reason { cache.discard(place, by: ticket) }
+        if case .stale(_, let failure) = accepted.source { throw failure }
+        if case .cacheOnly = prepared.cacheUse?.policy { throw prepared.notCached(reason) }
+    }
+}

@@ -2,15 +2,15 @@ internal import Foundation
 
 extension PreparedRequest {
     /// Whether anything has to run around the rest of the send.
-    var isEnclosed: Bool { !sendInterceptors.isEmpty || cacheUse != nil }
+    var isEnclosed: Bool { !self.sendInterceptors.isEmpty || self.cacheUse != nil }
 
     /// Runs a send inside its send interceptors and the gates that precede the cache.
     func enclosed(_ work: @escaping @Sendable () async throws -> AcceptedResponse) async throws -> AcceptedResponse {
         do {
-            try stop.check()
-            let gates = cacheUse == nil ? [] : sendGates.filter(\.guardsCache)
-            guard !sendInterceptors.isEmpty || !gates.isEmpty else { return try await work() }
-            return try await stop.run {
+            try self.stop.check()
+            let gates = self.cacheUse == nil ? [] : self.sendGates.filter(\.guardsCache)
+            guard !self.sendInterceptors.isEmpty || !gates.isEmpty else { return try await work() }
+            return try await self.stop.run {
                 try await self.intercepted {
                     for gate in gates { try await gate.admit(self.context) }
                     return try await work()
@@ -23,13 +23,14 @@ extension PreparedRequest {
 
     /// The meaning of a `CancellationError`: that the deadline has passed, or that the send was cancelled.
     var stopError: any Error {
-        guard stop.isOverDeadline, let deadline else { return CancellationError() }
+        guard self.stop.isOverDeadline, let deadline = self.deadline else { return CancellationError() }
         return deadline.error.with(request: outgoing)
     }
 
     /// Whether the send may wait outside its exchange: for other sends, or in code that is not the library's.
     var waitsElsewhere: Bool {
-        pinnedCredential != nil || needsAdmission || queued != nil || !(adapters.isEmpty && interceptors.isEmpty)
+        self.pinnedCredential != nil || needsAdmission || self.queued != nil
+            || !(self.adapters.isEmpty && self.interceptors.isEmpty)
             || receiver != nil
     }
 }
@@ -37,9 +38,9 @@ extension PreparedRequest {
 extension PreparedRequest {
     /// Runs a send inside its send interceptors, or directly if it has none.
     func intercepted(_ work: @escaping @Sendable () async throws -> AcceptedResponse) async throws -> AcceptedResponse {
-        guard !sendInterceptors.isEmpty else { return try await work() }
+        guard !self.sendInterceptors.isEmpty else { return try await work() }
         let last = Lock(Result<AcceptedResponse, any Error>?.none)
-        try await intercept(sendInterceptors[...]) { [stop] in
+        try await intercept(self.sendInterceptors[...]) { [stop = self.stop] in
             try stop.check()
             do {
                 let response = try await work()
@@ -51,7 +52,7 @@ extension PreparedRequest {
             }
         }
         guard let last = last.withLock({ $0 }) else {
-            try stop.check()
+            try self.stop.check()
             throw NetworkError(.interceptedWithoutSending).with(request: outgoing)
         }
         return try last.get()

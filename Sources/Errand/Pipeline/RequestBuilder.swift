@@ -44,18 +44,16 @@ struct RequestBuilder {
         (context.url, context.declared) = (built.outgoing.url, built.outgoing.declared)
         context.allowsCredentials = built.credentials.areSent
         return PreparedRequest(
-            content,
-            of: settings,
-            as: context,
-            typeID: send.type.id,
-            built: built,
-            fallbacks: fallbacks,
-            pinnedCredential: pinnedCredential,
-            transportIdentity: send.transportIdentity,
-            accessories: send.accessories,
-            deadline: send.deadline,
-            stop: send.stop,
-            step: step
+            PreparedRequest.Parts(
+                content,
+                of: settings,
+                as: send,
+                in: context,
+                built: built,
+                fallbacks: fallbacks,
+                pinnedCredential: pinnedCredential,
+                step: step
+            )
         )
     }
 
@@ -209,5 +207,54 @@ extension PinnedCredential {
             !RefreshScope.contains(session), !own().contains("Authorization")
         else { return nil }
         self.init(session: session, client: client)
+    }
+}
+
+extension PreparedRequest.Parts {
+    /// Creates the parts of a request from its declarations, those of its service and the config, and its send.
+    fileprivate init(
+        _ content: borrowing RequestContent,
+        of settings: Settings,
+        as send: Send,
+        in context: RequestContext,
+        built: BuiltRequest,
+        fallbacks: [BuiltRequest],
+        pinnedCredential: PinnedCredential?,
+        step: CacheStep
+    ) {
+        let config = settings.config
+        self.context = context
+        self.settings = settings
+        self.built = built
+        self.fallbacks = fallbacks
+        self.pinnedCredential = pinnedCredential
+        transportIdentity = send.transportIdentity
+        adapters = config.value.adapters.and(settings.request.service.adapters)
+        interceptors = config.value.interceptors.and(settings.request.service.interceptors)
+        exchangeInterceptors = ExchangeHook.hooks(interceptors, after: adapters.count, for: built.outgoing.url)
+        sendInterceptors = config.value.sendInterceptors.and(settings.request.service.sendInterceptors)
+        accessories = send.accessories
+        // A body that is not in memory is neither stored nor given to others.
+        let isInMemory = content.receiver == nil
+        cacheUse =
+            isInMemory ? CacheUse.of(settings.cachePolicy.value, step: step, cache: settings.cache) : nil
+        let isGivenToOthers = isInMemory && (cacheUse != nil || settings.request.duplicatePolicy == .share)
+        // The cookies of a jar are compared only if they matter.
+        let countsCookies = isGivenToOthers || !isInMemory
+        scopes =
+            adapters.map { $0.credentialScope(for: context) }
+            + interceptors.map { hook in
+                countsCookies || !(hook is any ExchangeInterceptor) ? hook.credentialScope(for: context) : ""
+            }
+        let isKept = isGivenToOthers || content.receiver?.isStream == false
+        userCheck = isKept && !scopes.isEmpty && !scopes.contains(nil) ? UserCheck() : nil
+        typeID = send.type.id
+        sendGates = config.value.sendGates.and(settings.request.service.sendGates)
+        queued = settings.throttle.value.isLimited ? Lock(.zero) : nil
+        guarding = content.guarding
+        guardsPayload = content.guardsPayload
+        receiver = content.receiver
+        deadline = send.deadline
+        stop = send.stop
     }
 }

@@ -151,6 +151,6 @@ extension OutgoingRequest {
 extension PreparedRequest {
     /// Whether the request that is sent can differ from ``outgoing``, ignoring redirects.
     var mayChangeOnItsWay: Bool {
-        pinnedCredential != nil || !adapters.isEmpty || !interceptors.isEmpty || receiver != nil
+        self.pinnedCredential != nil || !self.adapters.isEmpty || !self.interceptors.isEmpty || receiver != nil
     }
 }

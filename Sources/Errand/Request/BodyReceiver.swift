@@ -17,9 +17,9 @@ protocol BodyReceiver: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - prepared: The prepared request of the send.
+    ///   - send: The send.
     /// - Throws: An error that ends the attempt.
-    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws
+    func willAttempt(_ request: inout OutgoingRequest, of send: any ReceivedSend) async throws
 
     /// The status by which the request's ``Acceptance`` judges a response: that of the complete content for a part that
     /// the receiver has requested.
@@ -40,7 +40,7 @@ protocol BodyReceiver: AnyObject, Sendable {
     ///   - response: The response, whose body has not been read.
     ///   - head: The same response without its body, with the redirects that led to it.
     ///   - request: The request that was sent.
-    ///   - prepared: The prepared request of the send.
+    ///   - send: The send.
     ///   - report: Reports progress, or `nil` if nobody observes it.
     /// - Returns: The status of the response for the following stages.
     /// - Throws: An error that ends the attempt; see ``wantsAnotherResponse``.
@@ -48,7 +48,7 @@ protocol BodyReceiver: AnyObject, Sendable {
         _ response: TransportResponse,
         _ head: RawResponse,
         to request: OutgoingRequest,
-        of prepared: PreparedRequest,
+        of send: any ReceivedSend,
         report: ProgressReport?
     ) async throws -> Int
 
@@ -62,4 +62,15 @@ extension BodyReceiver {
     var isStream: Bool { false }
     var wantsAnotherResponse: Bool { false }
     func judgedStatus(of response: TransportResponse) -> Int { response.statusCode }
+}
+
+/// What a receiver has to know of its send.
+protocol ReceivedSend: Sendable {
+    var secrets: Secrets { get }
+    /// The maximum size of the body.
+    var maximumBodySize: Int { get }
+    /// A digest of the user for whom the request is sent, or `nil` if the user is not known.
+    var userDigest: String? { get }
+    /// Whether what was sent shows that hooks, or a login on the way, have made the response another user's.
+    var isOfOtherUser: Bool { get }
 }

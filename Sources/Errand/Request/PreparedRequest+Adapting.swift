@@ -16,19 +16,19 @@ extension PreparedRequest {
         var request = outgoing
         try await receiver?.willAttempt(&request, of: self)
         if let validation { request.headers.merge(validation.conditions) }
-        guard !adapters.isEmpty || pinnedCredential != nil else {
+        guard !self.adapters.isEmpty || self.pinnedCredential != nil else {
             if receiver != nil || validation != nil { try request.validate() }
             return request
         }
         var context = context
         context.attempt = attempt
-        for (index, adapter) in adapters.enumerated() {
-            context.credentialScope = scopes[index]
+        for (index, adapter) in self.adapters.enumerated() {
+            context.credentialScope = self.scopes[index]
             try await adapter.adapt(&request, for: context)
         }
         context.credentialScope = nil
-        if !adapters.isEmpty { try withholdCredentials(from: &request) }
-        try await pinnedCredential?.place(on: &request, for: context)
+        if !self.adapters.isEmpty { try withholdCredentials(from: &request) }
+        try await self.pinnedCredential?.place(on: &request, for: context)
         if request.url != outgoing.url { try request.normalize() }
         try request.validate()
         return request

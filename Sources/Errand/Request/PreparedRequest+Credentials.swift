@@ -30,7 +30,7 @@ extension PreparedRequest {
 
     /// Whether the request or its service has opted out of credentials.
     private var isAnonymous: Bool {
-        resolved.authorization.value == .anonymous && resolved.authorization.source != .library
+        settings.authorization.value == .anonymous && settings.authorization.source != .library
     }
 
     /// Whether credentials are added to the request, unless it is moved or redirected.
@@ -52,7 +52,7 @@ extension PreparedRequest {
     /// a request that they moved to another origin; what a session's authenticator applied, from all URLs to which it does
     /// not apply.
     func withholdCredentials(from request: inout OutgoingRequest) throws {
-        if request.url != outgoing.url, let session = pinnedCredential?.session, !session.appliesTo(request.url) {
+        if request.url != outgoing.url, let session = self.pinnedCredential?.session, !session.appliesTo(request.url) {
             let applied = request.credential
             request.headers = HTTPHeaders(request.headers.filter { !applied.contains($0) })
             request.url = try request.url.removing(pairsLike: applied.pairs)
@@ -77,7 +77,7 @@ extension PreparedRequest {
         let own = Table(keys: isMoved ? [] : Array(outgoing.headers))
         // The authenticator of a session decides by itself which URLs receive its credential.
         let applied = FieldNames(
-            pinnedCredential?.session.appliesTo(request.url) == true ? request.credential.headers.map(\.name) : []
+            self.pinnedCredential?.session.appliesTo(request.url) == true ? request.credential.headers.map(\.name) : []
         )
         request.headers = HTTPHeaders(
             request.headers.filter { field in

@@ -71,7 +71,7 @@ extension RequestPlan {
         accessories = prepared.accessories.names
         secrets = prepared.secrets
         let (values, service, resolved) = (
-            prepared.settings.request, prepared.settings.request.service, prepared.resolved
+            prepared.settings.request, prepared.settings.request.service, prepared.settings
         )
         var entries: [Entry] = []
         func add(_ name: String, _ value: String, _ source: SettingSource) {

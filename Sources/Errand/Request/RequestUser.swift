@@ -65,25 +65,16 @@ struct RequestUser: Sendable {
     }
 }
 
-/// A digest of the user of a request, which may be written.
-struct UserDigest: Sendable, Hashable {
-    /// 64 hexadecimal digits.
-    let text: String
-}
-
 extension PreparedRequest {
-    /// Returns a digest of the user, or `nil` if the user is not known before hooks run.
+    /// A digest of the user, or `nil` if the user is not known before hooks run: if an adapter or interceptor declares no
+    /// scope.
     ///
-    /// A gate may still log a user in, so it is called when the digest is needed. Secret pairs of the query count, except the
+    /// A gate may still log a user in, so it is read when the digest is needed. Secret pairs of the query count, except the
     /// parameters of a signature.
-    ///
-    /// - Parameter secret: A random text; digests with another one differ.
-    /// - Returns: The digest, or `nil` if an adapter or interceptor declares no scope.
-    func user(keyedBy secret: String) -> UserDigest? {
+    var userDigest: String? {
         let user = RequestUser(self)
         guard user.isKnown else { return nil }
         var digest = FieldDigest()
-        digest.add(secret)
         user.add(to: &digest)
         let pairs = (outgoing.url.query() ?? "").split(separator: "&")
         let signature = URLSignature(of: pairs)
@@ -91,24 +82,24 @@ extension PreparedRequest {
         for pair in pairs where secrets.isCredential(pair: pair) && !signature.changes(pair) {
             digest.add(String(pair))
         }
-        return UserDigest(text: digest.hexadecimal())
+        return digest.hexadecimal()
     }
 
     /// The adapters, then the interceptors.
-    var hooks: [any CredentialScoping] { adapters + (interceptors as [any CredentialScoping]) }
+    var hooks: [any CredentialScoping] { self.adapters + (self.interceptors as [any CredentialScoping]) }
 
     /// The types of the hooks without a scope, because of which a response is neither stored nor shared.
-    var hooksWithoutScope: [String] { zip(hooks, scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" } }
+    var hooksWithoutScope: [String] { zip(hooks, self.scopes).filter { $1 == nil }.map { "\(type(of: $0.0))" } }
 
     /// Whether an exchange of the send was not that of the user who was known before hooks ran.
     var isOfOtherUser: Bool {
-        userCheck?.hasFailed.load(ordering: .relaxed) == true || pinnedCredential?.hasLoggedIn == true
+        self.userCheck?.hasFailed.load(ordering: .relaxed) == true || self.pinnedCredential?.hasLoggedIn == true
     }
 
     /// Compares the scopes of adapters and interceptors now with those that were known before.
     func checkUser() {
-        guard let userCheck, !hooks.isEmpty else { return }
-        let isSame = zip(hooks, scopes).allSatisfy { hook, scope in
+        guard let userCheck = self.userCheck, !hooks.isEmpty else { return }
+        let isSame = zip(hooks, self.scopes).allSatisfy { hook, scope in
             // What the library's own add is compared at each exchange.
             hook is any ExchangeInterceptor || hook.credentialScope(for: context) == scope
         }
@@ -117,7 +108,9 @@ extension PreparedRequest {
 
     /// Compares the scope of an exchange that an interceptor of the library's own has changed with the one before.
     func checkUser(_ scope: String?, of hook: ExchangeHook) {
-        guard let userCheck, scope != scopes[hook.hook], !RequestUser(self).isNamed else { return }
+        guard let userCheck = self.userCheck, scope != self.scopes[hook.hook], !RequestUser(self).isNamed else {
+            return
+        }
         userCheck.fail()
     }
 

@@ -55,3 +55,23 @@ struct AcceptedResponse: Sendable {
         @inline(__always) _modify { yield &parts.value[keyPath: part] }
     }
 }
+
+/// What the cache does with a response once its model is created: it stores the response, or removes an unusable one.
+struct CacheStoring: Sendable {
+    let cache: ResponseCache
+    let place: CachePlace
+    /// The entry to store unless the request vetoes it, or `nil` if nothing is stored.
+    var entry: CacheEntry?
+    /// A ticket from before the request was sent.
+    var ticket: CacheRemovals.Ticket?
+    /// Whether the response comes from the cache.
+    var isHit = false
+    /// Whether a response from the network follows in the same sequence.
+    var isFollowed = false
+
+    func commit() {
+        guard var entry else { return }
+        entry.isVetted = true
+        cache.store(entry, at: place, since: ticket)
+    }
+}

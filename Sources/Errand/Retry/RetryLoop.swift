@@ -209,7 +209,7 @@ struct RetryLoop: Sendable {
             unit: unit()
         )
         let retryAfter = failure.retryAfter
-        let decision = prepared.resolved.retryPolicy.value.decision(for: failure, retryAfter: retryAfter)
+        let decision = prepared.settings.retryPolicy.value.decision(for: failure, retryAfter: retryAfter)
         let pause: Duration
         switch decision {
         case .retry(let delay, _): pause = delay
@@ -294,5 +294,5 @@ private func isFailureOfServer(_ error: any Error) -> Bool {
 
 extension PreparedRequest {
     /// Whether its policy allows more than one attempt.
-    fileprivate var retries: Bool { resolved.retryPolicy.value.maximumAttempts ?? 1 > 1 }
+    fileprivate var retries: Bool { settings.retryPolicy.value.maximumAttempts ?? 1 > 1 }
 }

@@ -72,7 +72,7 @@ final class StreamReceiver: BodyReceiver {
 
     var isStream: Bool { true }
 
-    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) {
+    func willAttempt(_ request: inout OutgoingRequest, of send: any ReceivedSend) {
         events?.prepare(&request)
         let sent = (request.method, request.retryObstacle)
         state.withLock { $0.sent = sent }
@@ -86,7 +86,7 @@ final class StreamReceiver: BodyReceiver {
         _ response: TransportResponse,
         _ head: RawResponse,
         to request: OutgoingRequest,
-        of prepared: PreparedRequest,
+        of send: any ReceivedSend,
         report: ProgressReport?
     ) async throws -> Int {
         let chunks = response.body.chunks

@@ -38,9 +38,9 @@ struct DownloadRecord: Codable, Sendable, Hashable {
         let user: String
 
         /// - Returns: `nil` if the user is not known, so that nothing is continued.
-        init?(of prepared: PreparedRequest, at url: URL) {
-            guard let user = prepared.user(keyedBy: "") else { return nil }
-            self.init(at: url, for: user.text)
+        init?(of send: any ReceivedSend, at url: URL) {
+            guard let user = send.userDigest else { return nil }
+            self.init(at: url, for: user)
         }
 
         init(at url: URL, for user: String) { (place, self.user) = (url.contentText, user) }

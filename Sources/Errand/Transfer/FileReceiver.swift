@@ -72,9 +72,9 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
 
     // MARK: The request
 
-    func willAttempt(_ request: inout OutgoingRequest, of prepared: PreparedRequest) async throws {
+    func willAttempt(_ request: inout OutgoingRequest, of send: any ReceivedSend) async throws {
         if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
-        try await open(request, of: prepared)
+        try await open(request, of: send)
         while try withOpenState({ try $0.part?.hashEarlierBytes() ?? false }) {
             try Task.checkCancellation()
             await Task.yield()
@@ -94,13 +94,13 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
     private static let tryCount = 20
 
     /// Opens the unfinished file; not before the first attempt, because a disk may take its time.
-    private func open(_ request: OutgoingRequest, of prepared: PreparedRequest) async throws {
+    private func open(_ request: OutgoingRequest, of send: any ReceivedSend) async throws {
         let shownPath = request.declared?.shown ?? request.url.path()
-        let digest = request.url.nameDigest(path: shownPath, without: prepared.secrets)
+        let digest = request.url.nameDigest(path: shownPath, without: send.secrets)
         let source = Source(
             url: request.url,
             partName: "\(FileName(from: request.url).text)-\(digest)",
-            content: DownloadRecord.Content(of: prepared, at: request.url)
+            content: DownloadRecord.Content(of: send, at: request.url)
         )
         for number in 1... {
             try Task.checkCancellation()
@@ -108,7 +108,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
                 return try withOpenState { state in
                     state.source = state.source ?? source
                     (state.file, state.offset, state.wantsAnotherResponse) = (nil, nil, false)
-                    state.limit = prepared.transportOptions.maximumBodySize
+                    state.limit = send.maximumBodySize
                     state.isPart = request.headers.contains("Range")
                     state.mayResume = request.method == .get && !state.isPart
                     if state.part == nil { try open(&state) }
@@ -140,7 +140,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         _ response: TransportResponse,
         _ head: RawResponse,
         to request: OutgoingRequest,
-        of prepared: PreparedRequest,
+        of send: any ReceivedSend,
         report: ProgressReport?
     ) async throws -> Int {
         let chunks = response.body.chunks
@@ -154,7 +154,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
         }
         defer { withState { $0.isReceiving = false } }
         do {
-            if try begin(response, to: request, of: prepared) {
+            if try begin(response, to: request, of: send) {
                 chunks.cancel()
             } else {
                 try await read(chunks, report)
@@ -178,7 +178,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
     private func begin(
         _ response: TransportResponse,
         to request: OutgoingRequest,
-        of prepared: PreparedRequest
+        of send: any ReceivedSend
     ) throws -> Bool {
         try withOpenState { state in
             state.end = nil
@@ -202,7 +202,7 @@ final class FileReceiver: BodyReceiver, StoppableExchange {
                     of: part.record
                 )
             // Only what was sent shows whether hooks, or a login on the way, have made it another user's.
-            let isOfOtherUser = prepared.isOfOtherUser
+            let isOfOtherUser = send.isOfOtherUser
             if isOfOtherUser, [.append, .complete].contains(step) { step = .discard }
             if step == .complete, part.length > state.limit { throw NetworkError(.bodyTooLarge(limit: state.limit)) }
             switch step {
